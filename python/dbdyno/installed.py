@@ -6,12 +6,13 @@ import functools
 import json
 import os
 import shutil
-import subprocess
 import sysconfig
 from pathlib import Path
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import TimedOut
 
 TIMEOUT_S = 20
 
@@ -43,16 +44,14 @@ def find() -> Path:
 
 def _version_of(path: Path) -> str:
     try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
-        )
+        done = LOCAL.run([path, "--version"], timeout_s=TIMEOUT_S)
+        if done.returncode != 0:
+            raise ValueError(f"its --version ended with status {done.returncode}")
         words = done.stdout.split()
         if len(words) != 2 or words[0] != "dyno-engine":
             raise ValueError("it does not say that it is dyno-engine")
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+    except (OSError, TimedOut, ValueError) as error:
         why: object = error.strerror if isinstance(error, OSError) else error
-        if isinstance(error, subprocess.CalledProcessError):
-            why = f"its --version ended with status {error.returncode}"
         raise DynoError(
             f"{path} cannot be used as dyno-engine: {why}",
             cause="DYNO_ENGINE or PATH names something else, or a build for another machine",
@@ -64,8 +63,7 @@ def _version_of(path: Path) -> str:
 @functools.cache
 def library(driver: str) -> str:
     """The system that a driver carries in the engine itself ("SQLite 3.50.4"); empty if none."""
-    done = subprocess.run(
-        [find(), "list", "--json"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
-    )
+    done = LOCAL.run([find(), "list", "--json"], timeout_s=TIMEOUT_S)
+    done.check_returncode()
     kinds = {kind["name"]: kind for kind in json.loads(done.stdout)["drivers"]}
     return kinds[driver]["library"] or ""

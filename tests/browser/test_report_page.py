@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from windows import DESK, PHONE
 
-from dbdyno import report
+from dbdyno.report import Report
 from fixtures import stalling_run, synthetic
 
 pytestmark = pytest.mark.browser
@@ -21,10 +21,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {}
     for name in ("engines", "cache_run", "hostile"):
         directory = tmp_path_factory.mktemp(name)
-        report.render(*getattr(synthetic, name)(directory))
+        Report(*getattr(synthetic, name)(directory)).write()
         found[name] = directory / "report.html"
     directory = tmp_path_factory.mktemp("stalling")
-    report.render(*stalling_run.stalling(directory))  # type: ignore[arg-type]
+    Report(*stalling_run.stalling(directory)).write()  # type: ignore[arg-type]
     found["stalling"] = directory / "report.html"
     return found
 
@@ -224,7 +224,7 @@ def test_load_and_samples_have_one_axis_of_time(open_file: Any, tmp_path: Path) 
         name: [{**one, "t_s": one["t_s"] - 0.8 * (one["t_s"] < 0)} for one in own]
         for name, own in run.sample_of.items()
     }
-    report.render(replace(run, sample_of=samples), findings)
+    Report(replace(run, sample_of=samples), findings).write()
     page = open_file(tmp_path / "report.html", DESK, before=SPY)
     page.wait_for_selector("#ts-samples canvas", state="attached")
     axes = page.evaluate(AXES)

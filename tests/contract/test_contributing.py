@@ -32,8 +32,9 @@ class Row:
     more: dict[str, str] = field(default_factory=dict)
 
 
-SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "choice", "digits"})
-SHARED |= {"generator", "node", "options", "lib", "base", "arrivals", "measuring", "traces"}
+SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
+SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
+SHARED |= {"arrivals", "measuring", "traces"}
 
 ROWS = {
     "a driver": Row(
@@ -105,6 +106,13 @@ ROWS = {
     ),
     "a model": Row(
         "python/dbdyno/models/catalog", "*/*.py", PACKAGE, r"catalog\.\w+\.{name}\b", ()
+    ),
+    "a section of the report": Row(
+        "python/dbdyno/report/sections",
+        "*/*.py",
+        PACKAGE,
+        r"\bSection\({name}\.view\b",
+        ("python/dbdyno/report/sections/__init__.py",),
     ),
     "a row of the proof": Row(
         "tools/proof/rows",

@@ -20,9 +20,10 @@ from dbdyno.cli import studies
 from dbdyno.execute.engine import job
 from dbdyno.experiment import load, workloads
 from dbdyno.experiment.workloads import lua
-from dbdyno.experiment.workloads.base import FLAG, INTEGER, NUMBER, TEXT, WORD, Option
+from dbdyno.experiment.workloads.base import FLAG, INTEGER, NUMBER, SIZE, TEXT, WORD, Option
 from dbdyno.imports import formats
 from dbdyno.kinds import KINDS
+from dbdyno.kinds.kind import IO
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
@@ -44,12 +45,14 @@ def listed() -> dict[str, Any]:
 
 
 # Of `engine/workloads/src` and `engine/drivers/src`: what the members share, and is none itself.
-PARTS = {"choice", "digits", "generator", "node", "options"} | {
+PARTS = {"choice", "digits", "evenly", "generator", "node", "options"} | {
     "allowance",
     "guard",
     "policy",
     "results",
     "slots",
+    "tasks",
+    "tsv",
 }
 
 
@@ -83,15 +86,20 @@ def probe(driver: str, options: dict[str, Any], directory: Path) -> dict[str, An
     addresses = {
         "null": "none",
         "sqlite": {"file": str(directory / "absent.db")},
+        "files": {"file": str(directory / "absent")},
         "mysql": {"unix": str(directory / "absent.sock")},
         "postgres": {"unix": str(directory / "absent.sock")},
+        "redis": {"unix": str(directory / "absent.sock")},
     }
-    plan = null_plan(directory, {"preset": "point_select"})
+    if driver == "files":
+        plan = null_plan(directory, {}, "io")
+    else:
+        plan = null_plan(directory, {"preset": "a", "records": 1000}, "kv")
     plan["targets"]["db"] = {
         "driver": driver,
         "address": addresses[driver],
         "user": "u",
-        "database": "d",
+        "database": "1",
         "options": options,
     }
     return sent(plan)[-1]
@@ -154,7 +162,8 @@ def example(option: Option) -> Any:
     if option.words:
         return option.words[-1]
     low = option.low if option.low is not None else 0
-    return {INTEGER: int(max(low, 1)), NUMBER: max(low, 0.5), FLAG: True, TEXT: ""}[option.type]
+    whole = int(max(low, 1))
+    return {INTEGER: whole, SIZE: whole, NUMBER: max(low, 0.5), FLAG: True, TEXT: ""}[option.type]
 
 
 def beyond(option: Option) -> list[Any]:
@@ -191,6 +200,7 @@ def test_the_engine_takes_what_the_table_allows(
         "oltp": {"rows": 1000},
         "kv": {"records": 1000},
         "tpcc": {"customers": 30, "items": 100},
+        "io": {"files": 1, "total_size": 1 << 20},
     }[workload]
     given: dict[str, Any] = {**size, option.name: example(option)}
     if option.of_distribution:
@@ -209,7 +219,7 @@ def test_presets_send_what_the_table_says(workload: str, preset: str, tmp_path: 
     meaning = workloads.meaning(workload, {"preset": preset})
     spelt_out = sent(null_plan(tmp_path, meaning, workload))
     classes = [e["class"] for e in events if e["event"] == "statement"]
-    assert classes
+    assert bool(classes) == (IO not in workloads.of(workload).needs), "only SQL is shown"
     assert classes == [e["class"] for e in spelt_out if e["event"] == "statement"]
 
 
@@ -253,7 +263,7 @@ def test_a_system_is_found_by_name_and_driven_by_a_known_driver(
     assert covered(system.kind, "tests/unit/test_systems_*.py", "tests/live/*.py")
 
 
-NAMES = set(KINDS) - {"null"}  # which YAML and JSON have, too
+NAMES = set(KINDS) - {"null", "files"}  # which YAML, JSON and English have, too
 NAMED = {
     "kinds": "their facts",
     "systems": "their servers",

@@ -13,6 +13,7 @@ from dbdyno.analysis import between_runs
 from dbdyno.analysis.between_runs import Reduced
 from dbdyno.report.between_runs.comparison import compared_text
 from dbdyno.report.between_runs.history import history_text
+from dbdyno.wording import runs as worded_runs
 from fixtures.printed import printed
 from fixtures.synthetic import STARTED_UNIX_S, engines
 
@@ -52,17 +53,17 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
 
 
 def test_two_runs(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
-    compared = between_runs.compare(runs[0], runs[1])
+    compared = worded_runs.compare(runs[0], runs[1])
     shown = printed(compared_text(compared, runs[1].plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 
 def test_a_run_and_its_predecessors(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
-    compared = between_runs.judge(runs[UPGRADED], runs)
+    compared = worded_runs.judge(runs[UPGRADED], runs)
     assert compared is not None
     shown = printed(compared_text(compared, runs[UPGRADED].plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 
 def test_history(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
-    assert printed(history_text(between_runs.history(runs))) == snapshot(extension_class=Plain)
+    assert printed(history_text(worded_runs.history(runs))) == snapshot(extension_class=Plain)

@@ -10,14 +10,14 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from test_report_golden import Html, Markdown, Plain, masked
 
-from dbdyno import __version__, report
-from dbdyno.analysis.findings import analyse
+from dbdyno import __version__
 from dbdyno.analysis.types import Findings
 from dbdyno.cli import studies
 from dbdyno.imports import Told, arrange, collect, plan_of, read_head
 from dbdyno.imports import write as write_run
-from dbdyno.report import page, write
+from dbdyno.report import Report
 from dbdyno.store.run import Run
+from dbdyno.wording.findings import analyse
 from fixtures.printed import printed
 
 
@@ -40,15 +40,15 @@ def steady(text: str, run: Run) -> str:
 
 
 def test_html(imported: tuple[Run, Findings], snapshot: SnapshotAssertion) -> None:
-    body = masked(write.html(page.context(*imported)))
+    body = masked(Report(*imported).html())
     assert steady(body, imported[0]) == snapshot(extension_class=Html)
 
 
 def test_markdown(imported: tuple[Run, Findings], snapshot: SnapshotAssertion) -> None:
-    body = write.markdown(page.context(*imported))
+    body = Report(*imported).markdown()
     assert steady(body, imported[0]) == snapshot(extension_class=Markdown)
 
 
 def test_terminal(imported: tuple[Run, Findings], snapshot: SnapshotAssertion) -> None:
-    said = printed(report.terminal(*imported))
+    said = printed(Report(*imported).terminal())
     assert steady(said, imported[0]) == snapshot(extension_class=Plain)

@@ -12,9 +12,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from dbdyno import __version__, report
-from dbdyno.report import page, write
-from dbdyno.report.load import stalls
+from dbdyno import __version__
+from dbdyno.report import Report, terminal
 from fixtures import stalling_run, synthetic
 from fixtures.printed import printed
 
@@ -46,48 +45,47 @@ def masked(html: str) -> str:
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_html(name: str, snapshot: SnapshotAssertion) -> None:
-    data = page.context(*getattr(synthetic, name)(Path("RUN")))
-    assert masked(write.html(data)) == snapshot(extension_class=Html)
+    html = Report(*getattr(synthetic, name)(Path("RUN"))).html()
+    assert masked(html) == snapshot(extension_class=Html)
 
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
-    data = page.context(*getattr(synthetic, name)(Path("RUN")))
-    body = write.markdown(data).replace(__version__, "VERSION")
+    body = Report(*getattr(synthetic, name)(Path("RUN"))).markdown().replace(__version__, "VERSION")
     assert body == snapshot(extension_class=Markdown)
 
 
 def test_stalls(snapshot: SnapshotAssertion) -> None:
     run, findings = stalling_run.stalling(Path("RUN"))
-    data = page.context(run, findings)  # type: ignore[arg-type]
-    html = masked(write.html(data))
+    report = Report(run, findings)  # type: ignore[arg-type]
+    html = masked(report.html())
     section = html[html.index('<section aria-labelledby="stalls">') :]
     lead = html[html.index("<b>Stalls:</b>") :]
     shown = f"{lead.partition('</p>')[0]}\n{section.partition('</section>')[0]}"
     assert shown == snapshot(extension_class=Html, name="section")
-    body = write.markdown(data)
+    body = report.markdown()
     assert body[body.index("## Stalls") : body.index("## Ratios")] == snapshot(
         extension_class=Markdown, name="section"
     )
-    said = "\n".join(stalls.lines(run.plan, findings))
+    said = "\n".join(map(str, terminal.FORMS["stalls"](report.views["stalls"])))
     assert said == snapshot(extension_class=Plain, name="lines")
 
 
 def test_stalls_chart(snapshot: SnapshotAssertion) -> None:
     run, findings = stalling_run.stalling(Path("RUN"))
-    first = stalls.views(run, findings)[0]  # type: ignore[arg-type]
+    first = Report(run, findings).views["stalls"][0]  # type: ignore[arg-type]
     assert first.figure is not None
     assert str(first.figure.narrow) == snapshot(extension_class=Svg)
 
 
 def test_terminal(snapshot: SnapshotAssertion) -> None:
     run, findings = synthetic.engines(Path("RUN"))
-    said = printed(report.terminal(run, findings))  # type: ignore[arg-type]
+    said = printed(Report(run, findings).terminal())  # type: ignore[arg-type]
     assert said == snapshot(extension_class=Plain)
 
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "open_loop"])
 def test_headline_chart(name: str, snapshot: SnapshotAssertion) -> None:
-    data = page.context(*getattr(synthetic, name)(Path("RUN")))
-    drawing = data["headline"][0].wide.replace("><", ">\n<")
+    report = Report(*getattr(synthetic, name)(Path("RUN")))
+    drawing = report.views["claims"].figures[0].wide.replace("><", ">\n<")
     assert drawing == snapshot(extension_class=Svg)

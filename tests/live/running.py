@@ -18,6 +18,8 @@ from pathlib import Path
 
 import warm
 
+from needed import missing
+
 DYNO = Path(sys.executable).with_name("dyno")
 
 
@@ -124,6 +126,26 @@ def place() -> Iterator[Place]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def disk(there: Place, size: str) -> Iterator[Path]:
+    """A file system of that size, `disk` of the place."""
+    path = there.path / "disk"
+    path.mkdir()
+    if os.geteuid() != 0:
+        missing("mounting a small disk needs root: run the tests as root")
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", path],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        missing(f"mounting is not allowed here ({done.stderr.strip()}): run in a full machine")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
 
 
 def wait_for(condition: Callable[[], object], timeout_s: float = 60) -> bool:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from private_servers import binaries
 from refusals import plain_words, refused
-from running import DYNO, Place, complete_trials
-
-from needed import missing
+from running import DYNO, Place, complete_trials, disk
 
 pytestmark = pytest.mark.live
 
@@ -30,26 +24,6 @@ warmup: 0s
 duration: 300ms
 interval: 100ms
 """
-
-
-@contextmanager
-def disk(there: Place, size: str) -> Iterator[Path]:
-    """A file system of that size."""
-    path = there.path / "disk"
-    path.mkdir()
-    if os.geteuid() != 0:
-        missing("mounting a small disk needs root: run the tests as root")
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", path],
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        missing(f"mounting is not allowed here ({done.stderr.strip()}): run in a full machine")
-    try:
-        yield path
-    finally:
-        subprocess.run(["umount", "-l", path], check=True)
 
 
 def test_a_run_directory_that_is_full_loses_no_complete_trial(there: Place) -> None:

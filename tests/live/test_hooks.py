@@ -9,7 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from running import DYNO, Place, wait_for
+import servers_there
+from private_servers import binaries
+from running import DYNO, Place, complete_trials, wait_for
+from servers_there import PASSWORD
 
 pytestmark = pytest.mark.live
 
@@ -119,6 +122,108 @@ def test_a_hook_that_hangs_voids_its_trials_and_the_run_goes_on(there: Place) ->
     assert "before_trial" in next(r["void_reason"] for r in records if r["void_reason"])
     assert "was not done after" in (there.path / "r" / "report.md").read_text()
     assert there.until_clean() == []
+
+
+def within(there: Place, run: str, extra: str = "") -> Path:
+    """An experiment with a command half a second into each trial of a second and a half."""
+    return there.experiment(f"""
+experiment: within
+targets: {{db: {{kind: "null", options: {{delay_us: 1000}}}}}}
+workload: {{kind: oltp, preset: point_select, tables: 1, rows: 100}}
+hooks:
+  during_trial: {{run: {run!r}, at_s: 0.5, deadline: 30s}}
+  after_trial: echo after >> trace
+factors: {{workload.sessions: [1, 2]}}
+blocks: 1
+warmup: 300ms
+duration: 1500ms
+interval: 100ms
+{extra}""")
+
+
+def test_a_command_runs_within_each_trial_at_its_second(there: Place) -> None:
+    within(there, "echo $DYNO_TRIAL >> trace")
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stderr
+    assert words(there) == ["b01-t001", "after", "b01-t002", "after"]
+    runs = [json.loads(line) for line in (there.path / "r/hooks.ndjson").read_text().splitlines()]
+    moments = [run for run in runs if run["point"] == "during_trial"]
+    assert [(run["at_s"], run["outcome"]) for run in moments] == [(0.5, "ok")] * 2
+    assert all(run["started_s"] >= 0.5 for run in moments)
+    assert "during\\_trial at 0.5 s" in (there.path / "r/report.md").read_text()
+    assert there.until_clean() == []
+
+
+def test_a_search_runs_it_in_each_probe(there: Place) -> None:
+    text = within(there, "echo $DYNO_TRIAL >> trace").read_text()
+    find = "rows: 100, sessions: 4, find: {rate: max, while: response_ms_p95 < 50, start: 200/s}"
+    text = text.replace("rows: 100", find)
+    there.experiment(text.replace("factors: {workload.sessions: [1, 2]}", ""))
+    done = there.dyno("run", "experiment.yaml", "--dir", "r", "--quick")
+    assert done.returncode == 0, done.stderr
+    probes = len(list((there.path / "r/trials/b01-t001").glob("probe-*")))
+    assert words(there) == ["b01-t001"] * probes + ["after"]
+    assert probes > 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_within_a_trial_with_all_it_has_started(
+    there: Place, number: int
+) -> None:
+    within(there, f"test -e {there.path}/go || {{ touch begun; sleep 600 & wait; }}")
+    dyno = there.start("run", "experiment.yaml", "--dir", "r")
+    assert wait_for(lambda: (there.path / "begun").exists())
+    dyno.send_signal(number)
+    if number == signal.SIGINT:  # the first waits for the trial, and so for its command
+        assert wait_for(
+            lambda: "stopping after this trial" in (there.path / "r/run.log").read_text()
+        )
+        dyno.send_signal(number)
+    output, _ = dyno.communicate(timeout=60)
+    assert dyno.returncode == 3, output
+    assert there.until_clean() == []  # nor does the `sleep` live on
+    (there.path / "go").touch()
+    assert there.dyno("run", "--resume", "r").returncode == 0
+    runs = [json.loads(line) for line in (there.path / "r/hooks.ndjson").read_text().splitlines()]
+    assert [(run["trial"], run["outcome"]) for run in runs if run["point"] == "during_trial"] == [
+        ("b01-t001", "stopped"),
+        ("b01-t001", "ok"),
+        ("b01-t002", "ok"),
+    ]
+
+
+def test_a_checkpoint_in_the_middle_of_a_trial(there: Place) -> None:
+    psql = binaries("postgres").paths["server"].with_name("psql")
+    with servers_there.there("postgres") as server:
+        server.grant(*server.read_only(), "pg_checkpoint TO app")
+        there.environment |= {"APP_PASSWORD": PASSWORD, "PGPASSWORD": PASSWORD}
+        there.experiment(f"""
+experiment: checkpoint
+targets: {{db: {{url: "{server.url}", password_env: APP_PASSWORD, data: {{existing: shop}}}}}}
+workload: {{kind: oltp, preset: point_select, tables: 2, rows: {servers_there.ROWS}, sessions: 2}}
+hooks:
+  during_trial: {{run: "{psql} {server.url} -c CHECKPOINT", at_s: 2}}
+blocks: 2
+warmup: 0s
+duration: 3s
+""")
+        requested = "SELECT checkpoints_req FROM pg_stat_bgwriter"
+        if int(server.sql("SHOW server_version_num")[0][0]) >= 170000:
+            requested = "SELECT num_requested FROM pg_stat_checkpointer"
+        before = server.sql(requested)[0][0]
+        done = there.dyno("run", "experiment.yaml", "--dir", "r")
+        assert done.returncode == 0, done.stderr
+        assert wait_for(lambda: server.sql(requested)[0][0] >= before + 2)
+    runs = [json.loads(line) for line in (there.path / "r/hooks.ndjson").read_text().splitlines()]
+    assert [(run["trial"], run["at_s"], run["outcome"]) for run in runs] == [
+        ("b01-t001", 2.0, "ok"),
+        ("b02-t001", 2.0, "ok"),
+    ]
+    for run in runs:
+        assert run["started_s"] >= 2.0
+        log = (there.path / "r" / run["log"]).read_text()
+        assert log.splitlines()[-1] == "CHECKPOINT"
+    assert len(complete_trials(there.path / "r")) == 2
 
 
 def test_a_password_of_dyno_is_not_in_a_commands_environment(there: Place) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse, to_json
+from dbdyno.analysis import to_json
 from dbdyno.analysis.types import Findings
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 SESSIONS = ("1", "4", "16")

@@ -10,7 +10,6 @@ from apart import P95, TPS, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdyno.analysis import between_runs
 from dbdyno.analysis.between_runs import result
 from dbdyno.plan.types import Plan
 from dbdyno.report.between_runs.comparison import compared_text
@@ -18,6 +17,7 @@ from dbdyno.report.between_runs.history import history_text
 from dbdyno.report.between_runs.history_page import history_page
 from dbdyno.report.charts.over_time.trend import trend_chart
 from dbdyno.report.text.sparkline import sparkline
+from dbdyno.wording import runs as worded_runs
 from fixtures.printed import printed
 from fixtures.schemas import valid
 
@@ -28,7 +28,7 @@ def test_a_history_finds_the_run_that_changed_and_what_changed_there() -> None:
         run(day, level, version="10.11" if day < 6 else "11.8")
         for day, level in enumerate(levels, start=1)
     ]
-    found = between_runs.history(runs)
+    found = worded_runs.history(runs)
     (group,) = found.groups
     assert [place.run for series in group.series for place in series.changes] == [5] * 4
     assert group.runs[5].changed == ("db.version: 10.11 -> 11.8",)
@@ -41,9 +41,9 @@ def test_a_history_finds_the_run_that_changed_and_what_changed_there() -> None:
 
 
 def test_a_history_of_one_run_and_of_none() -> None:
-    assert between_runs.history([]).groups == ()
-    assert "no run here" in printed(history_text(between_runs.history([])))
-    found = between_runs.history([run(1)])
+    assert worded_runs.history([]).groups == ()
+    assert "no run here" in printed(history_text(worded_runs.history([])))
+    found = worded_runs.history([run(1)])
     assert found.groups[0].needed == 4
     shown = printed(history_text(found))
     assert "4 more runs until" in shown and "1 of the 6 runs that a change point needs" in shown
@@ -58,7 +58,7 @@ def test_a_history_lists_what_it_leaves_out_and_what_is_odd() -> None:
     dead = run(31, blocks_done=0)
     longer = run(32, plan=longer_plan())
     hurt = run(33, outages=[{"start_s": 1.0, "end_s": None}])
-    found = between_runs.history([*runs, copy, quick, dead, longer, hurt])
+    found = worded_runs.history([*runs, copy, quick, dead, longer, hurt])
     assert {one.what: one.why for one in found.left_out} == {
         "copy": "a copy of r3",
         "r30": "a quick run: a smoke test, whose numbers are for looking",
@@ -76,7 +76,7 @@ def test_a_history_lists_what_it_leaves_out_and_what_is_odd() -> None:
 
 def test_a_single_run_that_stands_apart_hides_no_change() -> None:
     levels = [1.0, 1.01, 0.99, 0.5, 1.005, 0.995, 1.0, 0.86, 0.865, 0.855, 0.86]
-    (group,) = between_runs.history([run(day, level) for day, level in enumerate(levels)]).groups
+    (group,) = worded_runs.history([run(day, level) for day, level in enumerate(levels)]).groups
     for series in group.series:
         assert [place.run for place in series.changes] == [7]
         assert series.outliers == (3,)
@@ -91,9 +91,9 @@ def test_hostile_names_are_shown_not_obeyed() -> None:
     plan = plans.plan({"ca\x1b[31mche": ("o\x1b[2Jn", "[red]off")})
     runs = [replace(run(day, plan=plan), name=f"r{day}\x1b[1m") for day in (1, 2)]
     for shown in (
-        printed(history_text(between_runs.history(runs))),
-        printed(compared_text(between_runs.compare(*runs), plan)),
-        history_page(between_runs.history(runs), "x\x1b"),
+        printed(history_text(worded_runs.history(runs))),
+        printed(compared_text(worded_runs.compare(*runs), plan)),
+        history_page(worded_runs.history(runs), "x\x1b"),
     ):
         assert "\x1b" not in shown and "[red]off" in shown
 
@@ -102,10 +102,10 @@ def test_the_page_is_escaped_and_whole() -> None:
     plan = plans.plan({"<script>": ("<img src=x>", "b")})
     levels = [1.0, 1.01, 0.99, 1.0, 0.7, 0.71, 0.69, 0.7]
     runs = [run(day, level, plan=plan) for day, level in enumerate(levels)]
-    page = history_page(between_runs.history([*runs, run(20, blocks_done=0)]), "<runs>")
+    page = history_page(worded_runs.history([*runs, run(20, blocks_done=0)]), "<runs>")
     assert "<script" not in page and "<img" not in page and "&lt;img src=x&gt;" in page
     assert page.count("<svg") == 4 and "from r4 on" in page and "no complete block" in page
-    assert "no run here" in history_page(between_runs.history([]), "x")
+    assert "no run here" in history_page(worded_runs.history([]), "x")
 
 
 @given(
@@ -136,11 +136,11 @@ def test_any_levels_make_a_history_and_a_comparison(levels: list[float | None]) 
         run(day, metrics={"x": 1.0} if level is None else {TPS: level, P95: 1.0})
         for day, level in enumerate(levels, start=1)
     ]
-    found = between_runs.history(runs)
+    found = worded_runs.history(runs)
     json.dumps(result.history_json(found), allow_nan=False)
     assert printed(history_text(found))
     if len(runs) > 1:
-        compared = between_runs.compare(runs[0], run(99), runs)
+        compared = worded_runs.compare(runs[0], run(99), runs)
         json.dumps(result.compared_json(compared), allow_nan=False)
         for row in compared.rows:
             assert (row.ratio is None) <= bool(row.problem)

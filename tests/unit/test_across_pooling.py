@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdyno.analysis import between_runs
-from dbdyno.analysis.between_runs.pooling import Source, combine, pool
+from dbdyno.analysis.between_runs.pooling import Source, combine
 from dbdyno.analysis.between_runs.pooling.result import combined_json
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.errors import DynoError
@@ -22,6 +22,7 @@ from dbdyno.plan.types import Imported
 from dbdyno.report.pooling.page import combined_page
 from dbdyno.report.pooling.text import combined_markdown, combined_text
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording.runs import pool
 from fixtures.printed import printed
 from fixtures.schemas import valid
 

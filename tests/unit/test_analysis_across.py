@@ -24,12 +24,14 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Setup
 from dbdyno.plan.types import Imported, Plan
 from dbdyno.report.between_runs.comparison import compared_text
+from dbdyno.wording import runs as worded_runs
+from dbdyno.wording.catalogue import worded
 from fixtures.printed import printed
 from fixtures.schemas import valid
 
 
 def test_two_runs_alone_give_ratios_marked_unblocked_and_no_verdict() -> None:
-    compared = between_runs.compare(run(1), run(2, 1.08))
+    compared = worded_runs.compare(run(1), run(2, 1.08))
     assert [(row.metric, row.cells) for row in compared.rows] == [
         *((TPS, 2), (TPS, 1), (TPS, 1)),
         *((P95, 2), (P95, 1), (P95, 1)),
@@ -58,7 +60,7 @@ def test_what_may_change_is_listed_and_never_refused() -> None:
         environment={"kernel": "6.8"},
         version="11.8",
     )
-    compared = between_runs.compare(run(1), later)
+    compared = worded_runs.compare(run(1), later)
     assert compared.changed == (
         "db.a: 1 -> 2",
         "db.b: null -> not set",
@@ -90,16 +92,16 @@ def test_what_was_asked_must_be_the_same(changed: dict[str, Any], named: str) ->
         targets = (replace(cell.targets[0], **of_target),)
         cells.append(replace(cell, groups=groups, targets=targets, **of_cell))
     with pytest.raises(DynoError, match="did not measure the same thing") as refused:
-        between_runs.compare(run(1), run(2, plan=replace(plan, cells=tuple(cells))))
+        worded_runs.compare(run(1), run(2, plan=replace(plan, cells=tuple(cells))))
     assert named in refused.value.cause
 
 
 def test_cells_without_counterpart_are_listed_and_the_others_compared() -> None:
     wide = plans.plan({"cache": ("on", "off", "huge")})
-    compared = between_runs.compare(run(1), run(2, plan=wide))
+    compared = worded_runs.compare(run(1), run(2, plan=wide))
     assert {one.what: one.why for one in compared.left_out} == {"cache=huge": "only in r2"}
     assert len(compared.rows) == 6
-    reverse = between_runs.compare(run(1, plan=wide), run(2))
+    reverse = worded_runs.compare(run(1, plan=wide), run(2))
     assert reverse.left_out[0].why == "only in r1"
 
 
@@ -107,22 +109,22 @@ def test_the_order_of_factors_does_not_matter() -> None:
     one = plans.plan({"a": ("1", "2"), "b": ("x", "y")})
     other = plans.plan({"b": ("x", "y"), "a": ("1", "2")})
     assert comparability.fingerprint(one) == comparability.fingerprint(other)
-    assert len(between_runs.compare(run(1, plan=one), run(2, plan=other)).rows) == 10
+    assert len(worded_runs.compare(run(1, plan=one), run(2, plan=other)).rows) == 10
 
 
 def test_another_machine_is_refused_unless_asked_for_and_then_not_judged() -> None:
     other = run(8, environment={"cpu_model": "Another", "cores": 4})
     with pytest.raises(DynoError, match="cores: 8 -> 4; cpu_model: Example -> Another"):
-        between_runs.compare(run(1), other)
-    compared = between_runs.compare(past()[-1], other, past(), anyway=True)
+        worded_runs.compare(run(1), other)
+    compared = worded_runs.compare(past()[-1], other, past(), anyway=True)
     assert not compared.judged and "another one" in compared.unjudged
     assert any("another machine" in warning for warning in compared.warnings)
 
 
 def test_a_little_other_memory_is_the_same_machine() -> None:
-    between_runs.compare(run(1), run(2, environment={"memory_bytes": int((16 << 30) * 0.99)}))
+    worded_runs.compare(run(1), run(2, environment={"memory_bytes": int((16 << 30) * 0.99)}))
     with pytest.raises(DynoError, match="memory_bytes"):
-        between_runs.compare(run(1), run(2, environment={"memory_bytes": 8 << 30}))
+        worded_runs.compare(run(1), run(2, environment={"memory_bytes": 8 << 30}))
 
 
 def test_another_kind_of_system_needs_all_words_fixed() -> None:
@@ -136,9 +138,9 @@ def test_another_kind_of_system_needs_all_words_fixed() -> None:
         return replace(plan, cells=cells)
 
     with pytest.raises(DynoError) as refused:
-        between_runs.compare(run(1, plan=of("mariadb")), run(2, plan=of("postgres")))
+        worded_runs.compare(run(1, plan=of("mariadb")), run(2, plan=of("postgres")))
     assert "durability, isolation and memory_bytes left to their defaults" in refused.value.cause
-    compared = between_runs.compare(
+    compared = worded_runs.compare(
         run(1, plan=of("mariadb", **fixed)), run(2, plan=of("postgres", **fixed))
     )
     assert "db.kind: mariadb -> postgres" in compared.changed
@@ -160,14 +162,14 @@ def test_another_kind_of_system_needs_all_words_fixed() -> None:
 )
 def test_what_says_nothing_is_refused(a: Reduced, b: Reduced, why: str) -> None:
     with pytest.raises(DynoError, match=why):
-        between_runs.compare(a, b)
+        worded_runs.compare(a, b)
 
 
 def test_zeros_and_outages_have_no_ratio_and_say_so() -> None:
-    compared = between_runs.compare(run(1), run(2, metrics={TPS: 0.0, P95: 1.0}))
+    compared = worded_runs.compare(run(1), run(2, metrics={TPS: 0.0, P95: 1.0}))
     assert [row.ratio for row in compared.rows[:2]] == [None, None]
     assert "B: transactions_per_s is 0 in block 1" in compared.rows[0].problem
-    out = between_runs.compare(run(1, outages=[{"start_s": 1.0, "end_s": 2.0}]), run(2))
+    out = worded_runs.compare(run(1, outages=[{"start_s": 1.0, "end_s": 2.0}]), run(2))
     assert all("there was an outage" in row.problem for row in out.rows)
     valid("compare", result.compared_json(out))
     assert "not estimable" in printed(compared_text(out, plans.plan()))
@@ -176,8 +178,8 @@ def test_zeros_and_outages_have_no_ratio_and_say_so() -> None:
 def test_only_complete_blocks_count() -> None:
     plan = plans.plan(blocks=6)
     cut = run(2, plan=plan, blocks_done=2)
-    assert cut.blocks == 2 and cut.short == "only 2 of 6 blocks complete"
-    compared = between_runs.compare(run(1, plan=plan), cut)
+    assert cut.blocks == 2 and worded(cut.short) == "only 2 of 6 blocks complete"
+    compared = worded_runs.compare(run(1, plan=plan), cut)
     assert any("only 2 of 6" in warning for warning in compared.warnings)
 
 
@@ -190,9 +192,9 @@ def test_the_setup_counts_by_what_the_files_held() -> None:
         )
         return replace(plan, cells=cells)
 
-    between_runs.compare(run(1, plan=of("/a.sql", "x")), run(2, plan=of("/b.sql", "x")))
+    worded_runs.compare(run(1, plan=of("/a.sql", "x")), run(2, plan=of("/b.sql", "x")))
     with pytest.raises(DynoError, match="same thing"):
-        between_runs.compare(run(1, plan=of("/a.sql", "x")), run(2, plan=of("/a.sql", "y")))
+        worded_runs.compare(run(1, plan=of("/a.sql", "x")), run(2, plan=of("/a.sql", "y")))
 
 
 def test_a_setup_whose_files_are_not_known_counts_by_their_names() -> None:
@@ -202,12 +204,12 @@ def test_a_setup_whose_files_are_not_known_counts_by_their_names() -> None:
         replace(cell, targets=(replace(cell.targets[0], setup=setup),)) for cell in plan.cells
     )
     unknown = replace(plan, cells=cells)
-    between_runs.compare(run(1, plan=unknown), run(2, plan=unknown))
+    worded_runs.compare(run(1, plan=unknown), run(2, plan=unknown))
 
 
 def test_metrics_can_be_chosen_and_a_wrong_name_is_an_error() -> None:
     asked = ["tps"]
-    compared = between_runs.compare(run(1, asked_for=asked), run(2, asked_for=asked))
+    compared = worded_runs.compare(run(1, asked_for=asked), run(2, asked_for=asked))
     assert {row.metric for row in compared.rows} == {TPS}
     with pytest.raises(DynoError, match="no metric"):
         run(1, asked_for=["speed"])
@@ -219,54 +221,54 @@ def test_metrics_can_be_chosen_and_a_wrong_name_is_an_error() -> None:
 def test_a_slower_run_is_suspected_and_a_second_one_confirms_it() -> None:
     history = past()
     first, second = run(9, 0.8), run(10, 0.81)
-    compared = between_runs.compare(history[-1], first, history)
+    compared = worded_runs.compare(history[-1], first, history)
     assert {row.verdict for row in compared.rows} == {SUSPECTED}
     assert len(compared.suspected) == 6 and not compared.regressions
     assert compared.before == tuple(f"r{day}" for day in range(1, 8))
     shown = printed(compared_text(compared, plans.plan()))
     assert "Suspected in 6 of 6 rows, by the 7 runs before B (r1 to r7)" in shown
     assert valid("compare", result.compared_json(compared))["suspected"] == 6
-    again = between_runs.compare(first, second, [*history, first])
+    again = worded_runs.compare(first, second, [*history, first])
     assert {row.verdict for row in again.rows} == {WORSE} and len(again.regressions) == 6
     assert valid("compare", result.compared_json(again))["regressions"] == 6
-    recovered = between_runs.compare(first, run(10, 1.0), [*history, first])
+    recovered = worded_runs.compare(first, run(10, 1.0), [*history, first])
     assert {row.verdict for row in recovered.rows} == {NOT_CLEAR}
 
 
 def test_a_past_outlier_hides_no_regression() -> None:
     levels = [1.0, 1.02, 0.8, 1.01, 0.99, 1.0]
-    compared = between_runs.judge(run(9, 0.8), past(levels), matters=0.05)
+    compared = worded_runs.judge(run(9, 0.8), past(levels), matters=0.05)
     assert compared and len(compared.suspected) == 6
-    last = between_runs.judge(run(9, 0.8), past([*levels[:2], *levels[3:], 0.8]), matters=0.05)
+    last = worded_runs.judge(run(9, 0.8), past([*levels[:2], *levels[3:], 0.8]), matters=0.05)
     assert last and len(last.regressions) == 6, "the second one of two"
 
 
 def test_a_loss_that_could_not_have_been_seen_does_not_pass() -> None:
     noisy = past([1.0, 1.1, 0.92, 1.05, 0.93, 1.08, 0.96])
-    compared = between_runs.judge(run(9), noisy, matters=0.05)
+    compared = worded_runs.judge(run(9), noisy, matters=0.05)
     assert compared and not compared.suspected
-    assert "a change of 5 % would have been missed in 6 of 6 rows" in between_runs.failing(compared)
-    wide = between_runs.judge(run(9), noisy, matters=2.0)
-    assert wide and not between_runs.failing(wide)
+    assert "a change of 5 % would have been missed in 6 of 6 rows" in worded_runs.failing(compared)
+    wide = worded_runs.judge(run(9), noisy, matters=2.0)
+    assert wide and not worded_runs.failing(wide)
 
 
 def test_a_creep_is_seen_against_the_reference_and_not_against_the_last_runs() -> None:
     noise = np.random.default_rng(3).normal(scale=0.015, size=24)
     levels = [math.exp(noise[day] - 0.01 * max(0, day - 6)) for day in range(24)]
     *earlier, now = [run(day, level) for day, level in enumerate(levels, start=1)]
-    compared = between_runs.judge(now, earlier, matters=0.03)
+    compared = worded_runs.judge(now, earlier, matters=0.03)
     assert compared and compared.regressions
     for row in compared.regressions:
         assert row.estimate and row.reference
         assert abs(row.reference.ratio - 1) > abs(row.estimate.ratio - 1)
-    named = between_runs.judge(now, earlier, matters=0.03, reference=[earlier[-2]])
+    named = worded_runs.judge(now, earlier, matters=0.03, reference=[earlier[-2]])
     assert named and named.reference == ("r22",) and not named.regressions
 
 
 def test_a_reference_of_another_plan_is_refused() -> None:
     other = run(3, plan=longer())
     with pytest.raises(DynoError, match="r3 is no reference for r9: it is not of the same plan"):
-        between_runs.judge(run(9), past(), reference=[other])
+        worded_runs.judge(run(9), past(), reference=[other])
 
 
 def longer() -> Plan:
@@ -297,8 +299,8 @@ def test_what_stands_apart_is_told_by_the_spread_of_all() -> None:
 
 def test_an_equal_run_is_not_clear_and_a_faster_one_better() -> None:
     history = past()
-    same = between_runs.judge(run(9, 1.01), history)
-    faster = between_runs.judge(run(9, 1.3), history)
+    same = worded_runs.judge(run(9, 1.01), history)
+    faster = worded_runs.judge(run(9, 1.3), history)
     assert same and {row.verdict for row in same.rows} == {NOT_CLEAR}
     assert faster and {row.verdict for row in faster.rows} == {BETTER}
     assert not faster.regressions and same.a == "r7"
@@ -308,7 +310,7 @@ def test_a_clear_but_small_loss_is_no_regression() -> None:
     history = past([1.0, 1.0001, 0.9999, 1.0001, 1.0, 0.9999])
     slower = run(9, 0.98)
     for matters, regressions in ((0.03, 0), (0.01, 6)):
-        compared = between_runs.compare(history[-1], slower, history, matters=matters)
+        compared = worded_runs.compare(history[-1], slower, history, matters=matters)
         assert {row.verdict for row in compared.rows} == {SUSPECTED}
         assert len(compared.suspected) == regressions
 
@@ -317,7 +319,7 @@ def test_what_moves_all_of_many_cells_is_seen() -> None:
     plan = plans.plan({"cache": tuple(f"c{number}" for number in range(20))})
     noise = np.random.default_rng(1).normal(scale=0.02, size=7)
     history = [run(day, float(np.exp(noise[day])), plan=plan) for day in range(6)]
-    compared = between_runs.judge(run(9, 0.88 * float(np.exp(noise[5])), plan=plan), history)
+    compared = worded_runs.judge(run(9, 0.88 * float(np.exp(noise[5])), plan=plan), history)
     assert compared
     verdicts = {(row.cells, row.verdict) for row in compared.rows}
     assert verdicts == {(20, SUSPECTED), (1, NOT_CLEAR)}
@@ -334,16 +336,16 @@ def test_rows_over_all_cells_leave_out_those_that_some_run_lacks() -> None:
     cell = (("cache", "b"),)
     hurt[cell] = {name: replace(value, problem="hurt") for name, value in hurt[cell].items()}
     history[2] = replace(history[2], values=hurt)
-    compared = between_runs.judge(run(9, plan=plan), history)
+    compared = worded_runs.judge(run(9, plan=plan), history)
     assert compared and [row.cells for row in compared.rows] == [2, 1, 1, 1, 2, 1, 1, 1]
     assert [bool(row.estimate) for row in compared.rows[:4]] == [True, True, False, True]
 
 
 def test_four_earlier_runs_are_too_few() -> None:
-    compared = between_runs.judge(run(9, 0.5), past(NORMAL[:4]))
+    compared = worded_runs.judge(run(9, 0.5), past(NORMAL[:4]))
     assert compared and not compared.judged
-    assert "4 earlier runs of the same plan" in between_runs.failing(compared)
-    five = between_runs.judge(run(9, 0.5), past(NORMAL[:5]))
+    assert "4 earlier runs of the same plan" in worded_runs.failing(compared)
+    five = worded_runs.judge(run(9, 0.5), past(NORMAL[:5]))
     assert five and five.judged
 
 
@@ -354,7 +356,7 @@ def test_only_runs_of_the_plan_on_the_machine_before_b_count_each_once() -> None
     other_plan = run(8, plan=plans.plan({"cache": ("on",)}))
     elsewhere = run(8, environment={"cores": 2})
     cut = run(8, plan=plans.plan(blocks=3), blocks_done=1)
-    compared = between_runs.compare(
+    compared = worded_runs.compare(
         history[-1], run(9), [*history, copy, later, other_plan, elsewhere, cut]
     )
     assert compared.before == tuple(f"r{day}" for day in range(1, 8))
@@ -366,30 +368,30 @@ def test_only_runs_of_the_plan_on_the_machine_before_b_count_each_once() -> None
 
 def test_a_that_is_not_older_is_no_base() -> None:
     history = past()
-    compared = between_runs.compare(run(30), run(9), history)
+    compared = worded_runs.compare(run(30), run(9), history)
     assert "r30 is not older than r9" in compared.unjudged
 
 
 def test_a_run_measured_under_two_kernels_is_not_judged() -> None:
     mixed = run(9, sessions=[{"kernel": "6.1"}, {"kernel": "6.8"}])
-    compared = between_runs.compare(past()[-1], mixed, past())
+    compared = worded_runs.compare(past()[-1], mixed, past())
     assert "kernel: 6.1 -> 6.8" in compared.unjudged
 
 
 def test_an_outage_in_the_history_leaves_the_spread_unknown() -> None:
     history = [*past(), run(8, outages=[{"start_s": 0.0, "end_s": None}])]
-    compared = between_runs.compare(history[0], run(9), history)
+    compared = worded_runs.compare(history[0], run(9), history)
     assert not compared.judged and "take that run out" in compared.unjudged
-    assert between_runs.failing(compared)
+    assert worded_runs.failing(compared)
 
 
 def test_identical_earlier_runs_leave_the_spread_unknown() -> None:
-    compared = between_runs.judge(run(9, 1.1), past([1.0] * 6))
+    compared = worded_runs.judge(run(9, 1.1), past([1.0] * 6))
     assert compared and "alike to the last digit" in compared.unjudged
 
 
 def test_no_earlier_run_at_all_is_said() -> None:
-    assert between_runs.judge(run(1), []) is None
+    assert worded_runs.judge(run(1), []) is None
     assert between_runs.predecessors(run(1), []) == []
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from judging import CACHE, QUERY_CACHE, checked, judged, records
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse, to_json
+from dbdyno.analysis import to_json
 from dbdyno.analysis.types import UNDECIDED, Together
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 

@@ -23,6 +23,8 @@ from dbdyno.analysis.causes.rules import FAMILIES, RULES
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
+from dbdyno.wording.catalogue import worded
+from dbdyno.wording.causes import CAUSES
 
 MEASURED_S = 30.0
 BEGIN_S, END_S = 10.0, 11.0
@@ -192,7 +194,7 @@ LOOK_ALIKES: list[tuple[str, Curves]] = [
 
 def named(curves: Curves, of: Cell | None = None) -> Cause:
     (found,) = causes.explain_stalls(trace({**CALM, **curves}), [STALL], of or cell())
-    return found.cause
+    return worded(found.cause)
 
 
 @pytest.mark.parametrize(("name", "curves"), STALLS)
@@ -279,12 +281,12 @@ def test_more_sessions_that_stand_still_send_more_again() -> None:
 
 
 def test_two_rules_that_fit_alike_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    match = explain.Match(0.8, "It was this.")
+    match = explain.Match(0.8)
     pair = [replace(rule, look=lambda _seen: match) for rule in RULES[:2]]
     monkeypatch.setattr(explain, "RULES", [replace(one, questions=("stall",)) for one in pair])
     cause = named({})
     assert cause.name == UNKNOWN
-    assert pair[0].title in cause.sentence and pair[1].title in cause.sentence
+    assert all(CAUSES[rule.name].title in cause.sentence for rule in pair)
 
 
 def test_most_stalls_name_the_cells_cause() -> None:
@@ -295,13 +297,13 @@ def test_most_stalls_name_the_cells_cause() -> None:
     cause = causes.explain_cell([*stopped, *stopped, *unclear])
     assert cause is not None
     assert cause.name == "server_stopped"
-    assert "(2 of 3 stalls)" in cause.sentence
+    assert "in the stalls (2 of 3 stalls)" in worded(cause).sentence
     locked = causes.explain_stalls(
         trace({**CALM, "sessions.waiting: lock": within(4.0, 0.0)}), [STALL], cell()
     )
     mixed = causes.explain_cell([*stopped, *locked])
     assert mixed is not None
-    assert (mixed.name, mixed.title) == (UNKNOWN, "several causes")
+    assert (mixed.name, worded(mixed).title) == (UNKNOWN, "several causes")
     assert causes.explain_cell([]) is None
 
 
@@ -310,9 +312,8 @@ def test_most_stalls_name_the_cells_cause() -> None:
 
 def stepped(curves: Curves, before: float = 1000.0, later: float = 250.0) -> Cause:
     """A step at 15 s of 30."""
-    return causes.explain_step(
-        trace(curves), step := Step(15.0, before, later, 0.001), [step], cell()
-    )
+    step = Step(15.0, before, later, 0.001)
+    return worded(causes.explain_step(trace(curves), step, [step], cell()))
 
 
 def from_half(later: float, before: float) -> Values:
@@ -335,7 +336,7 @@ def test_a_step_gets_its_name() -> None:
 
 def test_a_small_step_just_after_does_not_take_the_samples() -> None:
     steps = [Step(15.0, 1000.0, 250.0, 0.001), Step(18.0, 250.0, 200.0, 0.001)]
-    cause = causes.explain_step(trace({**CALM, **POOL}), steps[0], steps, cell())
+    cause = worded(causes.explain_step(trace({**CALM, **POOL}), steps[0], steps, cell()))
     assert cause.name == "buffer_pool"
 
 
@@ -396,9 +397,11 @@ def test_locks_that_all_wait_for_are_held_by_none_of_them() -> None:
 
 def test_every_rule_says_what_it_is() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
-    assert len({rule.title for rule in RULES}) == len(RULES)
+    assert CAUSES.keys() == {rule.name for rule in RULES}
+    assert len({text.title for text in CAUSES.values()}) == len(RULES)
     for rule in RULES:
-        assert rule.condition and rule.source and rule.questions, rule.name
+        text = CAUSES[rule.name]
+        assert text.condition and text.source and rule.questions, rule.name
     nothing = Evidence(evidence.STALL, {}, frozenset({"mariadb"}), 4, 0.0)
     assert not explain.matching(nothing), "a rule must not fire on what it did not see"
 
@@ -445,7 +448,8 @@ def test_any_input_gives_finite_answers(
     ]
     for cause in found:
         assert cause is not None
-        assert "nan" not in cause.sentence.split() and "inf" not in cause.sentence.split()
+        words = worded(cause).sentence.split()
+        assert "nan" not in words and "inf" not in words
         for suspect in cause.suspects:
             assert math.isfinite(suspect.during) and math.isfinite(suspect.otherwise)
             assert 0 <= suspect.score <= evidence.SCORE_MAX

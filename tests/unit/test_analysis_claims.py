@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from judging import CACHE, QUERY_CACHE, checked, judged, records
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse
 from dbdyno.analysis.types import (
     NOT_TESTED,
     PEAK,
@@ -19,6 +18,7 @@ from dbdyno.analysis.types import (
     MoreBlocks,
 )
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+from dbdyno.wording.findings import analyse
 
 
 def test_verdicts_on_a_clear_run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,10 @@ from dbdyno.experiment.types import Prices
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
-from dbdyno.report import layout
-from dbdyno.report.verdicts import costs as view
+from dbdyno.report.context import Context
+from dbdyno.report.sections.verdicts import costs
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +76,7 @@ def _records(plan: Plan, p95: dict[str, float] | None = None) -> list[TrialRecor
 
 def test_the_published_costs_come_back() -> None:
     plan = _plan()
-    found = analysis.analyse(plan, _records(plan)).costs
+    found = analyse(plan, _records(plan)).costs
     assert found is not None
     assert found.what == "transactions"
     for offer in found.offers:
@@ -90,7 +92,7 @@ def test_the_published_costs_come_back() -> None:
 def test_costs_are_metrics_that_claims_may_name() -> None:
     claim = "cost_per_billion_operations[n2d-64] / cost_per_billion_operations[n2-64] >= 1.1"
     plan = _plan(more=f"{PRICES}\nclaims: ['{claim} at sessions=64']")
-    findings = analysis.analyse(plan, _records(plan))
+    findings = analyse(plan, _records(plan))
     part = findings.claims[0].parts[0]
     assert findings.claims[0].verdict == "supported"
     assert part.estimate is not None
@@ -100,16 +102,16 @@ def test_costs_are_metrics_that_claims_may_name() -> None:
 def test_only_what_is_fast_enough_is_offered() -> None:
     plan = _plan(more=PRICES.replace("prices: {", "prices: {under: [p95 < 5], "))
     slow = dict(zip(map(str, THREADS), (1.0, 2.0, 9.0, 9.0, 9.0), strict=True))
-    found = analysis.analyse(plan, _records(plan, slow)).costs
+    found = analyse(plan, _records(plan, slow)).costs
     assert found is not None
     assert {plan.cells[offer.cell].levels["sessions"] for offer in found.offers} == {"32"}
     assert "service_ms_p95 < 5" in found.sentence
     none = dict.fromkeys(map(str, THREADS), 9.0)
-    findings = analysis.analyse(plan, _records(plan, none))
+    findings = analyse(plan, _records(plan, none))
     assert findings.costs is not None
     assert all(offer.cost is None for offer in findings.costs.offers)
     assert findings.costs.sentence.startswith("No level was fast enough")
-    shown = view.view(findings, plan, layout.choose(plan, findings))
+    shown = costs.view(Context(SimpleNamespace(plan=plan), findings))  # type: ignore[arg-type]
     assert shown is not None
     assert {row.remark for row in shown.rows} == {"too slow in every cell"}
 
@@ -119,7 +121,7 @@ def test_an_offer_that_costs_more_and_does_less_is_said_to_be_dominated() -> Non
     text = ", ".join(f"{machine}: {price}/month" for machine, price in dear.items())
     for blocks, judged in ((3, True), (1, False)):
         plan = _plan(blocks, f"prices: {{machine: {{{text}}}}}")
-        found = analysis.analyse(plan, _records(plan)).costs
+        found = analyse(plan, _records(plan)).costs
         assert found is not None
         last = found.offers[-1]
         assert last.levels["machine"] == "n2d-48"
@@ -130,7 +132,7 @@ def test_an_offer_that_costs_more_and_does_less_is_said_to_be_dominated() -> Non
 
 def test_one_run_a_cell_gives_costs_without_intervals() -> None:
     plan = _plan(1)
-    found = analysis.analyse(plan, _records(plan)).costs
+    found = analyse(plan, _records(plan)).costs
     assert found is not None
     assert "not judged" in found.sentence
     assert all(o.ratio is None or o.ratio.ci_low is None for o in found.offers)
@@ -139,16 +141,16 @@ def test_one_run_a_cell_gives_costs_without_intervals() -> None:
 def test_what_committed_nothing_has_no_cost() -> None:
     plan = _plan()
     idle = [record.replace(metrics={"transactions_per_s": 0.0}) for record in _records(plan)]
-    assert analysis.analyse(plan, idle).costs is None
+    assert analyse(plan, idle).costs is None
 
 
 def test_result_json_holds_the_offers() -> None:
     plan = _plan()
-    result = analysis.to_json(analysis.analyse(plan, _records(plan)), plan, {})
+    result = analysis.to_json(analyse(plan, _records(plan)), plan, {})
     valid("result", result)
     assert result["costs"]["offers"][0]["levels"] == {"machine": "n2-64"}
     plain = _plan(more="")
-    assert analysis.to_json(analysis.analyse(plain, _records(plain)), plain, {})["costs"] is None
+    assert analysis.to_json(analyse(plain, _records(plain)), plain, {})["costs"] is None
 
 
 @given(base=st.floats(0, 1e6), machine=st.floats(0, 1e6), level=st.sampled_from(["a", "b"]))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from plans import plan as make_plan
 
 from dbdyno.analysis.estimates.events import RateRatio, Seen, counts, ratio_alike
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import ClaimPart
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.findings import analyse
 
 
 def part_of(claim: str, *, measured_s: float, per_min: tuple[float, ...] = (0.0,) * 6) -> ClaimPart:

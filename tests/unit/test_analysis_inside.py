@@ -13,15 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse, result_inside
+from dbdyno.analysis import result_inside
 from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import Cause, Findings, Inside, Stall, Step, Suspect
-from dbdyno.analysis.within_trial import stalls, stalls_text, steadiness_text
+from dbdyno.analysis.within_trial import stalls, unsettled
 from dbdyno.analysis.within_trial.findings import cell_stalls, inside, look
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
 from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+from dbdyno.wording.catalogue import worded
+from dbdyno.wording.findings import analyse
+from dbdyno.wording.within_trial import stalls_text
 from fixtures.schemas import valid
 
 
@@ -103,24 +106,27 @@ def test_a_step_is_found_in_a_trial_that_drifts_before_it() -> None:
 
 def test_of_short_trials_and_open_loops_no_warm_up_is_said() -> None:
     short = inside(trace_of(warming(4, 3)), 0, 1)
-    assert (short.warm_s, short.steady) == (0.0, True) and "too short" in short.problem
+    assert (short.warm_s, short.steady) == (0.0, True) and "too short" in worded(short.problem)
     due = warming() * TICK_S
     opened = inside(trace_of(warming(), due={"main": due}), 0, 1)
-    assert (opened.warm_s, opened.stalls) == (0.0, ()) and "open loops" in opened.problem
+    assert (opened.warm_s, opened.stalls) == (0.0, ()) and "open loops" in worded(opened.problem)
 
 
 def test_what_is_wrong_with_a_trace_is_said() -> None:
     good = trace_of(rates(30))
     cut = replace(good, ends_s=good.ends_s[:200], commits={"main": good.commits["main"][:200]})
-    assert "10.0 of 30.0 s have no counts" in inside(cut, 0, 1).problem
+    assert "10.0 of 30.0 s have no counts" in worded(inside(cut, 0, 1)).problem
     back = good.ends_s.copy()
     back[100:] -= 3
-    assert "its clock went backwards at 10.0 s" in inside(replace(good, ends_s=back), 0, 1).problem
+    assert (
+        "its clock went backwards at 10.0 s"
+        in worded(inside(replace(good, ends_s=back), 0, 1)).problem
+    )
     dark = inside(replace(good, outages=({"start_s": 1.0},)), 0, 1)
-    assert dark.problem == "it had 1 outage"
+    assert worded(dark.problem) == "it had 1 outage"
     none = inside(Trace("t", 0.0, np.zeros(0), {}), 0, 1)
-    assert none.problem == "it has no counts of commits over time" and not none.steady
-    assert "nothing was committed" in inside(trace_of(0 * rates(9)), 0, 1).problem
+    assert worded(none.problem) == "it has no counts of commits over time" and not none.steady
+    assert "nothing was committed" in worded(inside(trace_of(0 * rates(9)), 0, 1)).problem
 
 
 @given(
@@ -148,7 +154,7 @@ def test_stalls_come_with_their_period() -> None:
     found = cell_stalls(0, trials)
     assert found is not None and (found.stalls, found.period_n) == (15, 12)
     assert found.period_s == pytest.approx(12, abs=0.05)
-    assert found.sentence == (
+    assert worded(found).sentence == (
         "Throughput falls to nothing for 0.8 s every 12.0 s"
         " (15 stalls in 3 trials, 6.7 % of the time)."
     )
@@ -159,20 +165,19 @@ def test_sentences_of_one_stall_and_of_irregular_ones() -> None:
     one = Inside("t", 0, 1, 30.0, 100.0, 0.0, True, 30.0, 0.1, (), (Stall(4.25, 0.8, 0.7),))
     quiet = replace(one, stalls=())
     found = cell_stalls(0, [quiet, one])
-    assert found is not None and found.sentence == (
+    assert found is not None and worded(found).sentence == (
         "Throughput fell by 70 % once, for 0.8 s, 4.2 s into a trial"
         " (1 stall in 2 trials, 1.3 % of the time)."
     )
     more = replace(one, stalls=tuple(Stall(at, 0.6, 1.0) for at in (1.0, 3.0, 12.0, 14.0)))
     found = cell_stalls(0, [more])
-    assert found is not None and found.sentence == (
+    assert found is not None and worded(found).sentence == (
         "Throughput falls to nothing for 0.6 s, about 8 times a minute, at no regular distance"
         " (4 stalls in 1 trial, 8.0 % of the time)."
     )
     assert cell_stalls(0, [quiet]) is None
-    assert stalls_text.with_sentence(replace(found, share=1e-5), []).sentence.endswith(
-        "under 0.1 % of the time)."
-    )
+    rare = stalls_text.cell_stalls(replace(found, share=1e-5), more.stalls[0], 0)
+    assert rare.endswith("under 0.1 % of the time).")
 
 
 @given(st.lists(st.lists(st.floats(0, 1e6), max_size=8).map(sorted), max_size=5))
@@ -215,13 +220,13 @@ def test_most_trials_of_a_cell_must_be_cold_before_it_is_said() -> None:
     plan = make_plan(blocks=3)
     cold = [inside(trace_of(warming(), seed=n), 0, n) for n in (1, 2, 3)]
     warm = [inside(trace_of(rates(30), seed=n), 0, n) for n in (4, 5, 6)]
-    (said,) = steadiness_text.warnings(plan, cold)
+    (said,) = worded(unsettled.warnings(plan, cold), plan)
     assert said.startswith("still warming up for about 1") and "of 30 s" in said
     assert said.endswith("in most trials at cache on: a longer warmup is advised")
-    assert steadiness_text.warnings(plan, [cold[0], *warm[1:]]) == []
-    assert steadiness_text.warnings(plan, cold[:1]) == []
+    assert unsettled.warnings(plan, [cold[0], *warm[1:]]) == []
+    assert unsettled.warnings(plan, cold[:1]) == []
     never = [replace(one, warm_s=one.measured_s, steady=False) for one in cold]
-    (said,) = steadiness_text.warnings(plan, never)
+    (said,) = worded(unsettled.warnings(plan, never), plan)
     assert said.startswith("throughput never settled in most trials at cache on")
 
 

@@ -15,11 +15,12 @@ from dbdyno.analysis.claims import verdict
 from dbdyno.analysis.claims.interim_looks import Looks as LooksOf
 from dbdyno.analysis.claims.stopping import decided
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, ClaimPart
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+from dbdyno.wording.catalogue import worded
+from dbdyno.wording.findings import analyse
 
 METRIC = "transactions_per_s"
 LOOKS = Looks(4, 12)
@@ -68,7 +69,7 @@ def noisy(
 
 
 def parts(plan: Plan, found: Sequence[TrialRecord]) -> tuple[ClaimPart, ...]:
-    return verdict.decide(Measured.of(plan, found))
+    return worded(verdict.decide(Measured.of(plan, found)), plan)
 
 
 @settings(max_examples=60)
@@ -137,7 +138,7 @@ def test_nothing_is_decided_before_the_first_look() -> None:
         assert decided(plan, found) is None
         assert [part.verdict for part in parts(plan, found)] == [UNDECIDED]
     assert "not judged before 4 blocks are whole" in parts(plan, records(plan, value, 3))[0].why
-    assert decided(plan, records(plan, value, 4)) == (
+    assert worded(decided(plan, records(plan, value, 4))) == (
         "Decided after 4 of at most 12 blocks; intervals allow for the one look. The run ends here."
     )
 
@@ -179,7 +180,7 @@ def test_what_cannot_be_judged_does_not_hold_up_the_end() -> None:
     assert [part.verdict for part in parts(plan, spoilt)] == [UNDECIDED, SUPPORTED]
     assert decided(plan, spoilt)
     alone = plan_of()
-    assert "no comparison can be judged" in (decided(alone, spoilt) or "")
+    assert "no comparison can be judged" in (worded(decided(alone, spoilt)) or "")
 
 
 def test_a_void_trial_delays_its_parts_and_breaks_nothing() -> None:

@@ -12,7 +12,7 @@ from plans import plan as make_plan
 
 from dbdyno.analysis.claims.power import power
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.planning import Planning, costs, floor, noise, plan_blocks, to_json
+from dbdyno.analysis.planning import Planning, costs, floor, noise, to_json
 from dbdyno.analysis.planning import blocks as needs
 from dbdyno.analysis.planning.types import Criterion, Noise
 from dbdyno.errors import DynoError
@@ -20,6 +20,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.planning import planning_text
 from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.runs import plan_blocks
 from fixtures.schemas import valid
 
 METRIC = "transactions_per_s"

@@ -9,10 +9,11 @@ import pytest
 from judging import records
 from plans import plan as make_plan
 
-from dbdyno.analysis import analyse, to_json
+from dbdyno.analysis import to_json
 from dbdyno.analysis.estimates.estimate import t_interval
 from dbdyno.analysis.types import LatencyShift
 from dbdyno.store.metrics.histogram import Histogram, Tagged
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 TRUTH = {("on",): 1000.0, ("off",): 2000.0}

@@ -13,11 +13,11 @@ from plans import plan as make_plan
 from dbdyno.analysis import single_values
 from dbdyno.analysis.claims.contrast import GeometricMean, Mean
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.single_values.skewed import EitherMean, SkewedMean
 from dbdyno.analysis.types import ClaimPart
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.findings import analyse
 
 
 def measured_of(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from plans import plan as make_plan
 
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import TradeOff
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.findings import analyse
 
 
 def found(

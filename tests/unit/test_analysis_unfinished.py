@@ -6,8 +6,8 @@ import pytest
 from judging import CACHE, QUERY_CACHE, records
 from plans import plan
 
-from dbdyno.analysis import analyse
 from dbdyno.analysis.types import Findings
+from dbdyno.wording.findings import analyse
 
 CLAIM = "transactions_per_s[off] / transactions_per_s[on] > 2.8 at sessions=16"
 

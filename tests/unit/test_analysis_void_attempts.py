@@ -7,7 +7,6 @@ from judging import CACHE, QUERY_CACHE, records
 from plans import plan
 from scipy import stats
 
-from dbdyno.analysis import analyse
 from dbdyno.analysis.claims.contrast import LogRatio
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import ClaimResult
@@ -17,6 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import ELSEWHERE, VOID, TrialRecord
+from dbdyno.wording.findings import analyse
 
 CLAIM = "transactions_per_s[on] < transactions_per_s[off] at sessions=16"
 RATE = "transactions_per_s"

@@ -8,10 +8,10 @@ import pytest
 from plans import plan
 from scipy import integrate, stats
 
-from dbdyno.analysis import analyse
 from dbdyno.analysis.between_blocks import statistics
 from dbdyno.analysis.types import Findings
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.findings import analyse
 
 FACTORS = {"cache": ("off", "on")}
 FASTER = "transactions_per_s[on] > transactions_per_s[off]"

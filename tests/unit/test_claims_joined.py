@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from plans import plan as make_plan
 
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import ClaimResult
 from dbdyno.errors import DynoError
 from dbdyno.experiment.claims.parser import parse, parse_bare_condition
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.findings import analyse
 
 NOISE = (-0.01, 0.004, 0.0, 0.008, -0.003, 0.002)
 CLAIM = "tps[on] > tps[off] and p99[on] <= 1.03 * p99[off]"

@@ -15,8 +15,10 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 
 
-@pytest.mark.parametrize("kind", starter.KINDS)
-@pytest.mark.parametrize("workload", starter.WORKLOADS)
+@pytest.mark.parametrize(
+    ("kind", "workload"),
+    [(kind, each) for kind in starter.KINDS for each in starter.workloads_of(kind)],
+)
 def test_every_combination_passes_the_check(
     kind: str, workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,6 +51,16 @@ def test_what_is_commented_out_loads_too(tmp_path: Path) -> None:
         assert loaded.about.author == "Ann Example"
         assert len(loaded.factors) == 2
         assert loaded.cells[0].targets[0].config
+
+
+def test_a_kind_without_sql_gets_a_workload_that_it_can_do(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    done = CliRunner().invoke(init, [str(file), "--kind", "redis"])
+    assert done.exit_code == 0, done.output
+    assert load(file).cells[0].groups[0].kind == "kv"
+    assert "isolation" not in file.read_text()
+    refused = CliRunner().invoke(init, ["b", "--kind", "redis", "--workload", "oltp"])
+    assert refused.exit_code == 2 and "no workload oltp" in refused.output
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from dbdyno.execute.hooks import command
 from dbdyno.experiment.types import Hook
+from dbdyno.hosts import ssh
+from dbdyno.hosts.base import began_ticks, kill_group
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED
 
 
@@ -112,7 +114,7 @@ def sh(script: str) -> subprocess.Popen[bytes]:
 
 def test_the_remote_script_quotes_everything_and_passes_the_status_on() -> None:
     nasty = "a'b\"c $(touch /nope) `x` \\ ; é"
-    script = command.remote_script('printf %s "$DYNO_X"; cat; exit 7', {"DYNO_X": nasty})
+    script = ssh.remote_script('printf %s "$DYNO_X"; cat; exit 7', {"DYNO_X": nasty})
     process = sh(script)
     assert process.stdout is not None and process.stdin is not None
     assert process.stdout.read().decode() == nasty
@@ -121,13 +123,13 @@ def test_the_remote_script_quotes_everything_and_passes_the_status_on() -> None:
 
 
 def test_a_remote_command_longer_than_a_pipes_buffer_arrives_whole() -> None:
-    process = sh(command.remote_script("exit 5 #" + "'" * 60_000, {}))
+    process = sh(ssh.remote_script("exit 5 #" + "'" * 60_000, {}))
     assert process.wait(20) == 5
 
 
 def test_a_remote_command_ends_when_the_connection_does(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    process = sh(command.remote_script(f"sh -c 'echo $$ > {pids}; sleep 600'; true", {}))
+    process = sh(ssh.remote_script(f"sh -c 'echo $$ > {pids}; sleep 600'; true", {}))
     while not pids.exists() or not pids.read_text():
         time.sleep(0.02)
     assert process.stdin is not None
@@ -139,10 +141,10 @@ def test_a_remote_command_ends_when_the_connection_does(tmp_path: Path) -> None:
 def test_what_a_killed_dyno_left_running_is_killed_but_not_its_namesake() -> None:
     process = subprocess.Popen(["sleep", "600"], start_new_session=True)
     try:
-        ticks = command.began_ticks(process.pid)
-        command.kill_group(process.pid, ticks + 1)
+        ticks = began_ticks(process.pid)
+        kill_group(process.pid, ticks + 1)
         assert process.poll() is None
-        command.kill_group(process.pid, ticks)
+        kill_group(process.pid, ticks)
         assert process.wait(10) == -9
     finally:
         process.kill()

@@ -15,6 +15,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.engine import request
 from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.deployment import Deployment, MergedServers
+from dbdyno.experiment.types import INSTANCE, PRIMARY, REPLICA, Node
 from dbdyno.samplers.server.process import Process
 from dbdyno.systems.base import TargetPlan
 
@@ -53,15 +54,48 @@ def test_the_engine_calls_instances_by_number_and_runs_session_statements_last()
     target = TargetPlan("db", "null", instances=3, session=("SET x = 1",))
     system = systems.load("null")
     deployment = Deployment(target, system, system.find(None), system.resolve(target))
-    assert deployment.names() == ("db", "db.2", "db.3")
+    assert [(node.name, node.role) for node in target.nodes] == [
+        ("db", INSTANCE),
+        ("db.2", INSTANCE),
+        ("db.3", INSTANCE),
+    ]
     server = system.start(
         deployment.binaries, Path("/nowhere"), deployment.resolved, cpus=[], transport="tcp"
     )
-    deployment.servers += [server] * 3
+    deployment.servers |= {node.name: server for node in target.nodes}
     found = deployment.engine_targets()
     assert list(found) == ["db", "db.2", "db.3"]
     assert all(each["session_sql"] == ["SET x = 1"] for each in found.values())
     assert isinstance(deployment.sampled, MergedServers)
+    assert list(deployment.written) == list(found)
+    assert deployment.replicas == {}
+
+
+def test_replicas_are_nodes_that_only_readers_reach() -> None:
+    urls = tuple(f"mysql://app@db{number}/shop" for number in (1, 2, 3))
+    target = TargetPlan("db", "mysql", url=urls[0], read_urls=urls[1:])
+    assert target.nodes == (
+        Node("db", PRIMARY, urls[0]),
+        Node("db.read1", REPLICA, urls[1]),
+        Node("db.read2", REPLICA, urls[2]),
+    )
+    assert [node.name for node in target.nodes_for("write")] == ["db"]
+    assert [node.name for node in target.nodes_for("read")] == ["db.read1", "db.read2"]
+    system = systems.load("null")
+    started = {node.name: Fake(None, 1.0) for node in target.nodes}
+    deployment = Deployment(
+        *(target, system, system.find(None), system.resolve(TargetPlan("db", "null"))),
+        servers=started,  # type: ignore[arg-type]
+    )
+    assert deployment.written == {"db": started["db"]}
+    assert deployment.replicas == {"read1": started["db.read1"], "read2": started["db.read2"]}
+    assert deployment.sampled is deployment.server is started["db"]
+
+
+def test_one_server_is_a_primary_and_has_no_replicas() -> None:
+    target = TargetPlan("db", "mariadb")
+    assert target.nodes == target.nodes_for("write") == (Node("db", PRIMARY),)
+    assert target.nodes_for("read") == ()
 
 
 def test_processes_of_several_servers_are_one_source() -> None:

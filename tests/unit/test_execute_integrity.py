@@ -37,7 +37,7 @@ class Server:
 def after(
     server: Server, workload: str = "tpcc", kind: str = "mariadb", groups: int = 1
 ) -> TrialRecord:
-    member = SimpleNamespace(kind=kind, database="dyno", servers=[server], names=lambda: ("db",))
+    member = SimpleNamespace(kind=kind, database="dyno", written={"db": server})
     group = SimpleNamespace(target="db", workload=workload, options={})
     return checked(RECORD, SimpleNamespace(groups=[group] * groups), {"db": member})  # type: ignore[arg-type, dict-item]
 

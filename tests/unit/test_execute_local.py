@@ -15,8 +15,10 @@ from dbdyno.execute import local
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control
+from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.servers import pool
 from dbdyno.execute.servers.snapshots import Snapshot, Snapshots
+from dbdyno.execute.timeline import Moment, Timeline
 from dbdyno.experiment.types import Looks
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -48,14 +50,19 @@ class World:
         self.tmp_path = tmp_path
         self.asked: list[tuple[int, int, str]] = []  # block, cell, protocol
         self.starts = 0
+        self.trial_s = 10.0
         self.to_probe: set[int] = set()  # cells whose number of load threads is open
         world = self
 
         class Trial:
             def __init__(
-                self, context: ExecutionContext, servers: pool.ServerPool, explained: set[int]
+                self,
+                context: ExecutionContext,
+                servers: pool.ServerPool,
+                hooks: Hooks,
+                explained: set[int],
             ) -> None:
-                self.run, self.servers = context.run, servers
+                self.run, self.servers, self.hooks = context.run, servers, hooks
 
             def probe(self, cell: Cell, trial: TrialPlan) -> bool:
                 new = cell.index in world.to_probe
@@ -65,7 +72,17 @@ class World:
             def measure(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
                 target = self.servers.deployments["db"].engine_targets()["db"]
                 world.asked.append((trial.block, cell.index, target["protocol"]))
+                self.within(self.hooks.during_trial(trial, cell))
                 return TrialRecord(trial.id, trial.block, cell.index, COMPLETE, 1.0, {})
+
+            def within(self, moments: list[Moment]) -> None:
+                """A trial of `world.trial_s` that takes no time."""
+                timeline = Timeline(
+                    (), moments, now=lambda: 0.0, wait=lambda _, s: s >= world.trial_s
+                )
+                timeline.on_event({"event": "ready", "measure_unix_s": 0.0})
+                timeline.close()
+                timeline.check()
 
         def snapshot(self: Snapshots, deployment: object, cell: Cell) -> Snapshot:
             world.starts += 1

@@ -15,7 +15,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import local
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control, Interrupted
-from dbdyno.experiment.types import Hook, Hooks, LevelHooks
+from dbdyno.experiment.types import Hook, Hooks, LevelHooks, MomentHook
 from dbdyno.plan.types import Plan
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED, Applied, HookLog
 from dbdyno.store.run import Run
@@ -83,6 +83,93 @@ def test_commands_run_at_their_points(world: World, trace: Trace) -> None:  # no
     ]
     assert {run.outcome for run in runs} == {OK}
     assert all((world.tmp_path / "run" / run.log).is_file() for run in runs)
+
+
+def within(trace: Trace, word: str, at_s: float, then: str = "", **facts: Any) -> MomentHook:
+    return MomentHook(trace.hook(word, then).run, at_s=at_s, **facts)
+
+
+def test_commands_within_a_trial_run_in_each_and_are_journaled(world: World, trace: Trace) -> None:  # noqa: F811
+    hooks = Hooks(
+        before_trial=(trace.hook("before"),),
+        during_trial=(within(trace, "$DYNO_TRIAL-$DYNO_LEVEL_CACHE", 2.5),),
+        after_trial=(trace.hook("after"),),
+    )
+    assert world.execute(hooked(hooks)) == "complete"
+    assert trace.words() == [
+        *("before", "b01-t001-on", "after"),
+        *("before", "b01-t002-off", "after"),
+    ]
+    found = [run for run in log(world).runs() if run.point == "during_trial"]
+    assert [(run.trial, run.at_s, run.outcome, run.exit_code) for run in found] == [
+        ("b01-t001", 2.5, OK, 0),
+        ("b01-t002", 2.5, OK, 0),
+    ]
+    assert [run.started_s for run in found] == [round(run.started_unix_s, 3) for run in found]
+    text = (world.tmp_path / "run" / found[0].log).read_text()
+    assert "# during_trial at 2.5 s for b01-t001: ended with status 0" in text
+    other = next(run for run in log(world).runs() if run.point == "before_trial")
+    assert (other.at_s, other.started_s) == (None, None)
+
+
+def test_commands_within_a_trial_may_run_at_once_and_each_keeps_its_output(world: World) -> None:  # noqa: F811
+    """Each waits for the other's file: one after the other they would never end."""
+    a, b = world.tmp_path / "a", world.tmp_path / "b"
+    meet = "touch {0}; until test -e {1}; do sleep 0.01; done; echo {0}"
+    moments = tuple(
+        MomentHook(meet.format(*pair), deadline_s=60.0, at_s=1.0) for pair in ((a, b), (b, a))
+    )
+    assert world.execute(hooked(Hooks(during_trial=moments), {"a": ("x",)})) == "complete"
+    runs = log(world).runs()
+    assert len({run.log for run in runs}) == 2
+    for run in runs:
+        text = (world.tmp_path / "run" / run.log).read_text()
+        assert text.splitlines()[0] == f"$ {run.run}"
+        assert text.splitlines()[-1] == run.run.rpartition(" ")[2]
+
+
+@pytest.mark.parametrize(
+    ("then", "at_s", "reason"),
+    [
+        ("exit 9", 2.0, "during_trial at 2 s: `echo"),
+        ("sleep 600", 2.0, "was not done after"),
+        ("true", 10.0, "did not run: the trial ended before that moment"),
+    ],
+)
+def test_a_command_within_a_trial_that_fails_voids_it(
+    world: World,  # noqa: F811
+    trace: Trace,
+    then: str,
+    at_s: float,
+    reason: str,
+) -> None:
+    failing = within(trace, "x", at_s, then, deadline_s=0.3)
+    hooks = Hooks(during_trial=(failing,), after_trial=(trace.hook("after"),))
+    assert world.execute(hooked(hooks, {"a": ("x",)})) == "complete"
+    run = Run.open(world.tmp_path / "run")
+    assert [record.status for record in run.records()] == ["void"]
+    assert len(run.voided()) == 2  # the first two of three attempts
+    assert reason in run.records()[0].void_reason
+    assert trace.words().count("after") == 3
+
+
+def test_a_resumed_run_runs_them_again_in_the_trial_that_it_repeats(
+    world: World,  # noqa: F811
+    trace: Trace,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = hooked(Hooks(during_trial=(within(trace, "$DYNO_TRIAL", 1.0),)))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "complete", killed)
+        with pytest.raises(KeyboardInterrupt):
+            world.execute(plan)
+    assert trace.words() == ["b01-t001"]
+    assert resume(world) == "complete"
+    assert trace.words() == ["b01-t001", "b01-t001", "b01-t002"]
 
 
 def test_a_cell_that_goes_on_is_not_entered_again(world: World, trace: Trace) -> None:  # noqa: F811

@@ -14,6 +14,7 @@ import pytest
 from dbdyno.execute.engine import watchdog
 from dbdyno.execute.engine.job import Job, error_of
 from dbdyno.execute.engine.watchdog import Watchdog
+from dbdyno.hosts import LOCAL
 
 RUN = {"job": "run", "interval_s": 0.01, "drain_s": 0.0, "groups": []}
 LOAD = {"job": "load"}
@@ -130,6 +131,6 @@ def test_what_a_stopped_engine_measured_is_an_error(tmp_path: Path) -> None:
         'print(\'{"event": "end", "measured_s": 1.0}\', flush=True)\n'
     )
     program.chmod(0o755)
-    outcome = Job(program, RUN, tmp_path / "events.ndjson").run(lambda event: None)
+    outcome = Job(LOCAL, program, RUN, tmp_path / "events.ndjson").run(lambda event: None)
     assert "SIGSTOP" in outcome.spoilt
     assert "SIGSTOP" in error_of(outcome, "trial b01-t001").what

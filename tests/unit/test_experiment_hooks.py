@@ -9,10 +9,12 @@ from ruamel.yaml import YAML
 from test_experiment_load import ONE, failure, load
 
 from dbdyno.experiment import json_schema
-from dbdyno.experiment.targets import ssh
-from dbdyno.experiment.types import Hook, Hooks, LevelHooks
+from dbdyno.experiment.types import Hook, Hooks, LevelHooks, MomentHook
+from dbdyno.hosts import ssh
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook.commands import commands
+from dbdyno.plan.pilot import Pilot, shorten
 from dbdyno.plan.stored.json import from_json, to_json
 
 HOOKED = (
@@ -52,6 +54,78 @@ def test_a_command_is_text_a_mapping_or_a_list_of_both() -> None:
         },
         "cache": {"on": LevelHooks(apply=(Hook("x"),))},
     }
+
+
+MOMENTS = (
+    ONE
+    + """\
+duration: 60s
+hooks:
+  during_trial:
+    - {run: psql -c CHECKPOINT, at_s: 30}
+    - {run: x, on: "ssh://db1", deadline: 5s, at_s: 0.5}
+"""
+)
+
+
+def test_a_command_within_a_trial_has_its_moment() -> None:
+    hooks = load(MOMENTS).hooks
+    assert hooks.during_trial == (
+        MomentHook("psql -c CHECKPOINT", at_s=30.0),
+        MomentHook("x", "ssh://db1", 5.0, at_s=0.5),
+    )
+    one = load(ONE + "hooks: {during_trial: {run: x, at_s: 0}}\n")
+    assert one.hooks.during_trial == (MomentHook("x", at_s=0.0),)
+    data = YAML(typ="safe", pure=True).load(MOMENTS)
+    jsonschema.validate(data, json_schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**data, "hooks": {"during_trial": "x"}}, json_schema())
+
+
+def test_moments_are_kept_in_a_plan_and_come_sooner_in_a_quick_one() -> None:
+    loaded = load(MOMENTS)
+    machine = Machine(cores=8, memory_bytes=1 << 34, kernel="6", cpu_model="x")
+    plan = make(loaded, machine)
+    assert from_json(to_json(plan)).hooks == loaded.hooks
+    quick = make(loaded, machine, quick=True)
+    assert [hook.at_s for hook in quick.hooks.during_trial] == [
+        pytest.approx(hook.at_s * quick.cells[0].duration_s / 60)
+        for hook in loaded.hooks.during_trial
+    ]
+    assert [each.when for each in commands(plan)] == [
+        "during_trial at 30 s",
+        "during_trial at 0.5 s",
+    ]
+
+
+def test_a_pilot_keeps_the_length_that_moments_belong_to() -> None:
+    loaded = load(MOMENTS)
+    assert {cell.duration_s for cell in shorten(loaded, Pilot()).cells} == {60.0}
+
+
+@pytest.mark.parametrize(
+    ("duration", "moment", "said"),
+    [
+        ("20s", "{run: x, at_s: ¶20}", "it measures 20 s"),
+        ("20s", "[{run: y, at_s: 1}, {run: x, at_s: ¶1e3}]", "`at_s: 1000` is not within"),
+        ("20s", "{run: x, at_s: ¶-1}", "at least 0"),
+        ("20s", "{run: x, at_s: ¶1s}", "must be a number"),
+        ("20s", "[¶{run: x}]", "at_s` is missing"),
+        ("{until: steady, max: 5m}", "{run: x, at_s: ¶1}", "once it is steady"),
+    ],
+)
+def test_a_moment_that_a_trial_may_not_have_is_refused(
+    duration: str, moment: str, said: str
+) -> None:
+    text = f"{ONE}matters: 3%\nduration: {duration}\nhooks: {{during_trial: {moment}}}\n"
+    assert said in failure(text).what
+
+
+def test_the_shortest_cell_decides() -> None:
+    text = (
+        f"{ONE}hooks: {{during_trial: {{run: x, at_s: ¶20}}}}\nfactors: {{duration: [10s, 30s]}}\n"
+    )
+    assert "measures 10 s" in failure(text).what
 
 
 def test_a_level_has_patches_beside_its_commands() -> None:

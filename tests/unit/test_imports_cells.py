@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dbdyno.analysis.findings import analyse
 from dbdyno.analysis.types import AGREE, CONTRADICT, REFUTED, SUPPORTED, UNDECIDED
 from dbdyno.cli import studies
 from dbdyno.cli.main import dyno
@@ -19,6 +18,7 @@ from dbdyno.errors import DynoError
 from dbdyno.imports import Found, Part, Pattern, Told, arrange, collect, plan_of, read_head, write
 from dbdyno.store.manifest import COMPLETE
 from dbdyno.store.run import Run
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from dbdyno.plan.make import make
 from dbdyno.plan.stored import json
 from dbdyno.plan.two_versions.against import Base
 from dbdyno.plan.types import Plan
-from dbdyno.report.setting import tested
+from dbdyno.report.sections.setting import tested
 
 EIGHT = Machine(
     cores=8, memory_bytes=16 << 30, kernel="", cpu_model="", cpus=tuple(range(8))

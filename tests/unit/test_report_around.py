@@ -7,10 +7,10 @@ from pathlib import Path
 
 import plans
 
-from dbdyno.experiment.types import Hook, Hooks, LevelHooks
+from dbdyno.experiment.types import Hook, Hooks, LevelHooks, MomentHook
 from dbdyno.plan.types import Plan
-from dbdyno.report.setting import hosts
-from dbdyno.report.setting.hooks import around
+from dbdyno.report import hosts
+from dbdyno.report.sections.setting.hooks import around
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, Applied, HookLog, HookRun
 from dbdyno.store.run import Run
 from dbdyno.systems.base import TargetPlan
@@ -73,6 +73,21 @@ def test_each_command_has_a_row_whether_it_ran_or_not(tmp_path: Path) -> None:
     )
     assert rows["before_trial"].took == "90 s (at most 5 min)"
     assert section.warnings[0].startswith("2 commands did not succeed")
+
+
+def test_commands_within_a_trial_say_when_they_began(tmp_path: Path) -> None:
+    moments = (MomentHook("x", at_s=2.0), MomentHook("x", at_s=30.0))
+    runs = [
+        ended("during_trial", "x", at_s=2.0, started_s=2.004),
+        ended("during_trial", "x", at_s=2.0, started_s=2.1),
+        ended("during_trial", "x", at_s=30.0, started_s=30.0),
+    ]
+    section = around(made(tmp_path, *runs, hooks=Hooks(during_trial=moments)))
+    assert section is not None
+    assert [(row.when, row.times, row.took) for row in section.rows] == [
+        ("during_trial at 2 s", 2, "250 ms; began at 2.00 to 2.10 s"),
+        ("during_trial at 30 s", 1, "250 ms; began at 30.00 s"),
+    ]
 
 
 def test_a_level_that_is_still_in_force_is_a_warning(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dbdyno.experiment.types import Arrivals, RateStep, Think
 from dbdyno.plan.types import GroupPlan
-from dbdyno.report.load.arrivals import loop
+from dbdyno.report.text.loops import loop
 
 STEADY = Arrivals("uniform", (RateStep(None, 20.0, 20.0),))
 

@@ -9,12 +9,12 @@ import pytest
 from judging import records
 from plans import plan as make_plan
 
-from dbdyno import report
-from dbdyno.analysis import analyse, to_json
+from dbdyno.analysis import to_json
 from dbdyno.analysis.types import RATIO, Findings, Ratio
 from dbdyno.plan.types import Plan
-from dbdyno.report import page, write
+from dbdyno.report import Report
 from dbdyno.report.text.numbers import edge
+from dbdyno.wording.findings import analyse
 from dbdyno.wording.numbers import bound
 from fixtures.printed import printed
 from fixtures.synthetic.run import ENVIRONMENT, SyntheticRun
@@ -99,14 +99,14 @@ def test_every_output_prints_these_and_no_other(judged: tuple[SyntheticRun, Find
             for edges in ((1.0,), (1.5,), (2.0,)):
                 known.add(tuple(edge(end, *edges) for end in one))
                 known.add(tuple(bound(end, *edges) for end in one))
-    data = page.context(run, findings)  # type: ignore[arg-type]
+    report = Report(run, findings)  # type: ignore[arg-type]
     said = set(re.findall(r"% interval ([\d.,]+) to ([\d.,]+)\)", findings.answer))
     assert said
     assert said <= known
     outputs = {
-        "html": write.html(data),
-        "markdown": write.markdown(data),
-        "terminal": printed(report.terminal(run, findings), width=200),  # type: ignore[arg-type]
+        "html": report.html(),
+        "markdown": report.markdown(),
+        "terminal": printed(report.terminal(), width=200),
     }
     for name, text in outputs.items():
         shown = set(re.findall(r"([\d.,]+)× to ([\d.,]+)×", text))

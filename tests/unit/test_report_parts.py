@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno import report
 from dbdyno.analysis.types import (
     UNDECIDED,
     VALUE,
+    CellResult,
     ClaimPart,
     ClaimResult,
     Inside,
@@ -21,16 +21,26 @@ from dbdyno.analysis.types import (
     Partial,
     Ratio,
 )
-from dbdyno.report import layout, page, tables
-from dbdyno.report.load import classes, latency, series, stalls, waits
-from dbdyno.report.setting import counters, servers, tested
+from dbdyno.report import Report, layout
+from dbdyno.report.context import Context
+from dbdyno.report.sections.load import classes, counters, stalls, waits
+from dbdyno.report.sections.load import results as tables
+from dbdyno.report.sections.setting import plans, reproduce, settings, tested, warnings
+from dbdyno.report.sections.verdicts import claims, ratios
 from dbdyno.report.text import escaping, names
-from dbdyno.report.verdicts import claims
+from dbdyno.report.trials import cells as latencies
+from dbdyno.report.trials import series
+from dbdyno.report.trials.read import Trials
 from dbdyno.store.metrics.histogram import Histogram, Tagged
 from fixtures import synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
 CACHE, CACHE_FINDINGS = synthetic.cache_run(Path("."))
+
+
+def with_cell(cell: CellResult) -> Context:
+    """The cache's run with one cell."""
+    return Context(CACHE, replace(CACHE_FINDINGS, cells=(cell,)))  # type: ignore[arg-type]
 
 
 def test_sessions_make_the_axis_and_engines_the_lines() -> None:
@@ -112,24 +122,26 @@ def test_a_trial_is_read_with_its_warm_up() -> None:
 
 def test_settings_that_differ_are_found_and_volatile_ones_left_out() -> None:
     roles = layout.choose(CACHE.plan)
-    rows = servers.different_settings(CACHE.kept, CACHE.plan.cells, roles)
+    rows = settings.different_settings(CACHE.kept, CACHE.plan.cells, roles)
     assert [row.name for row in rows] == ["query_cache_size", "query_cache_type"]
     assert dict(rows[1].values) == {"ON": "cache on", "OFF": "cache off"}
-    rows = servers.different_settings(ENGINES.kept, ENGINES.plan.cells, layout.choose(ENGINES.plan))
+    rows = settings.different_settings(
+        ENGINES.kept, ENGINES.plan.cells, layout.choose(ENGINES.plan)
+    )
     assert rows == []  # engines are different kinds: their settings are not one another's
 
 
 def test_plans_that_differ_are_flagged_and_put_first() -> None:
-    views = servers.plans(CACHE.kept, CACHE.plan, layout.choose(CACHE.plan))
+    views = plans.view(Context(CACHE, CACHE_FINDINGS))
     assert views[0].differs
     assert {where for where, _ in views[0].plans} == {"cache on", "cache off"}
-    views = servers.plans(ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
+    views = plans.view(Context(ENGINES, ENGINE_FINDINGS))
     assert not views[0].differs  # three kinds of server speak three languages
 
 
 def test_plans_that_differ_in_numbers_only_are_one() -> None:
-    assert servers.shape("cost=0.4..8.44 rows=1") == servers.shape("cost=0.5..9  rows=100")
-    assert servers.shape("Seq Scan") != servers.shape("Index Scan")
+    assert plans.shape("cost=0.4..8.44 rows=1") == plans.shape("cost=0.5..9  rows=100")
+    assert plans.shape("Seq Scan") != plans.shape("Index Scan")
 
 
 def test_csv_has_a_row_a_trial_and_no_formula() -> None:
@@ -146,7 +158,7 @@ def test_csv_has_a_row_a_trial_and_no_formula() -> None:
 
 def test_ratio_tables_lead_with_the_headline_and_the_main_factor() -> None:
     roles = layout.choose(ENGINES.plan)
-    shown = tables.ratio_tables(ENGINE_FINDINGS, roles, ("workload",))
+    shown = ratios.ratio_tables(ENGINE_FINDINGS, roles, ("workload",))
     assert shown[0].metric.name == "transactions_per_s"
     assert [t.factor for t in shown[:2]] == ["engine", "sessions"]
 
@@ -158,10 +170,10 @@ def test_what_was_tested_and_what_was_not() -> None:
     assert "20 s each after 5 s of warm-up" in said
     assert "8 CPUs" in said
     roles = layout.choose(plan)
-    missing = tested.not_tested(plan, ENGINES.kept[:-2], roles)
+    missing = warnings.not_tested(plan, ENGINES.kept[:-2], roles)
     assert [m.what for m in missing] == ["engine=mysql", plan.claims[3], "2 planned trials"]
     void = [ENGINES.kept[0].replace(status="void", void_reason="tmp tables"), *ENGINES.kept[1:]]
-    assert "void: tmp tables" in tested.not_tested(plan, void, roles)[-1].why
+    assert "void: tmp tables" in warnings.not_tested(plan, void, roles)[-1].why
 
 
 def test_cpus_are_written_as_ranges() -> None:
@@ -171,7 +183,7 @@ def test_cpus_are_written_as_ranges() -> None:
 
 
 def test_warnings_are_said_once_with_their_cells() -> None:
-    rows = tested.warning_rows((), ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
+    rows = warnings.warning_rows((), ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
     assert (synthetic.GENERATOR_BOUND, "6 trials: mariadb · sessions 64 (6 trials)") in rows
 
 
@@ -181,16 +193,20 @@ def test_warnings_that_differ_in_numbers_are_one() -> None:
         record.replace(warnings=(f"generator-bound (lag): 1 % lay unread for {us} µs or more",))
         for record, us in zip(kept, ("1.2", "42", "3.5"), strict=True)
     ]
-    rows = tested.warning_rows((), late, plan, layout.choose(plan))
+    rows = warnings.warning_rows((), late, plan, layout.choose(plan))
     assert len(rows) == 1
     assert rows[0][0].endswith("1.2 µs or more")
     assert rows[0][1].startswith("this or like it in 3 trials: ")
 
 
+FEW = "too few operations for it"
 THIN = {
-    "readers.service_ms_p95": Partial("too few operations for it", 1, 6),
-    "readers.service_ms_p99": Partial("too few operations for it", 4, 6),
-    "stalls_per_min": Partial("too few operations for it", 2, 6),  # shown nowhere
+    name: Partial(FEW, trials, 6, f"of {trials} of 6 trials: of the others: {FEW}")
+    for name, trials in (
+        ("readers.service_ms_p95", 1),
+        ("readers.service_ms_p99", 4),
+        ("stalls_per_min", 2),  # shown nowhere
+    )
 }
 
 
@@ -207,7 +223,7 @@ def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
     )
     assert all(row.warnings == () for row in updater.rows)
     shown = [metric.name for metric in readers.metrics]
-    ((escaping, where),) = tested.partial_rows(findings, shown, roles, groups)
+    ((escaping, where),) = warnings.partial_rows(findings, shown, roles, groups)
     assert escaping.startswith("readers p95 ms and readers p99 ms: means of some trials only")
     assert where.startswith("3 cells: ")
 
@@ -240,13 +256,13 @@ def test_every_link_to_the_warnings_has_an_end(tmp_path: Path, name: str) -> Non
     claimed = [replace(one, warnings=()) for one in findings.claims]
     findings = replace(findings, warnings=(), cells=tuple(quiet), claims=tuple(claimed))
     run = replace(run, kept=[record.replace(warnings=()) for record in run.kept])
-    report.render(run, findings)
+    Report(run, findings).write()
     shown = (tmp_path / f"report.{name}").read_text()
     assert "means of some trials only" in shown
     if name == "html":
         assert shown.count('id="warnings"') == 1
     bare = replace(findings, cells=tuple(replace(cell, partial={}) for cell in quiet))
-    report.render(run, bare)
+    Report(run, bare).write()
     page = (tmp_path / "report.html").read_text()
     assert page.count('id="warnings"') == 1 and 'class="warnmark"' not in page
 
@@ -258,7 +274,7 @@ def test_void_attempts_are_all_listed() -> None:
         record.replace(status="void", void_reason=f"x is {i}")
         for i, record in enumerate((lost, done, done))
     ]
-    found = tested.void_attempts(aside, [done, lost], plan, roles)
+    found = warnings.void_attempts(aside, [done, lost], plan, roles)
     assert [one.reason for one in found if one.trial == done.id] == ["x is 1", "x is 2"]
     assert {one.after for one in found if one.trial == done.id} == {"repeated, then complete"}
     assert [one.reason for one in found if one.trial == lost.id] == ["x is 0", "x is 9"]
@@ -266,7 +282,6 @@ def test_void_attempts_are_all_listed() -> None:
 
 
 def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
-    roles = layout.choose(CACHE.plan)
     means = {
         "status.Qcache_hits": 300.0,
         "status.Qcache_inserts": 90.0,
@@ -282,7 +297,7 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
         CACHE_FINDINGS.cells[0],
         metrics={name: synthetic.estimate([mean], [1]) for name, mean in means.items()},
     )
-    mariadb, machine = counters.counter_tables([cell], CACHE.plan, roles)
+    mariadb, machine = counters.view(with_cell(cell)) or ()
     shown = dict(zip((c.short for c in mariadb.columns), mariadb.rows[0][1], strict=True))
     # Zeros are left out.
     assert shown == {"query cache hits %": "75.0", "fsyncs/s": "50.0", "fsyncs/tx": "2.00"}
@@ -291,9 +306,8 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
 
 
 def test_classes_share_out_a_transactions_time() -> None:
-    plan, roles = ENGINES.plan, layout.choose(ENGINES.plan)
     ms = 1_000_000
-    cell = latency.CellLatency(
+    cell = latencies.CellLatency(
         0,
         {"workload": Histogram.of([10 * ms] * 100)},
         {
@@ -303,14 +317,17 @@ def test_classes_share_out_a_transactions_time() -> None:
         },
         {},
     )
-    (found,) = classes.classes([cell], plan.cells, roles)
+    run = Context(ENGINES, ENGINE_FINDINGS)  # type: ignore[arg-type]
+    vars(run)["trials"] = Trials([cell], {}, [])
+    (found,) = classes.view(run) or ()
     assert {(r.name, r.statements, r.share) for r in found.rows} == {
         ("select", "5.00", "50 %"),
         ("commit", "1.00", "50 %"),
     }
     assert found.rows[0].quantiles[2] == "–"  # too few for a p99
     alone = replace(cell, classes={"workload/select": Histogram.of([ms])})
-    assert classes.classes([alone], plan.cells, roles) == []
+    vars(run)["trials"] = Trials([alone], {}, [])
+    assert classes.view(run) is None
 
 
 def test_latency_of_classes_leaves_out_errors_and_the_warm_up() -> None:
@@ -318,7 +335,7 @@ def test_latency_of_classes_leaves_out_errors_and_the_warm_up() -> None:
     tags = ("workload", "workload/commit", "workload/!warmup", "workload/!errors", "!lag")
     lines = [Tagged(tag, 0.0, 1.0, one) for tag in tags]
     plan_cell = ENGINES.plan.cells[0]
-    assert set(latency.collect(plan_cell, [lines]).classes) == {"workload/commit"}
+    assert set(latencies.collect(plan_cell, [lines]).classes) == {"workload/commit"}
 
 
 def test_qps_is_left_out_where_it_is_tps_again() -> None:
@@ -334,15 +351,14 @@ def test_qps_is_left_out_where_it_is_tps_again() -> None:
 
 
 def test_sessions_by_state_keep_the_largest_states() -> None:
-    roles = layout.choose(CACHE.plan)
     cell = CACHE_FINDINGS.cells[0]
     many = {f"sessions.state {i}": synthetic.estimate([i + 1.0], [1]) for i in range(20)}
-    figure = waits.figure([replace(cell, metrics=many)], roles)
+    figure = waits.view(with_cell(replace(cell, metrics=many)))
     assert figure is not None
     assert "other" in figure.wide
     assert "state 19" in figure.wide
     assert "state 0<" not in figure.wide
-    assert waits.figure([replace(cell, metrics={})], roles) is None
+    assert waits.view(with_cell(replace(cell, metrics={}))) is None
 
 
 def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
@@ -365,7 +381,7 @@ def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
 
 def test_a_small_effect_says_so() -> None:
     shown = claims.views(ENGINES.plan, ENGINE_FINDINGS, layout.choose(ENGINES.plan))
-    assert claims.verdict_text(shown[2]) == "supported, but too small to matter"
+    assert shown[2].verdict_text == "supported, but too small to matter"
     assert shown[0].foot.endswith("against > 1")
 
 
@@ -380,8 +396,8 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_command_is_the_recorded_one() -> None:
-    assert page.command(ENGINES) == "dyno run engines.yaml"  # type: ignore[arg-type]
-    assert page.command(CACHE) == "dyno run query-cache.yaml"  # type: ignore[arg-type]
+    assert reproduce.command(ENGINES) == "dyno run engines.yaml"  # type: ignore[arg-type]
+    assert reproduce.command(CACHE) == "dyno run query-cache.yaml"  # type: ignore[arg-type]
 
 
 def test_warnings_beside_a_claim_are_one_line() -> None:

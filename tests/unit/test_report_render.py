@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno import report
-from dbdyno.report import page, write
+from dbdyno.report import Report
+from dbdyno.report.sections.verdicts import heading
 from fixtures import synthetic
 from fixtures.printed import printed
 
@@ -59,7 +59,7 @@ def outline(html: str) -> Outline:
 
 
 def render(run: synthetic.SyntheticRun, findings) -> str:  # type: ignore[no-untyped-def]
-    report.render(run, findings)  # type: ignore[arg-type]
+    Report(run, findings).write()  # type: ignore[arg-type]
     return (run.path / "report.html").read_text(encoding="utf-8")
 
 
@@ -81,9 +81,9 @@ def test_a_template_that_fails_leaves_the_last_report(
 ) -> None:
     run, findings = synthetic.cache_run(tmp_path)
     before = render(run, findings)
-    monkeypatch.setattr(write, "html", lambda data: 1 / 0)
+    monkeypatch.setattr(Report, "html", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        report.render(run, findings)  # type: ignore[arg-type]
+        Report(run, findings).write()  # type: ignore[arg-type]
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == before
 
 
@@ -122,7 +122,7 @@ def test_hostile_text_stays_text_in_markdown_and_terminal(tmp_path: Path) -> Non
     outside = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", markdown)
     assert not re.search(r"(?<!\\)<", outside)
     assert "\x1b" not in markdown
-    said = printed(report.terminal(run, findings))  # type: ignore[arg-type]
+    said = printed(Report(run, findings).terminal())  # type: ignore[arg-type]
     assert "\x1b" not in said
     assert "\u202e" not in said
 
@@ -130,8 +130,8 @@ def test_hostile_text_stays_text_in_markdown_and_terminal(tmp_path: Path) -> Non
 def test_markdown_tables_are_whole(tmp_path: Path) -> None:
     for build in (synthetic.engines, synthetic.cache_run, synthetic.hostile):
         run, findings = build(tmp_path)
-        data = page.context(run, findings)  # type: ignore[arg-type]
-        body = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", write.markdown(data))
+        report = Report(run, findings)  # type: ignore[arg-type]
+        body = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", report.markdown())
         table: list[int] = []
         for line in [*body.split("\n"), ""]:
             if line.startswith("|"):
@@ -145,16 +145,16 @@ def test_markdown_tables_are_whole(tmp_path: Path) -> None:
 def test_quick_runs_say_so_loudly(tmp_path: Path) -> None:
     run, findings = synthetic.engines(tmp_path, blocks=1, quick=True)
     html = render(run, findings)
-    assert page.QUICK in html
-    assert page.QUICK.replace("*", "") in (tmp_path / "report.md").read_text()
-    said = printed(report.terminal(run, findings), width=200)  # type: ignore[arg-type]
-    assert page.QUICK in said
+    assert heading.QUICK in html
+    assert heading.QUICK.replace("*", "") in (tmp_path / "report.md").read_text()
+    said = printed(Report(run, findings).terminal(), width=200)  # type: ignore[arg-type]
+    assert heading.QUICK in said
     assert "no clear difference" not in said  # nothing was judged
 
 
 def test_too_few_blocks_say_so(tmp_path: Path) -> None:
     run, findings = synthetic.engines(tmp_path, blocks=2)
-    assert page.TOO_FEW in render(run, findings)
+    assert heading.TOO_FEW in render(run, findings)
 
 
 def test_a_caveat_is_the_first_sentence(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_nothing_measured_at_all_still_reports(tmp_path: Path) -> None:
 
 def test_terminal_ends_with_answer_ratios_claims_and_path(tmp_path: Path) -> None:
     run, findings = synthetic.engines(tmp_path)
-    said = printed(report.terminal(run, findings), width=200)  # type: ignore[arg-type]
+    said = printed(Report(run, findings).terminal(), width=200)  # type: ignore[arg-type]
     assert findings.answer in " ".join(said.split())
     assert "interval" in said
     assert "✗ refuted" in said

@@ -9,9 +9,10 @@ import pytest
 
 from dbdyno.analysis.types import Findings, Inside, Stall
 from dbdyno.errors import DynoError
-from dbdyno.report import page
+from dbdyno.report import Report
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
-from dbdyno.report.load import stalls
+from dbdyno.report.context import Context
+from dbdyno.report.sections.load import stalls
 from dbdyno.store.metrics.timeseries import Trace
 from fixtures.stalling_run import stalling
 from fixtures.synthetic import SyntheticRun
@@ -48,9 +49,9 @@ def test_what_could_not_be_told_is_said_once_for_all_trials() -> None:
 
 def test_a_report_without_stalls_has_no_section_of_them() -> None:
     run, findings = stalling(Path("RUN"))
-    data = page.context(run, replace(findings, stalls=(), inside=(QUIET,)))  # type: ignore[arg-type]
-    assert data["stalls"] == []
-    assert ("Stalls", "none of 0.5 s or more in 1 trial") in data["design"]
+    views = Report(run, replace(findings, stalls=(), inside=(QUIET,))).views  # type: ignore[arg-type]
+    assert "stalls" not in views
+    assert ("Stalls", "none of 0.5 s or more in 1 trial") in views["environment"].design
 
 
 def test_a_long_trial_is_shown_around_its_first_stalls() -> None:
@@ -70,7 +71,7 @@ def test_files_that_cannot_be_read_cost_the_chart_only() -> None:
             raise DynoError(f"{trial} is gone")
 
     broken = Unreadable(**vars(run))
-    shown = stalls.views(broken, findings)  # type: ignore[arg-type]
+    shown = stalls.view(Context(broken, findings))  # type: ignore[arg-type]
     assert [one.figure for one in shown] == [None, None]
     assert shown[0].sentence.startswith("Throughput falls")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from plans import plan as make_plan
 from test_analysis_sweep import SESSIONS, closed_system, trials
 
-from dbdyno.analysis import analyse
 from dbdyno.analysis.types import Findings
 from dbdyno.report import layout
 from dbdyno.report.figures import metric_figures
 from dbdyno.report.layout import Layout
+from dbdyno.report.sections.verdicts import sweeps
 from dbdyno.report.text import names
-from dbdyno.report.verdicts import sweeps
+from dbdyno.wording.findings import analyse
 
 
 def swept(blocks: int, claims: tuple[str, ...] = ()) -> tuple[Findings, Layout]:

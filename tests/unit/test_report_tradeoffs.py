@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dbdyno.analysis.types import TradeOff, TradePoint
-from dbdyno.report import page, write
+from dbdyno.report import Report
 from fixtures import synthetic
 
 
@@ -22,10 +22,10 @@ def test_a_trade_off_is_drawn_and_listed() -> None:
     found = replace(
         findings, tradeoff=TradeOff((metrics[0], metrics[1]), points, True, "2 of 3 cells.")
     )
-    data = page.context(run, found)
-    for body in (write.html(data), write.markdown(data)):
+    report = Report(run, found)
+    for body in (report.html(), report.markdown()):
         assert "Trade-offs" in body and "2 of 3 cells." in body
         assert body.count("not shown to be beaten") == 2
         assert "beaten by " in body
-    assert 'id="tradeoffs"' in write.html(data) and "<svg" in data["tradeoff"].chart
-    assert "Trade-offs" not in write.markdown(page.context(run, findings))
+    assert 'id="tradeoffs"' in report.html() and "<svg" in report.views["tradeoffs"].figure.wide
+    assert "Trade-offs" not in Report(run, findings).markdown()

@@ -23,8 +23,8 @@ from dbdyno.experiment.claims import metrics
 from dbdyno.experiment.claims.metrics import Scope
 from dbdyno.experiment.targets import host
 from dbdyno.experiment.targets.host import Prometheus
-from dbdyno.experiment.targets.ssh import SshAddress
 from dbdyno.experiment.types import Target
+from dbdyno.hosts.ssh import SshAddress
 from dbdyno.samplers import hosts
 from dbdyno.samplers.hosts import prometheus, remote
 from dbdyno.samplers.machine import load, paging

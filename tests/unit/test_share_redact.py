@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from dbdyno import report
-from dbdyno.analysis.findings import analyse
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import About, Hook, Hooks, LevelHooks, Setup, Target
 from dbdyno.plan.types import Against, Plan
+from dbdyno.report import Report
 from dbdyno.share import bundle, redact
 from dbdyno.share.redact import aliases, vocabulary
 from dbdyno.share.redact.aliases import Aliases
@@ -28,6 +27,7 @@ from dbdyno.share.redact.plan import RULES
 from dbdyno.share.redact.texts import Texts
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
+from dbdyno.wording.findings import analyse
 from fixtures.schemas import valid
 
 SECRETS = (
@@ -243,7 +243,7 @@ def shared(run: Run, to: Path) -> Run:
 
 def test_nothing_planted_is_left_in_any_file(run: Run, tmp_path: Path) -> None:
     made = shared(run, tmp_path / "made")
-    report.render(made, analyse(made.plan, made.records()))
+    Report(made, analyse(made.plan, made.records())).write()
     found = {name: leaks(text) for name, text in written(made.path) if leaks(text)}
     assert found == {}
     assert {"report.html", "report.md", "result.json"} <= {name for name, _ in written(made.path)}

@@ -44,7 +44,7 @@ def preload() -> None:
     import dbdyno.report.between_runs.history_page
     import dbdyno.report.digest.page
     import dbdyno.report.pooling.page  # noqa: F401
-    from dbdyno.analysis.findings import analyse  # noqa: F401
+    from dbdyno.wording.findings import analyse  # noqa: F401
 
 
 def run(arguments: Sequence[str], directory: Path) -> Ended:

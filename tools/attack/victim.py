@@ -26,6 +26,7 @@ duration: 400ms
 interval: 100ms
 hooks:
   before_run: ["echo begins"]
+  during_trial: {run: echo within, at_s: 0.2}
   after_trial: ["echo over"]
 claims: ["readers.tps[none] > readers.tps[some]", "readers.p95[none] < 100"]
 """

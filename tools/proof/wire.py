@@ -14,6 +14,7 @@ from tools.proof.row import Effort
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine.job import Job, error_of
+from dbdyno.hosts import LOCAL
 from dbdyno.store.metrics.histogram import Histogram, by_tag, read_log
 
 SESSIONS = 32
@@ -35,9 +36,9 @@ def pair(effort: Effort, delay: str, pause_s: float, length_s: float) -> Pair:
     directory.mkdir(exist_ok=True)
     record = directory / "record.hlog"
     with null_server(effort.engine, delay, record) as port:
-        outcome = Job(
-            effort.engine, plan(directory, port, pause_s, length_s), directory / "events.ndjson"
-        ).run(lambda event: None)
+        request = plan(directory, port, pause_s, length_s)
+        job = Job(LOCAL, effort.engine, request, directory / "events.ndjson")
+        outcome = job.run(lambda event: None)
     if outcome.end is None:
         raise error_of(outcome, "a run against the null server")
     ours = by_tag(read_log(directory / "latency.hlog"))["wire"]

@@ -62,9 +62,14 @@ your own `ssh`, which must need no password. It is given `DYNO_RUN`, and where i
 | point | then |
 |---|---|
 | `before_run` | the run ends |
-| `apply`, `wait_until`, `before_cell`, `before_trial`, `after_trial` | the trial is void, and is tried again at most twice |
+| `apply`, `wait_until`, `before_cell`, `before_trial`, `during_trial`, `after_trial` | the trial is void, and is tried again at most twice |
 | `undo` | the run ends; `dyno run --resume` tries it again first |
 | `after_run` | the report says so |
+
+A command under `during_trial` runs at second `at_s` of the measured time, beside the load. Its moment must be within the trial, so `duration` has a length (not
+`until: steady`). Where a group has `find`, it runs in each probe; with `--quick`, its moment comes sooner by as much as the trial is shorter.
+`hooks.ndjson` has the second that was asked (`at_s`) and the one at which it began (`started_s`). The trial waits for a command that is still running at its end
+([decision](../decisions/moments-of-a-trial.md)).
 
 Both output streams are kept, 1 MiB at most. [The guide](../guide/hooks.md) has examples."""
 
@@ -107,6 +112,7 @@ def page() -> str:
         _part("hooks", parts["HooksModel"], parts, ()),
         HOOKS,
         _part("hooks.POINT, spelt out", parts["HookModel"], parts, ()),
+        _part("hooks.during_trial, spelt out", parts["MomentModel"], parts, ()),
         _part("claims", parts["ClaimModel"], parts, ()),
         "A claim is text, or this mapping. [The grammar](claims.md).",
         "## factors",

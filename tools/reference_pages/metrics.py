@@ -95,6 +95,7 @@ def _row(metric: metrics.Metric) -> tuple[str, ...]:
     spellings = dict.fromkeys((*metric.aliases, metric.short))
     written = ", ".join(code(name) for name in spellings if name in metric.aliases)
     having = {metrics.ANY: "a group", metrics.OPEN: "an open loop", metrics.SEARCH: "a search"}
+    having[metrics.BLOCKS] = "a group of `io`"
     group = having[metric.loop] if metric.per_group else "all groups together"
     return code(metric.name), written, metric.unit, metric.direction, group, metric.about
 

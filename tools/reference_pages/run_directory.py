@@ -53,7 +53,7 @@ FILES = (
     ),
     (
         f"trials/ID/{hooklog.LOGS}/NAME.log",
-        "only where there are `before_trial` or `after_trial` commands: what each said",
+        "only where there are `before_trial`, `during_trial` or `after_trial` commands: what each said",
     ),
     (
         "left-on-servers.json",

@@ -39,6 +39,8 @@ def page() -> str:
         "## PostgreSQL: authentication requests",
         _demands("postgres"),
         _scram(),
+        "## Redis: AUTH",
+        _auth(),
         "## What allows more",
         KEYS,
         "## sysbench's surface",
@@ -68,6 +70,11 @@ def _demands(protocol: policy.Protocol) -> str:
         if demand.protocol == protocol
     ]
     return table(("asks for", "learns", "without TLS", "over TLS, or a Unix socket"), rows)
+
+
+def _auth() -> str:
+    return f"""Redis asks for nothing: the password itself is sent in `AUTH`, or not at all. Over TLS, over a Unix socket and on this machine: {policy.AUTH.private.value}. To another machine without
+TLS: {policy.AUTH.plain.value}. A reply of which nothing is kept may have any length up to Redis's own limits; of one that is kept, 64 kB are."""
 
 
 def _scram() -> str:

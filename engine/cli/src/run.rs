@@ -4,7 +4,7 @@ use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Job, Plan};
-use dyno_drivers::{CLIENTS, DRIVERS};
+use dyno_drivers::DRIVERS;
 use dyno_generator::run::Ends;
 use dyno_sysbench::trial;
 use dyno_workloads::WORKLOADS;
@@ -42,7 +42,7 @@ fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
         Job::Run => {
             let ends = Ends { interrupted: &signals::STOP, enough: &signals::enough };
             if has_script {
-                return trial::run(&plan, CLIENTS, ends, emit);
+                return trial::run(&plan, DRIVERS, ends, emit);
             }
             dyno_generator::run::run(&plan, DRIVERS, WORKLOADS, ends, emit)
         }
@@ -76,7 +76,7 @@ fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
         dyno_generator::populate::load(&plan, DRIVERS, WORKLOADS, &keep)?;
     }
     for group in &scripts {
-        trial::load(&plan, group, CLIENTS)?;
+        trial::load(&plan, group, DRIVERS)?;
     }
     let rows = loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
     emit(Event::Loaded { rows, elapsed_s: start.elapsed().as_secs_f64() });

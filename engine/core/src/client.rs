@@ -1,22 +1,11 @@
 //! A protocol's client side for statements that nobody knows beforehand, as scripts send them: what
 //! [`Wire`](crate::driver::Wire) is for workloads. Answers are kept, and taken apart only when asked.
-//!
-//! A `Client` is sans-I/O like a `Wire`: whoever drives it owns socket, TLS, clock and waiting.
 
 use crate::Result;
-use crate::driver::Cancel;
-use crate::plan::Target;
+use crate::protocol::{ServerError, WireProtocol};
 use std::time::Duration;
 
-/// A family member: a system that scripts can talk to.
-pub struct ClientKind {
-    /// Its name among drivers: `mysql`, `postgres`, `sqlite`.
-    pub name: &'static str,
-    /// Binds it to a target; says which field of the target is wrong.
-    pub build: fn(target: &Target) -> Result<Box<dyn Clients>>,
-}
-
-/// A system bound to a target. Shared by all sessions.
+/// A system bound to a target, for scripts. Shared by all sessions.
 pub trait Clients: Send + Sync {
     /// A new connection's state; opens nothing by itself when it is a wire.
     ///
@@ -56,18 +45,7 @@ pub struct Answer {
     /// Rows changed, where the protocol says so.
     pub affected: u64,
     /// The server's refusal. It ends the request: no result comes after it.
-    pub error: Option<Box<Refused>>,
-}
-
-/// A server's refusal of one statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// The system's own number, where it has numbers (MySQL: 1213; SQLite: 5), else 0.
-    pub number: u32,
-    /// SQLSTATE, where it has one.
-    pub state: String,
-    /// Its text.
-    pub message: String,
+    pub error: Option<Box<ServerError>>,
 }
 
 /// What the last request came to. Valid until the next one.
@@ -85,29 +63,8 @@ pub trait Answers {
     fn prepared(&self) -> (u32, u16);
 }
 
-/// What `receive` found in the bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
-    /// Nothing complete yet; call again with more bytes.
-    More,
-    /// The server agreed to TLS: handshake now, then call [`Client::tls_established`].
-    StartTls,
-    /// Login is done; requests may be sent.
-    Ready,
-    /// The request in flight is answered, with all its results.
-    Answered,
-}
-
-/// One connection's side of a protocol, without I/O. Order of calls as for
-/// [`Wire`](crate::driver::Wire): one request in flight at most. An `Err` from `receive` means that
-/// the connection is useless; its kind tells a lost connection from a refused login.
-pub trait Client: Answers + Send {
-    /// The transport is connected; `secure_transport` is true on a Unix socket.
-    fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>);
-
-    /// The transport is now encrypted.
-    fn tls_established(&mut self, out: &mut Vec<u8>);
-
+/// The requests of a script over a [`WireProtocol`]: what they come to lies in [`Answers`].
+pub trait Client: WireProtocol<Reply = ()> + Answers {
     /// Encodes one or, where the protocol has it, several statements.
     fn query(&mut self, sql: &[u8], out: &mut Vec<u8>);
 
@@ -120,29 +77,11 @@ pub trait Client: Answers + Send {
     /// Encodes the end of a prepared statement. False: the server does not answer that.
     fn close(&mut self, statement: u32, out: &mut Vec<u8>) -> bool;
 
-    /// Reads from the front of `input`; returns how many bytes it consumed and what they meant.
-    ///
-    /// # Errors
-    /// The connection is lost or broken, or the login was refused.
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)>;
-
-    /// Whether a message is being taken in pieces, of which more must come at once: none of it is in
-    /// what `receive` has left.
-    fn is_amid_message(&self) -> bool {
-        false
-    }
-
     /// What the server itself said when it refused the login or ended the connection, once `receive`
     /// has failed. None: nothing.
-    fn parting(&self) -> Option<&Refused> {
+    fn parting(&self) -> Option<&ServerError> {
         None
     }
-
-    /// How to make the server stop what this connection is doing, from another connection.
-    fn cancel(&self) -> Cancel;
-
-    /// A polite farewell, where the protocol has one.
-    fn quit(&mut self, out: &mut Vec<u8>);
 }
 
 /// A library's connection: each call returns when the work is done. Refusals are in the answer.

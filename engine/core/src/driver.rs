@@ -1,17 +1,23 @@
 //! How statements reach a system: a protocol as a sans-I/O state machine ([`Wire`]), or a library
 //! call in this process ([`Blocking`]).
 //!
-//! A `Wire` never touches a socket: `dyno-generator` owns the transport (TCP, Unix socket, TLS), the
-//! clock and the waiting; the driver only turns requests into bytes and bytes into replies. That
-//! makes every driver testable byte by byte and lets one worker drive thousands of sessions.
+//! A [`WireProtocol`] never touches a socket: `dyno-generator` owns the transport (TCP, Unix socket, TLS),
+//! the clock and the waiting; the driver only turns requests into bytes and bytes into replies. That
+//! makes every driver testable byte by byte and lets one worker drive thousands of sessions. What all
+//! connections have in common is `WireProtocol`; [`Wire`] adds the requests of workloads, and
+//! [`Client`](crate::client::Client) those of scripts.
 
-use crate::Result;
+use crate::client::Clients;
+use crate::error::{Error, Kind, Result};
 use crate::plan::Target;
+use crate::request::FileSet;
 use crate::request::capability::Capability;
-use crate::rows::Rows;
-use crate::workload::{Dialect, Op, Request, RowSink, Transaction};
+use crate::workload::{Dialect, Op, Request, RowSink, Table, Transaction};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use crate::protocol::{Cancel, Progress, Reply, ServerError, WireProtocol};
 
 /// A family member: a protocol or library that we can drive.
 pub struct DriverKind {
@@ -30,6 +36,9 @@ pub struct DriverKind {
     /// Builds it for one target and one list of requests, shared by all its sessions; or says
     /// which field of the target is wrong.
     pub build: BuildDriver,
+    /// Binds it to a target for scripts, whose statements nobody knows beforehand; none: scripts
+    /// cannot talk to it.
+    pub clients: Option<BuildClients>,
 }
 
 /// One of a driver's options.
@@ -44,6 +53,9 @@ pub struct DriverOption {
 
 /// Binds a driver to a target and to the requests of a group.
 pub type BuildDriver = fn(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>>;
+
+/// Binds a driver to a target for scripts, or says which field of the target is wrong.
+pub type BuildClients = fn(target: &Target) -> Result<Box<dyn Clients>>;
 
 /// A driver bound to a target and to the requests of one group. Shared by all workers.
 pub trait Driver: Send + Sync {
@@ -71,80 +83,50 @@ pub enum Session {
     Timed(Box<dyn Timed>),
 }
 
-/// What a reply said. Rows are counted, and built only for statements that keep them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// Rows returned.
-    pub rows: u64,
-    /// Rows changed, where the protocol says so.
-    pub affected: u64,
-    /// The server's refusal of this statement, if it refused.
-    pub error: Option<Box<ServerError>>,
-    /// The rows, of a statement that [keeps](Request::keeps) them.
-    pub kept: Rows,
+/// What a session needs of its system beside requests and rows. Each driver knows the words.
+#[derive(Debug, Clone, Copy)]
+pub enum Task<'a> {
+    /// Leaves the open transaction.
+    Rollback,
+    /// Makes an empty table, which must not be there already.
+    Create(&'a Table),
+    /// One session is about to fill the whole table, which is empty and ours.
+    BeginLoad(&'a Table),
+    /// All rows that followed `BeginLoad` are in.
+    EndLoad(&'a Table),
+    /// Statement of that number of the table's `finish`.
+    Finish(&'a Table, usize),
+    /// Counts the table's rows: the first value of the [first row](Wire::first_row).
+    Count(&'a Table),
 }
 
-/// A server's refusal of one statement: data, counted by code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerError {
-    /// The server's own code: `1213`, `40P01`, `SQLITE_BUSY`.
-    pub code: String,
-    /// The server's text.
-    pub message: String,
-    /// Whether running the whole transaction again may succeed (deadlock, serialization failure).
-    pub retryable: bool,
-    /// Whether the server has already rolled the whole transaction back.
-    pub rolled_back: bool,
+/// As messages name it.
+impl fmt::Display for Task<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rollback => f.write_str("to roll back"),
+            Self::Create(table) => write!(f, "\"{:.200}\"", table.create),
+            Self::BeginLoad(table) => write!(f, "to begin loading table {}", table.name),
+            Self::EndLoad(table) => write!(f, "to end loading table {}", table.name),
+            Self::Finish(table, number) => write!(f, "\"{:.200}\"", table.finish[*number]),
+            Self::Count(table) => write!(f, "to count the rows of table {}", table.name),
+        }
+    }
 }
 
-/// What `receive` found in the bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
-    /// Nothing complete yet; call again with more bytes.
-    More,
-    /// The server agreed to TLS: the transport must handshake now, then call
-    /// [`Wire::tls_established`]. No byte after the consumed ones may be left over.
-    StartTls,
-    /// Login and preparation are done; requests may be sent.
-    Ready,
-    /// The request in flight is answered.
-    Reply(Reply),
-    /// The server waits for bulk data: call [`Wire::bulk_data`] until [`Wire::bulk_end`].
-    WantData,
-}
-
-/// A protocol's client side, without I/O.
-///
-/// Order of calls: `connected`, then `receive` until `Ready` (sending `out` whenever it is not
-/// empty), then any number of (`request` | `query` | `bulk`, `receive` until `Reply`). At most one
-/// request is in flight. An `Err` from `receive` means that the connection is useless.
-pub trait Wire: Send {
-    /// The transport is connected; `secure_transport` is true on a Unix socket, where TLS is not
-    /// asked for. `out`: bytes to send.
-    fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>);
-
-    /// The transport is now encrypted.
-    fn tls_established(&mut self, out: &mut Vec<u8>);
-
+/// The requests of a workload over a [`WireProtocol`]: `request`, `task`, `query` or `bulk`.
+pub trait Wire: WireProtocol<Reply = Reply> {
     /// Encodes operation `op` of `tx`, one of the group's statements.
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
 
-    /// Encodes a statement given as text, outside the group's list (DDL, ROLLBACK, control).
+    /// Encodes a task, answered by a `Reply`. False: this system has nothing to do for it, and there
+    /// will be no answer.
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool;
+
+    /// Encodes a statement given as text, outside the group's list (recorded words, control).
     fn query(&mut self, sql: &str, out: &mut Vec<u8>);
 
-    /// Reads from the front of `input`; returns how many bytes it consumed and what they meant.
-    /// Returns at the first event, leaving later bytes unconsumed. Incomplete messages need not be
-    /// consumed: the caller keeps them and calls again with more behind them.
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)>;
-
-    /// Whether a message is being skipped in pieces, of which more must come at once: none of it is in
-    /// what `receive` has left.
-    fn is_amid_message(&self) -> bool {
-        false
-    }
-
-    /// Starts a bulk load into `table` (`columns`), answered by `WantData`. PostgreSQL: rows are
-    /// frozen if the open transaction has run `TRUNCATE table` by [`Wire::query`].
+    /// Starts a bulk load into `table` (`columns`, the key first), answered by `WantData`.
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
 
     /// Where rows are written, in the protocol's bulk format, framed and appended to `out` by
@@ -154,26 +136,9 @@ pub trait Wire: Send {
     /// Ends the bulk load; the answer is a `Reply` whose `affected` counts the rows.
     fn bulk_end(&mut self, out: &mut Vec<u8>);
 
-    /// How to make the server stop what this connection is doing, from another connection.
-    fn cancel(&self) -> Cancel;
-
-    /// A polite farewell, where the protocol has one.
-    fn quit(&mut self, out: &mut Vec<u8>);
-
-    /// Values of the first row of the last `query`'s reply as text, kept only for `query` (never
-    /// for `request`): counts and versions.
+    /// Values of the first row of the last reply to a `query` or `task` as text, never to a
+    /// `request`: counts and versions.
     fn first_row(&self) -> &[Option<String>];
-}
-
-/// How a running statement is cancelled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cancel {
-    /// Nothing but closing the connection.
-    Close,
-    /// Open a plain connection to the same address and send these bytes (PostgreSQL).
-    Packet(Vec<u8>),
-    /// Log in on another connection and run this statement (MySQL: `KILL 42`).
-    Statement(String),
 }
 
 /// A library's session: each call returns when the work is done.
@@ -182,20 +147,42 @@ pub trait Blocking: Send {
     /// past it returns an error whose code is `deadline`.
     fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply>;
 
-    /// Runs a statement given as text; rows are returned as text, at most the first.
-    fn query(&mut self, sql: &str) -> Result<Vec<Option<String>>>;
+    /// Carries out a task; its first row as text.
+    fn task(&mut self, task: Task<'_>) -> Result<Vec<Option<String>>>;
 
-    /// Leaves any open transaction.
-    fn rollback(&mut self) -> Result<()>;
+    /// Runs a statement given as text; rows are returned as text, at most the first. Of a library of
+    /// SQL.
+    fn query(&mut self, _sql: &str) -> Result<Vec<Option<String>>> {
+        Err(not_capable(Capability::Sql))
+    }
 
     /// Loads rows into `table` in one transaction; `fill` writes them into the sink.
-    /// Returns how many rows went in.
+    /// Returns how many rows went in. Of a library of SQL.
     fn bulk(
         &mut self,
-        table: &str,
-        columns: &[&str],
-        fill: &mut dyn FnMut(&mut dyn RowSink),
-    ) -> Result<u64>;
+        _table: &str,
+        _columns: &[&str],
+        _fill: &mut dyn FnMut(&mut dyn RowSink),
+    ) -> Result<u64> {
+        Err(not_capable(Capability::Sql))
+    }
+
+    /// Makes the files of `set` and fills them with random bytes that follow from `seed`; `told`
+    /// hears how many have just gone in. Returns how many bytes the files then hold. A file that is
+    /// there already is an error, and is not touched. Of files.
+    fn create_files(
+        &mut self,
+        _set: &FileSet,
+        _seed: u64,
+        _told: &mut dyn FnMut(u64),
+    ) -> Result<u64> {
+        Err(not_capable(Capability::Io))
+    }
+}
+
+/// A session was asked for what its driver does not list, which `capability::check` sees before.
+fn not_capable(capability: Capability) -> Error {
+    Error::new(Kind::Plan, format!("this driver does not have {}", capability.name()))
 }
 
 /// A system that exists only as a formula: the answer is known when the request is made, and due

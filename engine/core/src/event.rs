@@ -44,6 +44,9 @@ pub enum Event {
         rows: u64,
         /// Rows wanted.
         rows_total: u64,
+        /// What is counted where it is not rows: MiB of files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
     },
     /// What happened in one interval.
     Interval {

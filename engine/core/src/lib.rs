@@ -9,6 +9,7 @@ pub mod error;
 pub mod event;
 pub mod histogram;
 pub mod plan;
+pub mod protocol;
 pub mod recording;
 pub mod request;
 pub mod rng;

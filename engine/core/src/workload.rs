@@ -5,8 +5,8 @@ use crate::plan::Options;
 use crate::recording::Recording;
 use crate::request::capability::Capability;
 pub use crate::request::{
-    Command, Effect, Expect, Form, Op, ParamType, Request, SCALE_MAX, Sql, Transaction, Value,
-    put_decimal,
+    Command, Effect, Expect, FileSet, Form, Op, ParamType, Request, SCALE_MAX, Sql, Transaction,
+    Value, put_decimal,
 };
 use crate::rows::Rows;
 use std::ops::Range;
@@ -111,6 +111,11 @@ pub trait Workload: Send + Sync {
     /// Writes rows `rows` (0-based) of table number `table`; row n is a pure function of (seed,
     /// table, n), whoever loads it.
     fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink);
+
+    /// Files to make and fill with random bytes.
+    fn files(&self) -> Option<FileSet> {
+        None
+    }
 }
 
 /// A table to load.

@@ -47,6 +47,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || None,
     build,
+    clients: None,
 };
 
 /// Longest delay: an hour, as the histograms.
@@ -111,7 +112,7 @@ fn script(options: &Options) -> Result<Script> {
             code: "1213".to_owned(),
             message: "scripted by error_every".to_owned(),
             retryable: true,
-            rolled_back: false,
+            ..ServerError::default()
         },
     };
     for (name, value) in options {

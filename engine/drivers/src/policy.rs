@@ -64,6 +64,9 @@ pub static POSTGRES: &[Demand] = &[
     demand("any other method", false, Answer::Refused, Answer::Refused),
 ];
 
+/// Redis asks for nothing: its only row is what the client sends, or not. This machine is private.
+pub static REDIS: &[Demand] = &[demand("AUTH", true, Answer::Named, Answer::Given)];
+
 /// A login under way: whose, where, and what the user allows.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
@@ -155,6 +158,14 @@ mod tests {
                 assert_eq!(passes(table, demand.name, false, &all), demand.plain == Answer::Keyed);
             }
         }
+    }
+
+    #[test]
+    fn the_password_of_redis_travels_plainly_only_if_the_user_says_so() {
+        let named = LoginRules { cleartext_password: true, ..LoginRules::default() };
+        assert!(!passes(REDIS, "AUTH", false, &LoginRules::default()));
+        assert!(passes(REDIS, "AUTH", false, &named));
+        assert!(passes(REDIS, "AUTH", true, &LoginRules::default()));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! (`allowance.rs`). What a large one leaves behind is given back by the requests after it.
 
 use crate::allowance::{Allowance, no_memory};
-use dyno_core::client::{Answer, Refused};
+use dyno_core::client::Answer;
+use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 
 /// Buffers up to this size are kept for the next request, however small that is.
@@ -135,7 +136,7 @@ impl Results {
 
     /// The statement under way was refused: its rows so far are dropped. Only the first refusal of
     /// a request counts.
-    pub fn refuse(&mut self, refused: Refused) {
+    pub fn refuse(&mut self, refused: ServerError) {
         if self.answers.last().is_some_and(|answer| answer.error.is_some()) {
             return;
         }
@@ -198,9 +199,9 @@ mod tests {
         row(&mut results, b'z');
         results.end(0).unwrap();
         row(&mut results, b'?');
-        let refused = Refused { number: 1, state: String::new(), message: "no".into() };
+        let refused = ServerError { number: 1, message: "no".into(), ..ServerError::default() };
         results.refuse(refused.clone());
-        results.refuse(Refused { number: 2, ..refused });
+        results.refuse(ServerError { number: 2, ..refused });
         let seen: Vec<_> =
             results.answers().iter().map(|a| (a.fields, a.rows, a.affected)).collect();
         assert_eq!(seen, [(1, 2, 0), (0, 0, 5), (0, 1, 0), (0, 0, 0)]);

@@ -1,10 +1,10 @@
 //! A request and its reply allocate nothing once buffers have grown.
 
-use dyno_core::client::{Bind, Nature, Said};
+use dyno_core::client::{Bind, Nature};
 use dyno_core::driver::{Progress, Session};
 use dyno_core::plan::{Address, Protocol, Secret, Target};
 use dyno_core::workload::{Effect, ParamType, Request, Transaction};
-use dyno_drivers::mysql::packet;
+use dyno_protocol::mysql::packet;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -110,7 +110,8 @@ fn requests_and_replies_allocate_nothing() {
 
 #[test]
 fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
-    let clients = (dyno_drivers::mysql::client::CLIENT.build)(&target(Protocol::Prepared)).unwrap();
+    let clients =
+        (dyno_drivers::mysql::KIND.clients.unwrap())(&target(Protocol::Prepared)).unwrap();
     let Nature::Wire(mut client) = clients.client().unwrap() else { panic!("not a wire") };
     let mut out = Vec::with_capacity(4096);
     client.connected(true, &mut out);
@@ -118,8 +119,8 @@ fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
     packet::write(&mut login, 0, GREETING);
     let greeting = login.len();
     packet::write(&mut login, 2, &[0, 0, 0, 2, 0, 0, 0]);
-    assert_eq!(client.receive(&login, &mut out).unwrap(), (greeting, Said::More));
-    assert_eq!(client.receive(&login[greeting..], &mut out).unwrap().1, Said::Ready);
+    assert_eq!(client.receive(&login, &mut out).unwrap(), (greeting, Progress::More));
+    assert_eq!(client.receive(&login[greeting..], &mut out).unwrap().1, Progress::Ready);
     client.prepare(b"SELECT a, b FROM t WHERE a=? AND c=?", &mut out);
     // An integer and a floating-point number, which become text when they are fetched.
     let names = b"\x03def\0\0\0\0\0\x0c\x3f\0\x14\0\0\0";
@@ -127,7 +128,7 @@ fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
     let double = [&names[..], &[5, 0, 0, 31, 0, 0]].concat();
     let head = [0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0, 0];
     let reply = framed(&[&head, &int, &int, &int, &double]);
-    assert_eq!(client.receive(&reply, &mut out).unwrap(), (reply.len(), Said::Answered));
+    assert_eq!(client.receive(&reply, &mut out).unwrap(), (reply.len(), Progress::Reply(())));
     let (statement, _) = client.prepared();
 
     let end = &[0xfe, 0, 0, 2, 0, 0, 0];
@@ -148,7 +149,7 @@ fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
         let cut = round % reply.len();
         let (first, _) = client.receive(&reply[..cut], &mut out).unwrap();
         let (second, said) = client.receive(&reply[first..], &mut out).unwrap();
-        assert_eq!((first + second, said), (reply.len(), Said::Answered));
+        assert_eq!((first + second, said), (reply.len(), Progress::Reply(())));
         assert_eq!(client.answers()[0].rows, 2);
         let mut fields = 0;
         (0..2).for_each(|row| client.fetch(0, row, &mut |_| fields += 1).unwrap());

@@ -1,6 +1,7 @@
 //! A script's request to PostgreSQL and its answer allocate nothing once buffers have grown.
 
-use dyno_core::client::{Bind, Client, Nature, Said};
+use dyno_core::client::{Bind, Client, Nature};
+use dyno_core::driver::Progress;
 use dyno_core::plan::{Address, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -57,12 +58,12 @@ fn connected() -> Box<dyn Client> {
         read_only: false,
         options: Default::default(),
     };
-    let clients = (dyno_drivers::postgres::client::CLIENT.build)(&target).unwrap();
+    let clients = (dyno_drivers::postgres::KIND.clients.unwrap())(&target).unwrap();
     let Nature::Wire(mut client) = clients.client().unwrap() else { panic!("a wire") };
     let mut out = Vec::new();
     client.connected(true, &mut out);
     let login = messages(&[(b'R', &[0; 4]), (b'Z', b"I")]);
-    assert_eq!(client.receive(&login, &mut out).unwrap().1, Said::Ready);
+    assert_eq!(client.receive(&login, &mut out).unwrap().1, Progress::Ready);
     client
 }
 
@@ -73,7 +74,7 @@ fn requests_and_answers_allocate_nothing() {
     client.prepare(b"SELECT c FROM t WHERE id=? AND c=?", &mut out);
     let column = (b'T', &b"\0\x01"[..]);
     let prepared = messages(&[(b'1', b""), (b't', b"\0\x02"), column, (b'Z', b"I")]);
-    assert_eq!(client.receive(&prepared, &mut out).unwrap().1, Said::Answered);
+    assert_eq!(client.receive(&prepared, &mut out).unwrap().1, Progress::Reply(()));
     let mut row = vec![0, 1, 0, 0, 0, 120];
     row.resize(126, b'x');
     let row = (b'D', &row[..]);
@@ -97,7 +98,7 @@ fn requests_and_answers_allocate_nothing() {
         let cut = round % reply.len();
         let (first, _) = client.receive(&reply[..cut], &mut out).unwrap();
         let (second, said) = client.receive(&reply[first..], &mut out).unwrap();
-        assert_eq!((first + second, said), (reply.len(), Said::Answered));
+        assert_eq!((first + second, said), (reply.len(), Progress::Reply(())));
         assert_eq!((client.answers()[0].fields, client.answers()[0].rows), (1, 2));
         let mut bytes = 0;
         let put = &mut |value: Option<&[u8]>| bytes += value.map_or(0, <[u8]>::len);

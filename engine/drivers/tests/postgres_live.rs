@@ -4,9 +4,10 @@ mod postgres_support;
 #[path = "postgres_live/scripts.rs"]
 mod scripts;
 
+use dyno_core::driver::Task;
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Protocol, Secret, Target, Tls};
-use dyno_core::workload::{Effect, ParamType, Request};
+use dyno_core::workload::{Effect, ParamType, Request, Table};
 use postgres_support::client::{Client, refusal};
 use postgres_support::cluster::shared;
 use std::time::{Duration, Instant};
@@ -270,18 +271,23 @@ fn a_table_emptied_in_the_same_transaction_is_filled_with_frozen_rows() {
     // Frozen rows are the only ones that an older snapshot sees.
     admin.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
     admin.run("SELECT 1");
-    client.run("BEGIN");
-    client.run("TRUNCATE cold");
+    let cold = Table {
+        name: "cold".into(),
+        columns: vec!["id".into()],
+        create: String::new(),
+        finish: vec![],
+        rows: 2,
+    };
+    client.carry_out(Task::BeginLoad(&cold));
     assert_eq!(client.copy("cold", &["id"], b"7\n8\n", 64).error, None);
-    client.run("COMMIT");
+    client.carry_out(Task::EndLoad(&cold));
     assert_eq!(admin.value("SELECT count(*) FROM cold").as_deref(), Some("2"));
     admin.run("COMMIT");
     // Outside that transaction nothing may be frozen any more, and the server would refuse it.
     client.run("TRUNCATE cold");
     assert_eq!(client.copy("cold", &["id"], b"9\n", 64).affected, 1);
-    client.run("BEGIN");
-    client.run("TRUNCATE cold");
-    client.run("ROLLBACK");
+    client.carry_out(Task::BeginLoad(&cold));
+    client.carry_out(Task::Rollback);
     assert_eq!(client.copy("cold", &["id"], b"9\n", 64).affected, 1);
     assert_eq!(client.value("SELECT sum(id) FROM cold").as_deref(), Some("18"));
 }

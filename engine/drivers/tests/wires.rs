@@ -3,23 +3,25 @@
 
 use dyno_core::driver::{DriverKind, Progress, Session, Wire};
 use dyno_core::plan::{Address, Secret, Target, Tls};
+use dyno_core::request::capability::Capability;
 use dyno_drivers::DRIVERS;
 use proptest::prelude::*;
 
 const PASSWORD: &str = "correct-horse-battery";
 
 fn target(kind: &DriverKind) -> Target {
+    let speaks_sql = kind.capabilities.contains(&Capability::Sql);
     Target {
         driver: kind.name.into(),
         address: Address::Tcp { host: "127.0.0.1".into(), port: 4000 },
         user: "ann".into(),
         password: Secret(PASSWORD.into()),
-        database: "dyno".into(),
+        database: if speaks_sql { "dyno" } else { "1" }.into(),
         protocol: Default::default(),
         tls: Tls::Off,
         tls_extras: dyno_core::plan::TlsExtras::default(),
         login: Default::default(),
-        session_sql: vec!["SET x = 1".into()],
+        session_sql: if speaks_sql { vec!["SET x = 1".into()] } else { vec![] },
         read_only: false,
         options: Default::default(),
     }
@@ -38,7 +40,7 @@ fn wires() -> Vec<(&'static str, Box<dyn Wire>)> {
         })
         .collect();
     let names: Vec<_> = wires.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["mysql", "postgres"]);
+    assert_eq!(names, ["mysql", "postgres", "redis"]);
     wires
 }
 

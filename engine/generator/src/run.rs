@@ -8,7 +8,7 @@ use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::blocking::BlockingWorker;
 use crate::reactor::cancel;
 use crate::reactor::control::{Control, GroupTargets};
-use crate::reactor::worker::Worker;
+use crate::reactor::plan::worker::Worker;
 use crate::report::open_loop::Ending;
 use crate::report::watch::{Times, Watch};
 use crate::report::{Ended, Names, Reporter};

@@ -1,7 +1,9 @@
 //! Loading through a `Wire` and real sockets into a toy server: a request is a line (`q SQL`,
 //! `b TABLE`, `e`) or `d LENGTH` with bytes behind it; an answer is `ok N`, `row N`, `go` or `err`.
 
-use dyno_core::driver::{Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Wire};
+use dyno_core::driver::{
+    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire, WireProtocol,
+};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Plan, Target};
@@ -20,15 +22,15 @@ struct ToyWire {
     row: Vec<Option<String>>,
 }
 
-impl Wire for ToyWire {
+impl WireProtocol for ToyWire {
+    type Reply = Reply;
+
     fn connected(&mut self, _secure: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(b"q hello\n");
     }
+
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
-    fn request(&mut self, _op: &Op, _tx: &Transaction, _out: &mut Vec<u8>) {}
-    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(format!("q {sql}\n").as_bytes());
-    }
+
     fn receive(&mut self, input: &[u8], _out: &mut Vec<u8>) -> Result<(usize, Progress)> {
         let Some(end) = input.iter().position(|&b| b == b'\n') else {
             return Ok((0, Progress::More));
@@ -52,28 +54,51 @@ impl Wire for ToyWire {
                 reply.error = Some(Box::new(ServerError {
                     code: "7".into(),
                     message,
-                    retryable: false,
-                    rolled_back: false,
+                    ..ServerError::default()
                 }));
                 Progress::Reply(reply)
             }
         };
         Ok((end + 1, event))
     }
+
+    fn cancel(&self) -> Cancel {
+        Cancel::Close
+    }
+
+    fn quit(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl Wire for ToyWire {
+    fn request(&mut self, _op: &Op, _tx: &Transaction, _out: &mut Vec<u8>) {}
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        match task {
+            Task::Create(table) => self.query(&table.create, out),
+            Task::Finish(table, number) => self.query(&table.finish[number], out),
+            Task::Count(table) => self.query(&format!("SELECT COUNT(*) FROM {}", table.name), out),
+            Task::Rollback | Task::BeginLoad(_) | Task::EndLoad(_) => return false,
+        }
+        true
+    }
+
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("q {sql}\n").as_bytes());
+    }
+
     fn bulk(&mut self, table: &str, _columns: &[&str], out: &mut Vec<u8>) {
         out.extend_from_slice(format!("b {table}\n").as_bytes());
     }
+
     fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(format!("d {}\n", rows.len()).as_bytes());
         out.extend_from_slice(rows);
     }
+
     fn bulk_end(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"e\n");
     }
-    fn cancel(&self) -> Cancel {
-        Cancel::Close
-    }
-    fn quit(&mut self, _out: &mut Vec<u8>) {}
+
     fn first_row(&self) -> &[Option<String>] {
         &self.row
     }
@@ -95,6 +120,7 @@ static TOY: DriverKind = DriverKind {
     dialect: Dialect::Mysql,
     library: || None,
     build: |_: &Target, _: Arc<[Request]>| Ok(Box::new(Toy)),
+    clients: None,
 };
 
 /// What the server holds and how it misbehaves.

@@ -7,8 +7,8 @@
 //! Sessions execute a prepared statement an event, against a database that answers at once, in
 //! turns, as a load thread resumes them.
 
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::driver::{Cancel, Progress, WireProtocol};
 use dyno_core::error::Result;
 use dyno_sysbench::connection::Connection;
 use dyno_sysbench::drive::Server;
@@ -53,11 +53,25 @@ impl Answers for Instant1 {
     }
 }
 
-impl Client for Instant1 {
+impl WireProtocol for Instant1 {
+    type Reply = ();
+
     fn connected(&mut self, _: bool, _: &mut Vec<u8>) {}
 
     fn tls_established(&mut self, _: &mut Vec<u8>) {}
 
+    fn receive(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        Ok((0, Progress::More))
+    }
+
+    fn cancel(&self) -> Cancel {
+        Cancel::Close
+    }
+
+    fn quit(&mut self, _: &mut Vec<u8>) {}
+}
+
+impl Client for Instant1 {
     fn query(&mut self, _: &[u8], _: &mut Vec<u8>) {}
 
     fn prepare(&mut self, _: &[u8], _: &mut Vec<u8>) {}
@@ -69,16 +83,6 @@ impl Client for Instant1 {
     fn close(&mut self, _: u32, _: &mut Vec<u8>) -> bool {
         false
     }
-
-    fn receive(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(usize, Said)> {
-        Ok((0, Said::More))
-    }
-
-    fn cancel(&self) -> Cancel {
-        Cancel::Close
-    }
-
-    fn quit(&mut self, _: &mut Vec<u8>) {}
 }
 
 struct Here;
@@ -134,7 +138,7 @@ fn resume(worker: &mut Worker, session: &mut Session<'_>, outcome: Outcome) {
     }
     for connection in session.connections.iter_mut().flatten() {
         if let Connection::Wire(wired) = connection {
-            wired.output.clear();
+            wired.channel.output.clear();
         }
     }
 }

@@ -4,7 +4,9 @@ use dyno_core::workload::WorkloadKind;
 
 mod choice;
 mod digits;
+mod evenly;
 mod generator;
+pub mod io;
 pub mod kv;
 pub mod mix;
 mod node;
@@ -16,4 +18,4 @@ pub mod tpcc;
 
 /// Every workload of this build, in the order of the reference.
 pub static WORKLOADS: &[&WorkloadKind] =
-    &[&oltp::KIND, &mix::KIND, &kv::KIND, &tables::KIND, &tpcc::KIND, &replay::KIND];
+    &[&oltp::KIND, &mix::KIND, &kv::KIND, &io::KIND, &tables::KIND, &tpcc::KIND, &replay::KIND];

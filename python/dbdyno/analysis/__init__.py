@@ -1,6 +1,7 @@
 """Measurements to estimates, ratios and verdicts: pure functions on plans and trial records.
 
-`analyse` gives everything that a report says, `to_json` the object that `result.json` holds.
+`analyse` gives everything that a report says, with messages where `wording` has sentences;
+`to_json` the object that `result.json` holds, of findings with their sentences.
 """
 
 from dbdyno.analysis.findings import analyse

@@ -1,8 +1,9 @@
-"""From a plan and its trials to everything that a report says."""
+"""From a plan and its trials to everything that a report says, its sentences as messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dbdyno.analysis import between_blocks, causes, single_values
 from dbdyno.analysis.claims import verdict
@@ -15,7 +16,7 @@ from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.latency_shift import find_shift
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ranking import ranked
-from dbdyno.analysis.headlines import summary_text
+from dbdyno.analysis.headlines.answer import answer
 from dbdyno.analysis.headlines.headline import (
     headline_metric,
     main_factor,
@@ -23,17 +24,17 @@ from dbdyno.analysis.headlines.headline import (
     throughput_metric,
 )
 from dbdyno.analysis.headlines.lead import find_lead
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.page.ratios import PageRatios, candidates
 from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings, Partial
-from dbdyno.analysis.within_trial import findings, steadiness_text
+from dbdyno.analysis.within_trial import findings, unsettled
 from dbdyno.experiment.claims.metrics import why_absent
-from dbdyno.experiment.values.bounds import NEITHER, named
+from dbdyno.experiment.values.bounds import NEITHER
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.store.metrics.histogram import Tagged
 from dbdyno.store.metrics.timeseries import Trace
 from dbdyno.store.record import VOID, TrialRecord
-from dbdyno.wording import numbers
 
 
 def _no_trace(_trial: str) -> Trace | None:
@@ -68,7 +69,7 @@ def analyse(
     trials = findings.look(plan, records, trace)
     blocks = {one.block for series in measured.cells.values() for one in series.values()}
     return Findings(
-        answer=summary_text.answer(measured, lead, claims, ratios, metrics),
+        answer=answer(measured, lead, claims, ratios, metrics),
         why=cause.sentence if cause and cause.name != UNKNOWN else "",
         moved_with=cause.sentence if cause and cause.name == UNKNOWN else "",
         cause=cause,
@@ -80,9 +81,9 @@ def analyse(
         together=ratios.together,
         warnings=(
             *_warnings(measured, records),
-            *(f"{claim.text}: {said}" for claim in claims for said in claim.uneven),
+            *(_of_claim(claim, said) for claim in claims for said in claim.uneven),
             *between_blocks.of_lead(measured, lead, claims),
-            *(() if plan.quick else steadiness_text.warnings(plan, trials.inside)),
+            *(() if plan.quick else unsettled.warnings(plan, trials.inside)),
         ),
         judged=not plan.quick and len(blocks) >= BLOCKS_MIN,
         costs=cost_options.costs(measured),
@@ -120,11 +121,13 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
         if series:
             bound = measured.bound(cell.index, name)
             if bound == NEITHER:
-                partial[name] = Partial(f"only {named(bound)}")
+                only = Message("bound_only", bound=bound)
+                partial[name] = Partial(only, sentence=only)
                 continue
             estimates[name] = single_values.estimate(measured, cell.index, name)
         if 0 < len(series) < len(trials) and (why := why_absent(name)):
-            partial[name] = Partial(why, len(series), len(trials))
+            some = Partial(why, len(series), len(trials))
+            partial[name] = replace(some, sentence=Message("of_trials", found=some))
     return CellResult(
         index=cell.index,
         levels=dict(cell.levels),
@@ -135,40 +138,29 @@ def _cell(measured: Measured, cell: Cell) -> CellResult:
     )
 
 
-def _early(measured: Measured) -> str:
-    """How an unfinished run of fixed blocks is judged."""
-    return (
-        f", so that claims are judged at what {whole(measured)} of"
-        f" {numbers.counted(measured.plan.blocks, 'block')} may spend of the error budget"
-    )
+def _of_claim(claim: ClaimResult, said: str) -> str:
+    return Message("of_claim", claim=claim.text, said=said)
 
 
 def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
     """About the run as a whole; what befell single cells stands with them."""
     plan = measured.plan
-    warnings = []
+    warnings: list[str] = []
     missing = len(plan.trials) - len(records)
     if missing:
         cut = len({trial.block for trial in plan.trials}) - len(measured.whole)
-        warnings.append(
-            f"{missing} of {len(plan.trials)} trials are missing, in"
-            f" {numbers.counted(cut, 'block')}: the run was not finished"
-            f"{_early(measured) if unfinished(measured) else ''}"
-        )
+        early = (whole(measured), plan.blocks) if unfinished(measured) else None
+        counts = {"missing": missing, "trials": len(plan.trials), "blocks": cut}
+        warnings.append(Message("missing_trials", **counts, early=early))
     void = [record for record in records if record.status == VOID]
     if void:
-        warnings.append(
-            f"{numbers.counted(len(void), 'trial')} void in every attempt"
-            f" (first: {void[0].id}: {void[0].void_reason})"
-        )
+        first = {"trial": void[0].id, "reason": void[0].void_reason}
+        warnings.append(Message("void_trials", n=len(void), **first))
     outages = [
         one.trial for series in measured.cells.values() for one in series.values() if one.outage
     ]
     if outages:
-        warnings.append(
-            f"outages in {numbers.counted(len(outages), 'trial')} (first: {min(outages)}):"
-            " ratios with their cells are not estimable"
-        )
+        warnings.append(Message("outages", n=len(outages), first=min(outages)))
     if not plan.paired and plan.blocks > 1:
         warnings.append(verdict.UNBLOCKED)
     warnings.extend(fairness.plan_changes(plan, records))

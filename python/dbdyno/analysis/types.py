@@ -1,11 +1,13 @@
-"""What the analysis takes in and gives out: plain data that reports and `result.json` draw from."""
+"""What the analysis takes in and gives out: plain data that reports and `result.json` draw from.
+
+What is for people (`why`, `sentence`, `note`, `problem`, ...) is a `message.Message` until
+`wording` has put its sentence there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from dbdyno.wording.plurals import count
 
 SUPPORTED = "supported"
 REFUTED = "refuted"
@@ -62,18 +64,12 @@ class Estimate:
 @dataclass(frozen=True)
 class Partial:
     """A metric that not all trials of a cell have, or whose side is not known. `trials`: those that
-    have it; `of`: all. `why`: what the others lack."""
+    have it; `of`: all. `why`: what the others lack. `sentence`: what follows `METRIC is`."""
 
     why: str
     trials: int = 0
     of: int = 0
-
-    @property
-    def sentence(self) -> str:
-        """What follows `METRIC is`."""
-        if not self.of:
-            return self.why
-        return f"of {self.trials} of {count(self.of, 'trial')}: of the others: {self.why}"
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,7 +204,7 @@ class Costs:
     what: str  # transactions | operations: of which a billion is priced
     under: tuple[str, ...]  # conditions: what fast enough is
     offers: tuple[Offer, ...]
-    sentence: str
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -226,7 +222,7 @@ class TradeOff:
     metrics: tuple[str, str]  # throughput or cost, then latency
     points: tuple[TradePoint, ...]
     judged: bool
-    sentence: str
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -310,7 +306,7 @@ class CellStalls:
     period_s: float | None  # from start to start, where they come regularly
     period_n: int  # distances between starts that it rests on
     cause: Cause | None  # of most of them, with how many: in its sentence
-    sentence: str  # "Throughput stops for 0.8 s every 12.1 s (9 stalls in 3 trials): ..."
+    sentence: str = ""  # "Throughput stops for 0.8 s every 12.1 s (9 stalls in 3 trials): ..."
 
 
 @dataclass(frozen=True)
@@ -355,8 +351,8 @@ class Versions:
     source: str  # what the base was read from
     matters: float  # a difference up to this, a ratio minus one, is none
     verdict: str
-    sentence: str
     parts: tuple[ClaimPart, ...]  # one a cell and group: new over base
+    sentence: str = ""
 
 
 @dataclass(frozen=True)

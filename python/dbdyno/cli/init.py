@@ -24,12 +24,10 @@ from dbdyno.errors import DynoError
 @click.option(
     "--workload",
     type=click.Choice(starter.WORKLOADS),
-    default="oltp",
-    show_default=True,
-    help="Workload to send; mix: your own SQL, kv: YCSB.",
+    help="Workload to send; mix: your own SQL, kv: YCSB.  [default: oltp; without SQL: kv]",
 )
 @click.option("--json", "as_json", is_flag=True, help="List the written files as JSON.")
-def init(file: str, kind: str, workload: str, as_json: bool) -> int:
+def init(file: str, kind: str, workload: str | None, as_json: bool) -> int:
     """Write a commented experiment to start from.
 
     It goes to FILE, or to FILE.yaml, runs as it stands, and says what to change next.
@@ -37,6 +35,10 @@ def init(file: str, kind: str, workload: str, as_json: bool) -> int:
     path = Path(file)
     if path.suffix not in (".yaml", ".yml"):
         path = path.with_name(f"{path.name}.yaml")
+    able = starter.workloads_of(kind)
+    workload = workload or able[0]
+    if workload not in able:
+        raise click.BadParameter(f"a target of kind {kind} has no workload {workload}: {able[0]}")
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
     if not name:
         raise click.BadParameter(f"`{file}` makes no name: use letters and digits")

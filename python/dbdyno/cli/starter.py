@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dbdyno import kinds
 
-KINDS = ("sqlite", "mariadb", "postgres", "mysql", "url")
+KINDS = ("sqlite", "mariadb", "postgres", "mysql", "redis", "url")
 WORKLOADS = ("oltp", "mix", "kv")
 
 _HEAD = """\
@@ -146,6 +146,11 @@ _CLAIMS = {
 }
 
 
+def workloads_of(kind: str) -> tuple[str, ...]:
+    """The workloads that an example of this kind of target can have, the first by default."""
+    return WORKLOADS if kind == "url" or kinds.of(kind).speaks_sql else ("kv",)
+
+
 def text(name: str, file: str, kind: str, workload: str) -> str:
     """An experiment of that name for a kind of target and a workload."""
     by_kind = "sqlite" if kind == "sqlite" else "other"
@@ -157,6 +162,8 @@ def text(name: str, file: str, kind: str, workload: str) -> str:
             isolation=kinds.of(kind).default_isolation,
             setting=kinds.of(kind).example_setting,
         )
+        if not kinds.of(kind).default_isolation:
+            target = target.replace("    isolation: \n", "")
     load = _WORKLOADS[workload].format(preset="read_only" if kind == "url" else "read_write")
     if workload == "mix":  # its data belongs to the target
         target = target.rstrip("\n") + "\n"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,8 @@ import click
 from dbdyno import installed
 from dbdyno.cli.terminal.streams import shown
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Process
 
 # What Python ignores from its start on, and a program that it becomes would go on ignoring.
 _IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -140,7 +141,7 @@ def _free(out: Path) -> list[Path]:
 
 def _run(command: Sequence[str]) -> int:
     """Runs a child that has this process's streams and signals; its return code."""
-    child: subprocess.Popen[bytes] | None = None
+    child: Process | None = None
     early: list[int] = []
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
@@ -153,7 +154,7 @@ def _run(command: Sequence[str]) -> int:
         # Under nohup SIGHUP goes on being ignored, by the child too.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, pass_on)
-    child = subprocess.Popen(command)
+    child = LOCAL.start(command, group="inherited")
     for signalled in early:
         child.send_signal(signalled)
     return child.wait()

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import PIPE, Process
 from dbdyno.installed import find
 
 Raw = dict[str, Any]
@@ -39,12 +40,8 @@ def read(
     last: Raw | None = None
     failed: Raw | None = None
     with tempfile.TemporaryFile() as stderr:
-        process = subprocess.Popen(
-            [find(), "digest", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            start_new_session=True,  # Ctrl-C is ours to pass on
-        )
+        # In a session of its own: Ctrl-C is ours to pass on.
+        process = LOCAL.start([find(), "digest", *arguments], stdout=PIPE, stderr=stderr)
         try:
             for event in _events(process):
                 kind = event.get("event")
@@ -70,7 +67,7 @@ def read(
     return last, code
 
 
-def _events(process: subprocess.Popen[bytes]) -> Any:
+def _events(process: Process) -> Any:
     """Events until the engine's end; the first Ctrl-C is passed on, the second is ours."""
     assert process.stdout is not None
     passed_on = False

@@ -11,6 +11,8 @@ from dbdyno.execute.control import Control
 from dbdyno.execute.engine.job import Event, Job, Outcome
 from dbdyno.execute.listener import Listener
 from dbdyno.execute.steadiness import Judge
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.plan.types import Plan
 from dbdyno.store.run import Run
 
@@ -32,6 +34,7 @@ class ExecutionContext:
     scratch: Path | None = None  # the directory that the scratch is made in
     decided: Callable[[Run], str | None] = _never
     judge: Judge | None = None
+    host: Host = LOCAL  # where the engine runs
 
     @property
     def plan(self) -> Plan:
@@ -44,7 +47,7 @@ class ExecutionContext:
 
     def job(self, request: Mapping[str, Any], directory: Path) -> Job:
         """A job of the engine that leaves its events in a directory."""
-        return Job(self.engine, request, directory / "events.ndjson")
+        return Job(self.host, self.engine, request, directory / "events.ndjson")
 
     def drive(self, job: Job, on_event: Callable[[Event], None]) -> Outcome:
         """Runs a job to its end. Interrupted when the user wants to stop now."""

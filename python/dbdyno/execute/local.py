@@ -22,6 +22,7 @@ from dbdyno.execute.control import Interrupted
 from dbdyno.execute.hooks.hooks import HookFailed, Hooks
 from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.pool import ServerPool
+from dbdyno.execute.timeline import TrialVoid
 from dbdyno.execute.trial import Trial
 from dbdyno.experiment.claims.conditions import unmet
 from dbdyno.plan.types import Cell, TrialPlan
@@ -72,7 +73,7 @@ class LocalExecution:
         explained = {record.cell for record in self._run.records() if record.explain}
         with Scratch(self._context.scratch) as scratch:
             pool = ServerPool(self._context, scratch)
-            trial = Trial(self._context, pool, explained)
+            trial = Trial(self._context, pool, self._around, explained)
             try:
                 pool.recover()
                 return self._all(waiting, pool, trial)
@@ -158,7 +159,7 @@ class LocalExecution:
         try:
             self._around.before_trial(planned, cell)
             record = trial.measure(cell, planned)
-        except HookFailed as failed:
+        except TrialVoid as failed:
             record = _void(planned, str(failed))
         except BaseException:
             with contextlib.suppress(HookFailed):  # its log says so

@@ -13,11 +13,13 @@ from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
+from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.execute.steadiness import Steadiness
+from dbdyno.execute.timeline import Timeline
 from dbdyno.experiment import workloads
 from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
@@ -34,11 +36,14 @@ FATAL = ("plan", "authentication")
 class Trial:
     """Runs one trial of the plan on a started pool."""
 
-    def __init__(self, context: ExecutionContext, pool: ServerPool, explained: set[int]) -> None:
+    def __init__(
+        self, context: ExecutionContext, pool: ServerPool, hooks: Hooks, explained: set[int]
+    ) -> None:
         """`explained` are the cells whose statements the server has explained already."""
         self._context = context
         self._run = context.run
         self._pool = pool
+        self._hooks = hooks
         self._explained = explained
         self._layout = Layout(context, self._whole_request)
 
@@ -48,7 +53,8 @@ class Trial:
 
     def measure(self, cell: Cell, trial: TrialPlan) -> TrialRecord:
         """Returns the record, complete or void, not yet stored. Raises DynoError where no trial
-        could succeed, Interrupted when the user wants to stop now. The trial has been begun."""
+        could succeed, TrialVoid where a command within it failed, Interrupted when the user wants
+        to stop now. The trial has been begun."""
         if any(group.find for group in cell.groups):
             record = Probing(self._context, cell, trial, self._once).measure()
         else:
@@ -68,13 +74,14 @@ class Trial:
         values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
-        sampling = self._sampling(cell, directory)
+        timeline = Timeline(self._sampling(cell, directory), self._hooks.during_trial(trial, cell))
         steadiness = self._steadiness(cell)
         outcome, statements = self._drive(
-            with_values(request, values), directory, sampling, steadiness
+            with_values(request, values), directory, timeline, steadiness
         )
         record = self._record(cell, trial, started_unix_s, outcome, steadiness)
         if record.status == "complete":
+            timeline.check()
             record = integrity.checked(record, cell, self._pool.deployments)
         return record.replace(statements=statements)
 
@@ -100,38 +107,37 @@ class Trial:
             return None
         judge = self._context.judge
         assert judge is not None, "a plan that waits for a steady state has no judge"
-        servers = [server for each in self._pool.deployments.values() for server in each.servers]
+        deployments = self._pool.deployments.values()
+        servers = [server for each in deployments for server in each.written.values()]
         return Steadiness(judge, cell.steady_min_s, cell.duration_s, Background(servers))
 
-    def _sampling(self, cell: Cell, directory: Path) -> Sampling | None:
+    def _sampling(self, cell: Cell, directory: Path) -> list[Sampling]:
         if cell.sampling_s is None:
-            return None
+            return []
         deployments = self._pool.deployments
-        return Sampling(
+        sampling = Sampling(
             directory / "metrics.ndjson",
             {name: each.sampled for name, each in deployments.items() if each.sampled},
-            replicas={name: each.nodes() for name, each in deployments.items()},
+            replicas={name: each.replicas for name, each in deployments.items()},
             feeds=hosts.feeds([deployment.target for deployment in deployments.values()]),
             interval_s=cell.sampling_s,
         )
+        return [sampling]
 
     def _drive(
         self,
         request: dict[str, Any],
         directory: Path,
-        sampling: Sampling | None,
+        timeline: Timeline,
         steadiness: Steadiness | None,
     ) -> tuple[Outcome, dict[str, str]]:
         statements: dict[str, str] = {}
         job = self._context.job(request, directory)
 
         def on_event(event: Event) -> None:
-            if event["event"] == "ready" and sampling:
-                sampling.start(event["measure_unix_s"])
-            elif event["event"] == "statement":
+            if event["event"] == "statement":
                 statements[f"{event['group']}/{event['class']}"] = event["sql"]
-            elif event["event"] == "end" and sampling:
-                sampling.stop()
+            timeline.on_event(event)
             self._context.listener.on_event(event)
             if steadiness and steadiness.is_enough(event):
                 job.enough()
@@ -140,8 +146,7 @@ class Trial:
             with files.explained(directory / "events.ndjson", self._run.path):
                 outcome = self._context.drive(job, on_event)
         finally:
-            if sampling:
-                sampling.stop()
+            timeline.close()
         return outcome, statements
 
     def _record(
@@ -241,7 +246,7 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         "version": server.version if server else deployment.binaries.version,
         "settings": settings,
         "asked": dict(deployment.resolved.settings),
-        "instances": len(deployment.servers),
+        "instances": len(deployment.written),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}

@@ -59,6 +59,8 @@ def load(
     checks.levels_differ(raw_factors, cells)
     measuring.check_matters(cells, head.matters, (root.mapping.get("duration") or root).where)
     scope = scopes.of(cells)
+    hooked = hooks.read(head.hooks, {each.name: each.hooks() for each in raw_factors}, root)
+    hooks.check_moments(hooked, cells, root)
     typed_factors = tuple(factor.typed() for factor in raw_factors)
     return Spec(
         name=head.experiment,
@@ -84,7 +86,7 @@ def load(
         places={key: node.where for key, node in root.mapping.items()},
         about=_about(head),
         looks=_looks(head, root),
-        hooks=hooks.read(head.hooks, {each.name: each.hooks() for each in raw_factors}, root),
+        hooks=hooked,
     )
 
 

@@ -107,9 +107,15 @@ def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None
     if model.setup is None:
         return None
     node = root.mapping["targets"].mapping[name].mapping["setup"]
-    if not kinds.of(kind).stores_data:
+    known = kinds.of(kind)
+    if not known.stores_data or not known.speaks_sql:
+        what = (
+            f"there are no tables in {known.title}"
+            if known.stores_data
+            else "the null driver keeps nothing"
+        )
         raise DynoError(
-            f"target `{name}`: the null driver keeps nothing, so `setup` means nothing",
+            f"target `{name}`: {what}, so `setup` means nothing",
             where=node.place,
             fix="remove it",
         )
@@ -228,7 +234,7 @@ def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node:
 
 def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: Node) -> str:
     target = targets[_target_of(name, model, targets, node)]
-    if model.node == "read" and not target.read_urls:
+    if not target.nodes_for(model.node):
         raise DynoError(
             f"group `{name}` reads from replicas, and target `{target.name}` has none",
             where=node.mapping["node"].place,

@@ -6,7 +6,7 @@ Plain frozen data; `load` makes it, `plan` reads it. Lengths in seconds, sizes i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dbdyno.errors import Where
@@ -57,6 +57,20 @@ class Setup:
 
 
 @dataclass(frozen=True)
+class Node:
+    """One server of a target. `name` is the engine's for it: `db`, `db.2`, `db.read1`."""
+
+    name: str
+    role: str  # PRIMARY | INSTANCE | REPLICA
+    url: str | None = None  # where it is reached; None: it is started here
+
+
+PRIMARY = "primary"  # the only one that takes writes
+INSTANCE = "instance"  # one of several alike, each with data of its own
+REPLICA = "replica"  # follows the primary, and is only read
+
+
+@dataclass(frozen=True)
 class Target:
     """A system under test. `optional`: a machine without it drops its cells, visibly."""
 
@@ -83,6 +97,22 @@ class Target:
     may: May = field(default_factory=May)
     existing: str | None = None  # an existing schema: read, and written only with leave
     host: str | None = None  # ssh://user@host | prometheus:URL: where its metrics come from
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its servers, replicas last."""
+        replicas = (
+            Node(f"{self.name}.read{number}", REPLICA, url)
+            for number, url in enumerate(self.read_urls, 1)
+        )
+        if self.instances == 1:
+            return (Node(self.name, PRIMARY, self.url), *replicas)
+        names = (self.name, *(f"{self.name}.{n}" for n in range(2, self.instances + 1)))
+        return tuple(Node(name, INSTANCE) for name in names)
+
+    def nodes_for(self, access: str) -> tuple[Node, ...]:
+        """Those that sessions of a group are dealt over; `access` is the group's `node`."""
+        return tuple(each for each in self.nodes if (each.role == REPLICA) == (access == "read"))
 
 
 @dataclass(frozen=True)
@@ -156,6 +186,13 @@ class Hook:
 
 
 @dataclass(frozen=True)
+class MomentHook(Hook):
+    """A command that runs at a second of a trial's measured time."""
+
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class LevelHooks:
     """What brings a level about that no setting can: run before its cells, undone after them."""
 
@@ -171,9 +208,13 @@ class Hooks:
     before_run: tuple[Hook, ...] = ()
     before_cell: tuple[Hook, ...] = ()
     before_trial: tuple[Hook, ...] = ()
+    during_trial: tuple[MomentHook, ...] = ()
     after_trial: tuple[Hook, ...] = ()
     after_run: tuple[Hook, ...] = ()
     levels: Mapping[str, Mapping[str, LevelHooks]] = field(default_factory=dict)
+
+
+POINTS = tuple(each.name for each in fields(Hooks) if each.name != "levels")  # in their order
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from dbdyno.kinds import mariadb, mysql, null, postgres, sqlite
-from dbdyno.kinds.kind import MYSQL, POSTGRES, Kind
+from dbdyno.kinds import files, mariadb, mysql, null, postgres, redis, sqlite
+from dbdyno.kinds.kind import MYSQL, POSTGRES, REDIS, Kind
 
-__all__ = ["KINDS", "MYSQL", "POSTGRES", "SCHEMES", "Kind", "KindName", "of"]
+__all__ = ["KINDS", "MYSQL", "POSTGRES", "REDIS", "SCHEMES", "Kind", "KindName", "of"]
 
-KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "null"]
+KindName = Literal["sqlite", "mariadb", "mysql", "postgres", "redis", "files", "null"]
 
 KINDS: dict[str, Kind] = {
-    one.name: one for one in (sqlite.KIND, mariadb.KIND, mysql.KIND, postgres.KIND, null.KIND)
+    one.name: one
+    for one in (
+        sqlite.KIND,
+        mariadb.KIND,
+        mysql.KIND,
+        postgres.KIND,
+        redis.KIND,
+        files.KIND,
+        null.KIND,
+    )
 }
 """Every kind, in the order of the reference."""
 assert tuple(KINDS) == get_args(KindName)

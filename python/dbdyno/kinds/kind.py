@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from dbdyno.kinds.counter import Counter
 
-MYSQL, POSTGRES = "mysql", "postgres"
+MYSQL, POSTGRES, REDIS = "mysql", "postgres", "redis"
 """Languages: what a kind's clients speak, and in which its logs are written."""
 
 # Capabilities: what a kind can do and a workload may need. Names as in `dyno-engine list --json`.
 SQL, TRANSACTIONS, POPULATE = "sql", "transactions", "populate"
-KEY_VALUE, KEY_RANGES = "key_value", "key_ranges"
-ALL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
+KEY_VALUE, KEY_RANGES, IO = "key_value", "key_ranges", "io"
+OF_SQL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
+ALL = (*OF_SQL, IO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +24,11 @@ class Kind:
     title: str  # as its vendor writes it
     module: str  # below `dbdyno.systems`: holds `SYSTEM`
     capabilities: tuple[str, ...] = ()
-    language: str = ""  # MYSQL, POSTGRES; empty where no server is spoken to
+    language: str = ""  # MYSQL, POSTGRES, REDIS; empty where no server is spoken to
     stores_data: bool = True
     in_engine: bool = False  # the engine's load threads do the system's work
     schemes: tuple[str, ...] = ()  # of URLs; the first is its own; empty: only managed
+    schemes_with_tls: tuple[str, ...] = ()  # those of them that say so; empty: `tls:` decides
     port: int = 0  # where an external server listens unless its URL says otherwise
     programs: str = ""  # names of a server's main process, separated by spaces
     start_s: float = 0.0  # of a managed server; 0: nothing is started
@@ -34,6 +36,12 @@ class Kind:
     directory_bytes: int = 0  # of an empty data directory
     drop_schema: str = ""  # with a place for the quoted name
     sees_sessions: str = ""  # the privilege or role without which others' sessions are hidden
+    password_variable: str = ""  # of the environment, in which its own client finds a password
     default_isolation: str = ""
     example_setting: str = ""  # for `dyno init`: one that a DBA of this kind might change
     counters: tuple[Counter, ...] = ()  # columns of a report, what is asked for first
+
+    @property
+    def speaks_sql(self) -> bool:
+        """Whether statements of SQL can be sent to it."""
+        return SQL in self.capabilities

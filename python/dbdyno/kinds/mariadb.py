@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dbdyno.kinds import mysqlfamily
-from dbdyno.kinds.kind import ALL, MYSQL, Kind
+from dbdyno.kinds.kind import MYSQL, OF_SQL, Kind
 
 KIND = Kind(
     name="mariadb",
     title="MariaDB",
     module="mysql.mariadb",
-    capabilities=ALL,
+    capabilities=OF_SQL,
     language=MYSQL,
     schemes=("mariadb", "mysql"),
     port=mysqlfamily.PORT,

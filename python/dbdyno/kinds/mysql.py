@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dbdyno.kinds import mysqlfamily
-from dbdyno.kinds.kind import ALL, MYSQL, Kind
+from dbdyno.kinds.kind import MYSQL, OF_SQL, Kind
 
 KIND = Kind(
     name="mysql",
     title="MySQL",
     module="mysql.mysql",
-    capabilities=ALL,
+    capabilities=OF_SQL,
     language=MYSQL,
     schemes=("mysql",),
     port=mysqlfamily.PORT,

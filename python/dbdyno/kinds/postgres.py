@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount, Quotient, Share
-from dbdyno.kinds.kind import ALL, POSTGRES, Kind
+from dbdyno.kinds.kind import OF_SQL, POSTGRES, Kind
 
 _DATABASE, _WAL = "status.pg_stat_database.", "status.pg_stat_wal."
 
@@ -11,7 +11,7 @@ KIND = Kind(
     name="postgres",
     title="PostgreSQL",
     module="postgres.system",
-    capabilities=ALL,
+    capabilities=OF_SQL,
     language=POSTGRES,
     schemes=("postgres", "postgresql"),
     port=5432,

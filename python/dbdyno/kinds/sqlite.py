@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount
-from dbdyno.kinds.kind import ALL, Kind
+from dbdyno.kinds.kind import OF_SQL, Kind
 
 _MIB = 1 / 1048576.0
 
@@ -11,7 +11,7 @@ KIND = Kind(
     name="sqlite",
     title="SQLite",
     module="sqlite.system",
-    capabilities=ALL,
+    capabilities=OF_SQL,
     in_engine=True,
     counters=(
         Amount("database MiB", "status.database_bytes", _MIB),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from dbdyno.experiment.claims import grammar
 from dbdyno.experiment.claims import scope as scopes
@@ -21,7 +22,7 @@ class Resolved:
 
 def scope(plan: Plan) -> Scope:
     """What metric names of this plan may start with."""
-    return scopes.of(plan.cells)
+    return scopes.of(plan.cells, attrgetter("workload"))
 
 
 def resolved_claims(plan: Plan) -> tuple[Resolved, ...]:

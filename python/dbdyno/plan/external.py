@@ -127,5 +127,5 @@ def notes(cells: Sequence[Cell]) -> list[str]:
 
 def places(cells: Sequence[Cell]) -> list[str]:
     """Host and port of each external server, each once, in the order of the cells."""
-    urls = (url for cell in cells for t in cell.targets for url in (t.url, *t.read_urls) if url)
-    return list(dict.fromkeys(server_url.parse(url).place for url in urls))
+    nodes = (node for cell in cells for target in cell.targets for node in target.nodes)
+    return list(dict.fromkeys(server_url.parse(node.url).place for node in nodes if node.url))

@@ -102,6 +102,7 @@ class _Maker:
         self.quick = quick_
         self.available = available
         self.data_settings = data_settings
+        self.pace = 1.0  # of trials that are shortened: what is left of the measured time
         self.notes: list[str] = list(union.notes) if union else []
         # Hardness follows from the whole experiment, not from what happens to be installed here.
         everything = [self._draft(source, small=False) for source in spec.cells]
@@ -147,7 +148,7 @@ class _Maker:
             budget_s=None if self.quick else spec.budget_s,
             drain_s=spec.drain_s,
             load_threads=spec.load_threads,
-            hooks=spec.hooks,
+            hooks=quick.sooner(spec.hooks, self.pace),
             prices=spec.prices,
             about=spec.about,
             looks=None if self.quick else self._looks(blocks),
@@ -292,6 +293,7 @@ class _Maker:
             warmup_s, duration_s = min(warmup_s, warmup_max_s), min(duration_s, duration_max_s)
             factor = duration_s / draft.source.duration_s
             groups = tuple(quick.paced(group, factor, duration_s) for group in groups)
+            self.pace = min(self.pace, factor)
         return Cell(
             index=index,
             levels=dict(draft.levels),

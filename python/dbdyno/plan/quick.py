@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dbdyno.experiment import workloads
-from dbdyno.experiment.types import Cell, Factor, Group
+from dbdyno.experiment.types import Cell, Factor, Group, Hooks
 from dbdyno.experiment.workloads import arrivals
 from dbdyno.plan.types import GroupPlan
 from dbdyno.systems.base import TargetPlan
@@ -109,6 +109,12 @@ def paced(group: GroupPlan, factor: float, duration_s: float) -> GroupPlan:
         )
         return replace(group, find=find)
     return group
+
+
+def sooner(hooks: Hooks, factor: float) -> Hooks:
+    """The commands of trials that last `factor` of the time asked for."""
+    moments = tuple(replace(hook, at_s=hook.at_s * factor) for hook in hooks.during_trial)
+    return replace(hooks, during_trial=moments)
 
 
 def shortened(group: Group, target: TargetPlan) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.types import Findings
-from dbdyno.plan.types import Factor, Plan
+from dbdyno.plan.types import Cell, Factor, Plan
 
 LINES_MAX = 6
 
@@ -140,6 +140,32 @@ def _axis(factors: tuple[Factor, ...]) -> Factor | None:
         return max(sessions, key=lambda f: len(f.levels))
     many = [f for f in numeric if len(f.levels) >= 3]
     return max(many, key=lambda f: len(f.levels)) if many else None
+
+
+def which(chosen: Sequence[int], cells: Sequence[Cell], layout: Layout) -> str:
+    """Names the cells by the fewest levels that single them out; "" for all of them."""
+    wanted = set(chosen)
+    if wanted >= {c.index for c in cells}:
+        return ""
+    parts = []
+    for factor in layout.factors:
+        levels = [
+            v for v in factor.levels if any(cells[i].levels[factor.name] == v for i in wanted)
+        ]
+        if len(levels) < len(factor.levels):
+            parts.append(" or ".join(layout.level(factor.name, v) for v in levels))
+    product = [c for c in cells if _matches(c, wanted, cells, layout)]
+    if parts and {c.index for c in product} == wanted:
+        return ", ".join(parts)
+    shown = [layout.cell(cells[i].levels) for i in sorted(wanted)]
+    return "; ".join(shown[:4]) + (f"; and {len(shown) - 4} more cells" if len(shown) > 4 else "")
+
+
+def _matches(cell: Cell, wanted: set[int], cells: Sequence[Cell], layout: Layout) -> bool:
+    """Whether each of the cell's levels occurs among the wanted cells."""
+    return all(
+        any(cells[i].levels[f.name] == cell.levels[f.name] for i in wanted) for f in layout.factors
+    )
 
 
 def grouped(level: str) -> str:

@@ -1,78 +1,118 @@
-"""Writes a run's report: result.json, report.md and report.html, each atomically.
-
-All three are made in memory first, so that a template that fails leaves the last report as it was.
-"""
+"""A run's report: result.json, report.md, report.html, and the answer in the terminal."""
 
 from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
-from importlib.resources import files as package_files
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from rich.console import RenderableType
 
 from dbdyno.analysis import result
 from dbdyno.analysis.types import Findings
-from dbdyno.report import page
-from dbdyno.report.text import escaping
+from dbdyno.report import sections, templating, terminal
+from dbdyno.report.context import Context
 from dbdyno.store.run import Run
 from dbdyno.store.text import files
 
 HTML, MARKDOWN, RESULT = "report.html", "report.md", "result.json"
 
 
-def render(run: Run, findings: Findings, to: Path | None = None) -> None:
-    """Writes result.json, report.md and report.html into `to`, which is the run's directory unless
-    another one is given.
+@dataclass(frozen=True)
+class Drawn:
+    """Sections in one medium. A section without a view, or without a partial, leaves no trace."""
 
-    DynoError if a file of the run cannot be read or the report cannot be written.
+    views: Mapping[str, Any]
+    medium: str  # ending of the partials: html or md
+
+    def summary(self, *names: str) -> Markup:
+        """What the page says at its head of these sections."""
+        return self._joined((f"summary/{name}", name) for name in names)
+
+    def body(self, inside: str = "") -> Markup:
+        """All sections in their order; in HTML those that stand in the element of `inside`."""
+        return self._joined(
+            (f"sections/{one.path}", one.name)
+            for one in sections.SECTIONS
+            if one.inside == inside or self.medium == "md"
+        )
+
+    @property
+    def contents(self) -> list[tuple[str, str]]:
+        """Anchor and title of each section in the table of contents."""
+        return [
+            (s.name, s.contents) for s in sections.SECTIONS if s.contents and s.name in self.views
+        ]
+
+    def _joined(self, partials: Iterable[tuple[str, str]]) -> Markup:
+        environment = templating.environment(escaped=self.medium == "html")
+        there = templating.templates()
+        drawn = (
+            environment.get_template(path).render(view=self.views[name], sections=self)
+            for partial, name in partials
+            if name in self.views and (path := f"{partial}.{self.medium}.j2") in there
+        )
+        apart = "" if self.medium == "html" else "\n\n"
+        return Markup(apart).join(map(Markup, drawn))
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run and its findings, shown. The sections' views are made once for all media.
+
+    DynoError if a file of the run cannot be read.
     """
-    data = page.context(run, findings)
-    written = {
-        RESULT: json.dumps(
-            result.to_json(findings, run.plan, run.manifest), indent=2, allow_nan=False
+
+    run: Run
+    findings: Findings
+
+    @cached_property
+    def views(self) -> dict[str, Any]:
+        """The sections' data, by their names."""
+        return sections.views(Context(self.run, self.findings))
+
+    def html(self) -> str:
+        """The page: one file with style, script and data in it."""
+        return templating.styled(
+            "report.html.j2",
+            {"sections": Drawn(self.views, "html")},
+            script="report.js",
+            uplot_css=templating.asset("vendor/uplot/uPlot.min.css"),
+            uplot_js=templating.asset("vendor/uplot/uPlot.iife.min.js"),
         )
-        + "\n",
-        MARKDOWN: markdown(data),
-        HTML: html(data),
-    }
-    for name, body in written.items():
-        path = (to or run.path) / name
-        with files.explained(path, run.path):
-            files.write_atomically(path, body)
 
+    def markdown(self) -> str:
+        """The same facts in Markdown, without the charts."""
+        template = templating.environment(escaped=False).get_template("report.md.j2")
+        return _squeeze(template.render(sections=Drawn(self.views, "md")))
 
-def html(data: dict[str, Any]) -> str:
-    """The page: one file with style, script and data in it."""
-    return (
-        _environment(escaped=True)
-        .get_template("report.html.j2")
-        .render(
-            data,
-            css=Markup(_asset("templates/report.css")),
-            js=Markup(_asset("templates/report.js")),
-            uplot_css=Markup(_asset("vendor/uplot/uPlot.min.css")),
-            uplot_js=Markup(_asset("vendor/uplot/uPlot.iife.min.js")),
-        )
-    )
+    def terminal(self, to: Path | None = None) -> RenderableType:
+        """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).
+        `to`: where the reports are, if not in the run's directory."""
+        return terminal.ending(self.views, (to or self.run.path) / HTML)
 
+    def write(self, to: Path | None = None) -> None:
+        """Writes result.json, report.md and report.html into `to`, which is the run's directory
+        unless another one is given, each atomically.
 
-def styled(template: str, data: dict[str, Any], script: str | None = None) -> str:
-    """Another page in the report's style: a template of ours with the same style sheet, and with
-    one of our scripts as `js`."""
-    css = Markup(_asset("templates/report.css"))
-    js = Markup(_asset(f"templates/{script}")) if script else Markup()
-    return _environment(escaped=True).get_template(template).render(data, css=css, js=js)
-
-
-def markdown(data: dict[str, Any]) -> str:
-    """The same facts in Markdown, without the charts."""
-    body = _environment(escaped=False).get_template("report.md.j2").render(data)
-    return _squeeze(body)
+        All three are made in memory first, so that a template that fails leaves the last report as
+        it was. DynoError if one cannot be written.
+        """
+        found = result.to_json(self.findings, self.run.plan, self.run.manifest)
+        written = {
+            RESULT: json.dumps(found, indent=2, allow_nan=False) + "\n",
+            MARKDOWN: self.markdown(),
+            HTML: self.html(),
+        }
+        for name, body in written.items():
+            path = (to or self.run.path) / name
+            with files.explained(path, self.run.path):
+                files.write_atomically(path, body)
 
 
 def _squeeze(body: str) -> str:
@@ -85,34 +125,3 @@ def _squeeze(body: str) -> str:
         elif i % 3 == 1:
             kept.append(piece)
     return "".join(kept).strip() + "\n"
-
-
-@lru_cache(maxsize=2)
-def _environment(*, escaped: bool) -> Environment:
-    """Jinja with undefined names as errors. HTML is escaped by Jinja, Markdown by the filter
-    `md`."""
-    made = Environment(
-        loader=PackageLoader("dbdyno.report", "templates"),
-        autoescape=escaped,
-        undefined=StrictUndefined,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=False,
-    )
-    made.filters.update(
-        script_json=escaping.script_json,
-        md=escaping.markdown,
-        fence=escaping.fence,
-        slug=escaping.slug,
-    )
-    return made
-
-
-def _finalize(value: Any) -> Any:
-    return escaping.visible(value) if isinstance(value, str) else value
-
-
-@lru_cache(maxsize=8)
-def _asset(name: str) -> str:
-    return (package_files("dbdyno.report") / name).read_text(encoding="utf-8")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
+
+Reading = Mapping[str, float]
 
 
 class Sampled(Protocol):
@@ -71,9 +73,34 @@ class ProcFile:
             self._descriptor = None
 
 
+class ProcSampler:
+    """A sampler of one file: the levels that `parse` reads from its text, or with `rates(last, now,
+    elapsed_s)` what has changed between two readings."""
+
+    def __init__(
+        self,
+        file: ProcFile,
+        parse: Callable[[str], Reading],
+        rates: Callable[[Reading, Reading, float], Reading] = lambda last, now, elapsed_s: now,
+    ) -> None:
+        self._file, self._parse, self._rates = file, parse, rates
+
+    def open(self) -> None:
+        self._file.open()
+        self._last = self._parse(self._file.text())
+
+    def sample(self, elapsed_s: float) -> Reading:
+        now = self._parse(self._file.text())
+        last, self._last = self._last, now
+        return self._rates(last, now, elapsed_s)
+
+    def close(self) -> None:
+        self._file.close()
+
+
 def prefixed(target: str, source: str) -> str:
     """`db.status` where a cell has several targets (`target` is empty where it has one)."""
     return f"{target}.{source}" if target else source
 
 
-__all__ = ["ProcFile", "Sampled", "Sampler", "prefixed"]
+__all__ = ["ProcFile", "ProcSampler", "Sampled", "Sampler", "prefixed"]

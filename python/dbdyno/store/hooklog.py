@@ -35,7 +35,7 @@ STOPPED = "stopped"  # killed: the user did not want to wait
 class HookRun:
     """One command and how it ended."""
 
-    point: str  # before_run, before_cell, ...; of a level: apply, undo, wait_until
+    point: str  # before_run, during_trial, ...; of a level: apply, undo, wait_until
     of: str  # the level as `factor=level`; empty for the other points
     trial: str  # the ID of the trial that it was run for; empty for those of the run
     run: str
@@ -46,6 +46,8 @@ class HookRun:
     exit_code: int | None  # negative: ended by that signal; None: killed by us
     tries: int  # more than one for wait_until only
     log: str  # its output: a path within the run directory
+    at_s: float | None = None  # of `during_trial`: the second of the measured time that was asked
+    started_s: float | None = None  # and the one at which it began
 
     @property
     def reason(self) -> str:
@@ -82,7 +84,10 @@ class HookLog:
     def append(self, done: HookRun) -> None:
         """Adds a command that has ended. DynoError if it cannot be written."""
         path = self._path / RUNS
-        line = json.dumps(scrub(asdict(done)), ensure_ascii=False, separators=(",", ":"))
+        facts = asdict(done)
+        if done.at_s is None:
+            del facts["at_s"], facts["started_s"]
+        line = json.dumps(scrub(facts), ensure_ascii=False, separators=(",", ":"))
         with files.explained(path, self._path):
             _end_line(path)
             with diskfiles.opened(path, "ab") as file:

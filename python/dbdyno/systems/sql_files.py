@@ -14,10 +14,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
+
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import DEVNULL, PIPE, TimedOut
 
 STOP_TIMEOUT_S = 10.0
 SAID_BYTES_MAX = 8192  # of what a client says
@@ -85,14 +87,15 @@ class ClientImporter:
             os.fchmod(secret, 0o600)  # clients do not read what others could have written
             os.write(secret, program.secret.encode())
             path = f"/proc/self/fd/{secret}"
-            self._process = subprocess.Popen(
+            self._process = LOCAL.start(
                 [word.replace("{secret}", path) for word in program.command],
-                env={k: v.replace("{secret}", path) for k, v in program.environment.items()},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
+                environment={
+                    k: v.replace("{secret}", path) for k, v in program.environment.items()
+                },
+                stdin=PIPE,
+                stdout=DEVNULL,
                 stderr=self._said,
                 pass_fds=(secret,),
-                start_new_session=True,  # Ctrl-C is ours to pass on
                 cwd="/",
             )
         except BaseException:
@@ -150,7 +153,7 @@ class ClientImporter:
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with contextlib.suppress(TimedOut):
             self._process.wait(STOP_TIMEOUT_S)
         if self._said >= 0:
             os.close(self._said)

@@ -1,13 +1,14 @@
 //! What the null server says: prebuilt bytes, chosen by the request's first bytes.
 
-use dyno_drivers::mysql::flags::{COLLATION_UTF8MB4, capability, command, field_type};
-use dyno_drivers::mysql::packet;
+use dyno_protocol::mysql::flags::{COLLATION_UTF8MB4, capability, command, field_type, status};
+use dyno_protocol::mysql::handshake::Greeting;
+use dyno_protocol::mysql::packet;
 
 /// The only value that it knows: as long as sysbench's column `c`.
 const VALUE: &[u8; 120] = &[b'x'; 120];
 
-/// Autocommit.
-const STATUS: u16 = 2;
+/// What it says of a session.
+const STATUS: u16 = status::AUTOCOMMIT;
 
 /// What it offers.
 const CAPABILITIES: u32 = capability::CLIENT_MYSQL
@@ -135,19 +136,18 @@ fn framed(seq: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn greeting() -> Vec<u8> {
-    let mut out = vec![10];
-    packet::put_nul(&mut out, concat!("8.0.0-dyno-null-", env!("CARGO_PKG_VERSION")).as_bytes());
-    out.extend_from_slice(&1u32.to_le_bytes());
-    // The challenge may as well be fixed: any answer is right.
-    out.extend_from_slice(b"dyno-nul\0");
-    out.extend_from_slice(&CAPABILITIES.to_le_bytes()[..2]);
-    out.push(COLLATION_UTF8MB4);
-    out.extend_from_slice(&STATUS.to_le_bytes());
-    out.extend_from_slice(&CAPABILITIES.to_le_bytes()[2..]);
-    out.push(21);
-    out.extend_from_slice(&[0; 10]);
-    packet::put_nul(&mut out, b"l-challenge-");
-    packet::put_nul(&mut out, b"mysql_native_password");
+    let greeting = Greeting {
+        version: concat!("8.0.0-dyno-null-", env!("CARGO_PKG_VERSION")).into(),
+        connection_id: 1,
+        capabilities: CAPABILITIES,
+        extended: 0,
+        status: STATUS,
+        // May as well be fixed: any answer is right.
+        nonce: b"dyno-null-challenge-".into(),
+        plugin: b"mysql_native_password".into(),
+    };
+    let mut out = vec![];
+    greeting.put(&mut out);
     out
 }
 

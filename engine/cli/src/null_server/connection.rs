@@ -3,7 +3,7 @@
 use super::answers::{Answer, Answers};
 use super::record::{Batch, Record};
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_drivers::mysql::packet::{HEADER_BYTES, PAYLOAD_BYTES_MAX, header};
+use dyno_protocol::mysql::packet::{HEADER_BYTES, PAYLOAD_BYTES_MAX, header};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -140,13 +140,13 @@ fn a_client_that_does_not_read_is_not_read_from_and_gets_everything_in_the_end()
     let mut login = vec![];
     let greeting = read_packet(&mut stream);
     assert_eq!(greeting[0], 10);
-    let flags = dyno_drivers::mysql::flags::capability::PROTOCOL_41;
-    dyno_drivers::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
+    let flags = dyno_protocol::mysql::flags::capability::PROTOCOL_41;
+    dyno_protocol::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
     stream.write_all(&login).unwrap();
     assert_eq!(read_packet(&mut stream)[0], 0);
     let mut queries = vec![];
     for _ in 0..200 {
-        dyno_drivers::mysql::packet::write(&mut queries, 0, b"\x03SELECT 1");
+        dyno_protocol::mysql::packet::write(&mut queries, 0, b"\x03SELECT 1");
     }
     let mut writer = stream.try_clone().unwrap();
     let writer = std::thread::spawn(move || writer.write_all(&queries).unwrap());
@@ -170,14 +170,14 @@ fn a_client_that_does_not_wait_is_answered_in_order_however_long_each_answer_is_
     stream.set_nodelay(true).unwrap();
     read_packet(&mut stream);
     let mut login = vec![];
-    let flags = dyno_drivers::mysql::flags::capability::PROTOCOL_41;
-    dyno_drivers::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
+    let flags = dyno_protocol::mysql::flags::capability::PROTOCOL_41;
+    dyno_protocol::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
     stream.write_all(&login).unwrap();
     read_packet(&mut stream);
     // Each prepared statement gets the next number: the answers say which they belong to.
     for _ in 0..100 {
         let mut query = vec![];
-        dyno_drivers::mysql::packet::write(&mut query, 0, b"\x16DELETE FROM t");
+        dyno_protocol::mysql::packet::write(&mut query, 0, b"\x16DELETE FROM t");
         stream.write_all(&query).unwrap();
         std::thread::yield_now();
     }
@@ -198,7 +198,7 @@ fn a_record_that_cannot_be_written_is_an_error_at_once() {
 fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     let mut head = [0; 4];
     stream.read_exact(&mut head).unwrap();
-    let (length, _) = dyno_drivers::mysql::packet::header(&head).unwrap();
+    let (length, _) = dyno_protocol::mysql::packet::header(&head).unwrap();
     let mut payload = vec![0; length];
     stream.read_exact(&mut payload).unwrap();
     payload

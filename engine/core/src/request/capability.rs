@@ -18,11 +18,17 @@ pub enum Capability {
     KeyRanges,
     /// Filling an empty data set in bulk, and counting it.
     Populate,
+    /// Blocks of plain files.
+    Io,
 }
 
 impl Capability {
     /// All of them, in the order of the reference.
     pub const ALL: &[Self] =
+        &[Self::Sql, Self::Transactions, Self::KeyValue, Self::KeyRanges, Self::Populate, Self::Io];
+
+    /// Those of a system of SQL.
+    pub const OF_SQL: &[Self] =
         &[Self::Sql, Self::Transactions, Self::KeyValue, Self::KeyRanges, Self::Populate];
 
     /// Its name in lists and messages.
@@ -33,6 +39,7 @@ impl Capability {
             Self::KeyValue => "key_value",
             Self::KeyRanges => "key_ranges",
             Self::Populate => "populate",
+            Self::Io => "io",
         }
     }
 }
@@ -49,6 +56,7 @@ fn needed(request: &Request) -> Capability {
             Capability::Transactions
         }
         (_, Command::Sql(_)) => Capability::Sql,
+        (_, Command::Io(_)) => Capability::Io,
         (_, Command::KeyValue(operation)) => match operation.verb {
             Verb::Scan => Capability::KeyRanges,
             Verb::Read | Verb::Update(_) | Verb::Insert => Capability::KeyValue,
@@ -94,6 +102,7 @@ mod tests {
         options: &[],
         library: || None,
         build: |_, _| unreachable!(),
+        clients: None,
     };
     const RECORDS: WorkloadKind = WorkloadKind {
         name: "records",

@@ -1,11 +1,13 @@
-//! What a workload asks of a system: requests in SQL or as key-value operations, the transactions
-//! composed of them, and what a system must be capable of to answer them.
+//! What a workload asks of a system: requests in SQL, as key-value operations or as operations on
+//! files, the transactions composed of them, and what a system must be capable of to answer them.
 
 pub mod capability;
+mod io;
 mod key_value;
 mod sql;
 mod transaction;
 
+pub use io::{FileSet, FileVerb, Io};
 pub use key_value::{KeyValue, Store, Verb};
 pub use sql::Sql;
 pub use transaction::{Op, SCALE_MAX, Transaction, Value, put_decimal};
@@ -40,6 +42,8 @@ pub enum Command {
     Sql(Sql),
     /// An operation on a record that has a key.
     KeyValue(KeyValue),
+    /// An operation on a file.
+    Io(Io),
 }
 
 /// One kind of request of a workload. Drivers encode it once; an operation carries only its number
@@ -80,6 +84,13 @@ impl Request {
         Self::of(class.into(), effect, Command::KeyValue(operation), params)
     }
 
+    /// An operation on files of `set`.
+    pub fn io(class: impl Into<String>, set: &Arc<FileSet>, verb: FileVerb) -> Self {
+        let operation = Io { set: Arc::clone(set), verb };
+        let (effect, params) = (operation.effect(), operation.params());
+        Self::of(class.into(), effect, Command::Io(operation), params)
+    }
+
     fn of(class: String, effect: Effect, command: Command, params: Vec<ParamType>) -> Self {
         Self { class, effect, command, params, names: vec![], expect: None, keeps: false }
     }
@@ -90,7 +101,7 @@ impl Request {
         static NONE: LazyLock<Sql> = LazyLock::new(|| Sql::from(""));
         match &self.command {
             Command::Sql(sql) => sql,
-            Command::KeyValue(_) => &NONE,
+            Command::KeyValue(_) | Command::Io(_) => &NONE,
         }
     }
 
@@ -142,13 +153,14 @@ pub enum Form {
 }
 
 /// The same requests in SQL, for drivers of SQL systems: key-value operations become statements,
-/// which are the same in all dialects. Nothing is copied where all of them are SQL.
+/// which are the same in all dialects. Nothing is copied where all of them are SQL. Operations on
+/// files stay as they are: no driver of such a system is given any ([`capability::check`]).
 pub fn in_sql(requests: Arc<[Request]>) -> Arc<[Request]> {
     if requests.iter().all(|request| matches!(request.command, Command::Sql(_))) {
         return requests;
     }
     let one = |request: &Request| match &request.command {
-        Command::Sql(_) => request.clone(),
+        Command::Sql(_) | Command::Io(_) => request.clone(),
         Command::KeyValue(operation) => {
             Request { command: Command::Sql(operation.sql()), ..request.clone() }
         }

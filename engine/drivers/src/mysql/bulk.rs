@@ -18,6 +18,7 @@ use super::errors::Refusal;
 use super::flags::{command, field_type};
 use super::packet;
 use super::statements::{put_name, put_quoted};
+use crate::tsv::unescape;
 use memchr::memchr;
 
 /// The file name that we offer, and the only one whose request we answer.
@@ -303,26 +304,6 @@ impl Inserts {
     }
 }
 
-/// Undoes the row format's escapes.
-fn unescape(cell: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(cell.len());
-    let mut bytes = cell.iter();
-    while let Some(byte) = bytes.next() {
-        text.push(match byte {
-            b'\\' => match bytes.next() {
-                Some(b't') => b'\t',
-                Some(b'n') => b'\n',
-                Some(b'r') => b'\r',
-                Some(b'0') => 0,
-                Some(other) => *other,
-                None => b'\\',
-            },
-            other => *other,
-        });
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,10 +409,10 @@ mod tests {
                 // A single row may need more than is wanted: 300 bytes, all escaped.
                 prop_assert!(length <= 700);
                 packets += 1;
-                let mut fields = packet::Fields(&rest[4 + 9..4 + length]);
-                while let Some(indicator) = fields.u8() {
+                let mut fields = dyno_protocol::bytes::Bytes(&rest[4 + 9..4 + length]);
+                while let Some(indicator) = fields.byte() {
                     prop_assert_eq!(indicator, INDICATOR_NONE);
-                    seen.push(fields.lenenc_bytes().unwrap().unwrap().to_vec());
+                    seen.push(fields.nullable().unwrap().unwrap().to_vec());
                 }
                 rest = &rest[4 + length..];
             }

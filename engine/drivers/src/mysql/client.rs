@@ -23,8 +23,7 @@ mod reader;
 mod statement;
 
 use super::column::Column;
-use super::control;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::flags::{capability, command};
 use super::login::handshake::Agreed;
 use super::login::{Found, LoginState};
@@ -32,18 +31,13 @@ use super::statements::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
 use compressing::Compressing;
-use dyno_core::client::{
-    Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Refused, Said,
-};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 use reader::{Expect, Reader};
 use statement::Statement;
 use std::sync::Arc;
-
-/// The family member.
-pub static CLIENT: ClientKind = ClientKind { name: "mysql", build };
 
 struct MysqlClients(Arc<Config>);
 
@@ -57,7 +51,11 @@ impl Clients for MysqlClients {
     }
 }
 
-fn build(target: &Target) -> Result<Box<dyn Clients>> {
+/// Binds it to a target.
+///
+/// # Errors
+/// Says which field of the target is wrong.
+pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
     let mut config = Config::of(target)?;
     config.capabilities |= capability::MULTI_STATEMENTS;
     for (name, value) in &target.options {
@@ -98,7 +96,7 @@ struct MysqlClient {
     /// Columns of the statement executed last, once it is closed.
     closed_columns: Vec<Column>,
     /// What the server said when it refused or ended the connection.
-    parting: Option<Refused>,
+    parting: Option<ServerError>,
 }
 
 #[derive(Debug)]
@@ -135,17 +133,17 @@ impl MysqlClient {
         !matches!(self.phase, Phase::New | Phase::Login(_)) && self.reader.is_compressed
     }
 
-    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
-        let Phase::Login(login) = &mut self.phase else { return Ok((0, Said::More)) };
+    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        let Phase::Login(login) = &mut self.phase else { return Ok((0, Progress::More)) };
         let fed = login.feed(&self.config, input, out);
         if fed.is_err() {
-            self.parting = control::farewell(input).ok().flatten().map(Refused::from);
+            self.parting = errors::farewell(input).ok().flatten().map(Refusal::into_server_error);
         }
         let (consumed, found) = fed?;
         self.connection_id = login.connection_id();
         let said = match found {
-            Found::More => Said::More,
-            Found::StartTls => Said::StartTls,
+            Found::More => Progress::More,
+            Found::StartTls => Progress::StartTls,
             Found::Done => {
                 self.reader = Reader::new(&login.agreed);
                 self.session(0, out)
@@ -155,19 +153,19 @@ impl MysqlClient {
     }
 
     /// Sends session statement `index`; there are no more: requests may come.
-    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Said {
+    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Progress<()> {
         let Some(sql) = self.config.session_sql.get(index) else {
             self.phase = Phase::Idle;
-            return Said::Ready;
+            return Progress::Ready;
         };
         put_command(out, command::QUERY, sql.as_bytes());
         self.reader.begin(Expect::Text);
         self.phase = Phase::Session(index);
-        Said::More
+        Progress::More
     }
 
     /// The reply is whole.
-    fn answered(&mut self, out: &mut Vec<u8>) -> Result<Said> {
+    fn answered(&mut self, out: &mut Vec<u8>) -> Result<Progress<()>> {
         if let Some(refused) = self.reader.error()
             && Refusal::is_farewell(refused.number)
         {
@@ -180,12 +178,12 @@ impl MysqlClient {
             _ => self.remember_columns(),
         }
         self.config.still_guarded(self.reader.lifts_guard)?;
-        Ok(Said::Answered)
+        Ok(Progress::Reply(()))
     }
 
-    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Said> {
+    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Progress<()>> {
         if let Some(refused) = self.reader.error() {
-            let Refused { number, message, .. } = refused;
+            let ServerError { number, message, .. } = refused;
             let what = format!(
                 "{}: session statement {:?}: {number} {message}",
                 self.config.place, self.config.session_sql[index]
@@ -232,8 +230,8 @@ impl MysqlClient {
 
     /// The server ends the connection.
     #[cold]
-    fn part(&mut self, refused: Refused) -> Error {
-        let Refused { number, message, .. } = &refused;
+    fn part(&mut self, refused: ServerError) -> Error {
+        let ServerError { number, message, .. } = &refused;
         let what = format!("{} closed the connection: {number} {message}", self.config.place);
         self.parting = Some(refused);
         Error::new(Kind::Connection, what)
@@ -262,7 +260,9 @@ impl Answers for MysqlClient {
     }
 }
 
-impl Client for MysqlClient {
+impl WireProtocol for MysqlClient {
+    type Reply = ();
+
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
         self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
@@ -278,6 +278,36 @@ impl Client for MysqlClient {
         }
     }
 
+    #[inline]
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        match self.phase {
+            Phase::Busy | Phase::Session(_) | Phase::Preparing => {
+                let (consumed, is_whole) = self.reader.feed(input)?;
+                let said = if is_whole { self.answered(out)? } else { Progress::More };
+                Ok((consumed, said))
+            }
+            Phase::Login(_) => self.login(input, out),
+            Phase::New | Phase::Idle => match errors::farewell(input)? {
+                None => Ok((0, Progress::More)),
+                Some(refusal) => Err(self.part(refusal.into_server_error())),
+            },
+        }
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.reader.is_amid_packet()
+    }
+
+    fn cancel(&self) -> Cancel {
+        super::kill(self.connection_id)
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        put_command(out, command::QUIT, &[]);
+    }
+}
+
+impl Client for MysqlClient {
     #[inline]
     fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         put_command(out, command::QUERY, sql);
@@ -313,35 +343,7 @@ impl Client for MysqlClient {
         false
     }
 
-    #[inline]
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
-        match self.phase {
-            Phase::Busy | Phase::Session(_) | Phase::Preparing => {
-                let (consumed, is_whole) = self.reader.feed(input)?;
-                let said = if is_whole { self.answered(out)? } else { Said::More };
-                Ok((consumed, said))
-            }
-            Phase::Login(_) => self.login(input, out),
-            Phase::New | Phase::Idle => match control::farewell(input)? {
-                None => Ok((0, Said::More)),
-                Some(refusal) => Err(self.part(refusal.into())),
-            },
-        }
-    }
-
-    fn is_amid_message(&self) -> bool {
-        self.reader.is_amid_packet()
-    }
-
-    fn parting(&self) -> Option<&Refused> {
+    fn parting(&self) -> Option<&ServerError> {
         self.parting.as_ref()
-    }
-
-    fn cancel(&self) -> Cancel {
-        super::kill(self.connection_id)
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        put_command(out, command::QUIT, &[]);
     }
 }

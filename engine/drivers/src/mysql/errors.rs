@@ -2,10 +2,10 @@
 //!
 //! Sources: MySQL 8.4 and 9 "Server Error Message Reference"; MariaDB "Error Codes".
 
-use super::packet::{Fields, broken};
-use dyno_core::client::Refused;
+use super::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
+use dyno_protocol::bytes::Bytes;
 
 /// Longest kept text of a server's message, bytes.
 const MESSAGE_BYTES_MAX: usize = 500;
@@ -24,13 +24,13 @@ pub struct Refusal {
 impl Refusal {
     /// Parses an ERR packet's payload, the 0xff included.
     pub fn parse(payload: &[u8]) -> Result<Self> {
-        let mut fields = Fields(payload);
-        let (Some(0xff), Some(code)) = (fields.u8(), fields.u16()) else {
+        let mut fields = Bytes(payload);
+        let (Some(0xff), Some(code)) = (fields.byte(), fields.u16()) else {
             return Err(broken("an error packet without a number"));
         };
         let mut sqlstate = &b""[..];
         if fields.0.first() == Some(&b'#') {
-            let state = fields.bytes(6).ok_or_else(|| broken("an error packet cut short"))?;
+            let state = fields.take(6).ok_or_else(|| broken("an error packet cut short"))?;
             sqlstate = &state[1..];
         }
         let text = &fields.0[..fields.0.len().min(MESSAGE_BYTES_MAX)];
@@ -70,6 +70,8 @@ impl Refusal {
             // innodb_rollback_on_timeout); a ROLLBACK too many does no harm.
             rolled_back: matches!(self.code, 1213 | 3101),
             code: self.code.to_string(),
+            number: self.code.into(),
+            state: self.sqlstate,
             message: self.message,
         }
     }
@@ -128,10 +130,21 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self { number: refusal.code.into(), state: refusal.sqlstate, message: refusal.message }
+/// Reads bytes that nobody asked for: the server's farewell, once it is whole.
+pub fn farewell(input: &[u8]) -> Result<Option<Refusal>> {
+    let Some((length, _)) = header(input) else { return Ok(None) };
+    if length == 0 || length > CONTROL_BYTES_MAX {
+        return Err(unasked());
     }
+    match input.get(HEADER_BYTES..HEADER_BYTES + length) {
+        None => Ok(None),
+        Some(payload) if payload[0] == 0xff => Refusal::parse(payload).map(Some),
+        Some(_) => Err(unasked()),
+    }
+}
+
+fn unasked() -> Error {
+    broken("a packet that nobody asked for")
 }
 
 #[cfg(test)]

@@ -2,15 +2,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `packet` | framing, integers, strings |
-//! | `flags` | the protocol's numbers |
-//! | `login` (`handshake`, `auth`) | from the greeting to the server's OK |
+//! | `login` (`auth`) | from the greeting to the server's OK |
 //! | `statements` | requests on their way out |
-//! | `reply`, `column`, `control`, `errors` | replies on their way in, and what their error numbers mean |
+//! | `reply`, `errors` | replies on their way in, and what their error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
-//! | `compressed` | the compressed protocol around packets |
 //! | `wire` | one connection: all of these in order |
 //! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
+//!
+//! Packets and their parts are `dyno_protocol`'s.
 //!
 //! Options: `bulk: auto | array | infile | insert` (auto: arrays of rows where the server takes them,
 //! as MariaDB does, else LOAD DATA LOCAL, INSERTs where the server refuses it) and `metadata: cached | full` (cached: MariaDB leaves out the column definitions of a
@@ -21,14 +20,9 @@
 //! "Client/Server Protocol"; both as documentation, no code taken.
 
 mod bulk;
-pub mod client;
-pub mod column;
-mod compressed;
-mod control;
+mod client;
 mod errors;
-pub mod flags;
 mod login;
-pub mod packet;
 mod reply;
 mod statements;
 mod wire;
@@ -41,7 +35,8 @@ use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tl
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, in_sql};
 use dyno_core::workload::Dialect;
-use flags::capability;
+use dyno_protocol::mysql::flags::capability;
+use dyno_protocol::mysql::{column, compressed, control, flags, packet};
 use statements::Template;
 use std::sync::Arc;
 use wire::MysqlWire;
@@ -50,7 +45,7 @@ use wire::MysqlWire;
 pub static KIND: DriverKind = DriverKind {
     name: "mysql",
     about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Mysql,
     options: &[
         DriverOption {
@@ -69,6 +64,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 /// What all connections to a target share.

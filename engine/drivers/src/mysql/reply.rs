@@ -11,9 +11,10 @@ use super::control;
 use super::errors::Refusal;
 use super::flags::{capability, status};
 use super::login::handshake::Agreed;
-use super::packet::{CONTROL_BYTES_MAX, Fields, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
+use super::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use dyno_core::error::Result;
 use dyno_core::rows::Rows;
+use dyno_protocol::bytes::Bytes;
 
 /// What the request in flight may be answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -409,9 +410,9 @@ impl Reader {
     /// Takes the first row apart.
     #[cold]
     fn keep_first_row(&mut self) {
-        let mut fields = Fields(&self.row);
+        let mut fields = Bytes(&self.row);
         for _ in 0..self.columns {
-            let Some(value) = fields.lenenc_bytes() else { break };
+            let Some(value) = fields.nullable() else { break };
             self.first_row.push(value.map(|text| String::from_utf8_lossy(text).into_owned()));
         }
     }

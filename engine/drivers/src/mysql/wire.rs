@@ -2,15 +2,15 @@
 
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
-use super::control;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::flags::command;
 use super::login::handshake::Agreed;
 use super::login::{Found as LoginFound, LoginState};
 use super::packet::{self, broken};
 use super::reply::{Expect, Found, Kept, Reader};
 use super::statements::{Template, put_command};
-use dyno_core::driver::{Cancel, Progress, Reply, Wire};
+use crate::tasks;
+use dyno_core::driver::{Cancel, Progress, Reply, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{Op, Transaction};
@@ -221,7 +221,7 @@ impl MysqlWire {
 
     /// Bytes that nobody asked for: a farewell, or rubbish.
     fn unsolicited(&self, input: &[u8]) -> Result<(usize, Progress)> {
-        match control::farewell(input)? {
+        match errors::farewell(input)? {
             None => Ok((0, Progress::More)),
             Some(refusal) => Err(refusal.into_lost(&self.config.place)),
         }
@@ -365,7 +365,9 @@ fn kept(template: &Template, index: usize, is_binary: bool) -> Option<Kept> {
     template.statement.keeps.then_some(Kept { statement: index as u16, is_binary })
 }
 
-impl Wire for MysqlWire {
+impl WireProtocol for MysqlWire {
+    type Reply = Reply;
+
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
         self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
@@ -376,35 +378,6 @@ impl Wire for MysqlWire {
         if let Phase::Login(login) = &mut self.phase {
             login.tls_established(&self.config, out);
         }
-    }
-
-    #[inline]
-    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
-        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
-        self.statement = Some(op.request);
-        let index = usize::from(op.request);
-        let template = &self.config.templates[index];
-        let is_binary = template.prepares && self.config.protocol == Protocol::Prepared;
-        if is_binary {
-            let prepared = &mut self.prepared[index];
-            template.put_execute(prepared.id, !prepared.typed, op, tx, out);
-            prepared.typed = true;
-        } else {
-            template.put_text(self.reader.backslash(), op, tx, out);
-        }
-        self.reader.begin(match kept(template, index, is_binary) {
-            Some(kept) => Expect::Rows(kept),
-            None => Expect::Result,
-        });
-        self.phase = Phase::Busy;
-    }
-
-    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
-        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
-        self.statement = None;
-        put_command(out, command::QUERY, sql.as_bytes());
-        self.reader.begin(Expect::FirstRow);
-        self.phase = Phase::Busy;
     }
 
     #[inline]
@@ -434,6 +407,50 @@ impl Wire for MysqlWire {
 
     fn is_amid_message(&self) -> bool {
         self.reader.is_amid_packet()
+    }
+
+    fn cancel(&self) -> Cancel {
+        super::kill(self.connection_id)
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        put_command(out, command::QUIT, &[]);
+    }
+}
+
+impl Wire for MysqlWire {
+    #[inline]
+    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        self.statement = Some(op.request);
+        let index = usize::from(op.request);
+        let template = &self.config.templates[index];
+        let is_binary = template.prepares && self.config.protocol == Protocol::Prepared;
+        if is_binary {
+            let prepared = &mut self.prepared[index];
+            template.put_execute(prepared.id, !prepared.typed, op, tx, out);
+            prepared.typed = true;
+        } else {
+            template.put_text(self.reader.backslash(), op, tx, out);
+        }
+        self.reader.begin(match kept(template, index, is_binary) {
+            Some(kept) => Expect::Rows(kept),
+            None => Expect::Result,
+        });
+        self.phase = Phase::Busy;
+    }
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        let words = tasks::sql(task);
+        words.inspect(|sql| self.query(sql, out)).is_some()
+    }
+
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        self.statement = None;
+        put_command(out, command::QUERY, sql.as_bytes());
+        self.reader.begin(Expect::FirstRow);
+        self.phase = Phase::Busy;
     }
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
@@ -481,14 +498,6 @@ impl Wire for MysqlWire {
             }
             _ => {}
         }
-    }
-
-    fn cancel(&self) -> Cancel {
-        super::kill(self.connection_id)
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        put_command(out, command::QUIT, &[]);
     }
 
     fn first_row(&self) -> &[Option<String>] {

@@ -13,12 +13,6 @@ use super::messages;
 /// memory, while the framing is already below 0.001 %.
 const FRAME_BYTES_MAX: usize = 1 << 20;
 
-/// The table that `sql` empties, where it does nothing else.
-pub(super) fn truncated(sql: &str) -> Option<&str> {
-    let table = sql.trim().strip_prefix("TRUNCATE ")?.trim();
-    is_plain(table).then_some(table)
-}
-
 /// Appends the query that starts the load.
 pub(super) fn copy(table: &str, columns: &[&str], frozen: bool, out: &mut Vec<u8>) {
     messages::message(b'Q', out, |out| {
@@ -77,11 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lone_truncate_counts() {
-        assert_eq!(truncated("TRUNCATE sbtest1"), Some("sbtest1"));
-        assert_eq!(truncated("TRUNCATE a, b"), None);
-        assert_eq!(truncated("TRUNCATE a; DROP TABLE b"), None);
-        assert_eq!(truncated("DELETE FROM a"), None);
+    fn a_table_that_is_new_gets_frozen_rows() {
         let mut out = Vec::new();
         copy("t", &[], true, &mut out);
         assert_eq!(&out[5..], b"COPY t FROM STDIN (FREEZE)\0");
@@ -95,7 +85,7 @@ mod tests {
         let mut glued = Vec::new();
         let mut rest = &out[..];
         while !rest.is_empty() {
-            let (tag, size) = super::super::frames::header(rest).unwrap().unwrap();
+            let (tag, size) = dyno_protocol::postgres::frames::header(rest).unwrap().unwrap();
             assert_eq!(tag, b'd');
             assert!(size <= FRAME_BYTES_MAX + 5);
             glued.extend_from_slice(&rest[5..size]);

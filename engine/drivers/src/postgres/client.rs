@@ -35,16 +35,17 @@ use super::messages;
 use super::opening::{Opening, unasked};
 use crate::results::Results;
 use crate::slots::Slots;
-use dyno_core::client::{Answer, Answers, Bind, Client, ClientKind, Clients, Nature, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::driver::{Cancel, Progress, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::plan::Target;
 use std::sync::Arc;
 
-/// The family member.
-pub static CLIENT: ClientKind = ClientKind { name: "postgres", build };
-
-fn build(target: &Target) -> Result<Box<dyn Clients>> {
+/// Binds it to a target.
+///
+/// # Errors
+/// Says which field of the target is wrong.
+pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
     Ok(Box::new(Postgres { login: Arc::new(Login::of(target)?) }))
 }
 
@@ -132,12 +133,12 @@ impl PostgresClient {
         self.results.clear();
     }
 
-    fn advance(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
+    fn advance(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         match self.phase {
             Phase::Lost => return Err(unasked(&self.login)),
             Phase::Login => {
                 if let Some((used, tls)) = self.opening.before_messages(&self.login, input, out)? {
-                    return Ok((used, if tls { Said::StartTls } else { Said::More }));
+                    return Ok((used, if tls { Progress::StartTls } else { Progress::More }));
                 }
             }
             _ => {}
@@ -148,7 +149,7 @@ impl PostgresClient {
             at += self.results.take(&input[at..])?;
             let rest = &input[at..];
             let Some((tag, size)) = frames::header(rest)? else {
-                return Ok((at, Said::More));
+                return Ok((at, Progress::More));
             };
             match self.handling(tag, size)? {
                 Handling::Keep => {
@@ -160,7 +161,7 @@ impl PostgresClient {
                     at += here;
                     self.skip = size - here;
                 }
-                Handling::Parse if rest.len() < size => return Ok((at, Said::More)),
+                Handling::Parse if rest.len() < size => return Ok((at, Progress::More)),
                 Handling::Parse => {
                     at += size;
                     if let Some(said) = self.message(tag, &rest[HEADER_BYTES..size], out)? {
@@ -204,7 +205,7 @@ impl PostgresClient {
 
     /// Takes one whole message.
     #[inline]
-    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Said>> {
+    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Progress<()>>> {
         match tag {
             b'C' => self.command_complete(body)?,
             b'Z' => return self.ready_for_query(body, out),
@@ -267,7 +268,7 @@ impl PostgresClient {
         Ok(())
     }
 
-    fn ready_for_query(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Said>> {
+    fn ready_for_query(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Option<Progress<()>>> {
         let &[status @ (b'I' | b'T' | b'E')] = body else {
             return Err(rubbish("ReadyForQuery without a transaction status"));
         };
@@ -290,11 +291,11 @@ impl PostgresClient {
             return Ok(None);
         }
         self.phase = Phase::Idle;
-        Ok(Some(Said::Ready))
+        Ok(Some(Progress::Ready))
     }
 
     /// The server is ready again: all results have come.
-    fn answered(&mut self, busy: Busy) -> Result<Said> {
+    fn answered(&mut self, busy: Busy) -> Result<Progress<()>> {
         let is_refused = self.results.answers().last().is_some_and(|last| last.error.is_some());
         match busy {
             Busy::Prepare if is_refused => self.statements.remove(self.prepared.0),
@@ -305,7 +306,7 @@ impl PostgresClient {
             _ => {}
         }
         self.phase = Phase::Idle;
-        Ok(Said::Answered)
+        Ok(Progress::Reply(()))
     }
 
     fn error(&mut self, body: &[u8]) -> Result<()> {
@@ -375,7 +376,9 @@ impl Answers for PostgresClient {
     }
 }
 
-impl Client for PostgresClient {
+impl WireProtocol for PostgresClient {
+    type Reply = ();
+
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
         self.opening.connected(&self.login, secure_transport, out);
     }
@@ -384,6 +387,28 @@ impl Client for PostgresClient {
         self.opening.tls_established(&self.login, out);
     }
 
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        let result = self.advance(input, out);
+        if result.is_err() {
+            self.phase = Phase::Lost;
+        }
+        result
+    }
+
+    fn is_amid_message(&self) -> bool {
+        self.skip > 0 || self.results.is_amid_row()
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.opening.cancel()
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&messages::TERMINATE);
+    }
+}
+
+impl Client for PostgresClient {
     #[inline]
     fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         self.begin(Busy::Query);
@@ -412,25 +437,5 @@ impl Client for PostgresClient {
         self.statements.remove(statement);
         requests::close(statement, out);
         true
-    }
-
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
-        let result = self.advance(input, out);
-        if result.is_err() {
-            self.phase = Phase::Lost;
-        }
-        result
-    }
-
-    fn is_amid_message(&self) -> bool {
-        self.skip > 0 || self.results.is_amid_row()
-    }
-
-    fn cancel(&self) -> Cancel {
-        self.opening.cancel()
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&messages::TERMINATE);
     }
 }

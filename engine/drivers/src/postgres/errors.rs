@@ -4,7 +4,6 @@
 
 use super::frames::Body;
 use super::login::Login;
-use dyno_core::client::Refused;
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 
@@ -35,13 +34,7 @@ impl<'a> ErrorFields<'a> {
     pub fn parse(body: &'a [u8]) -> Result<Self> {
         let mut body = Body(body);
         let mut fields = Self::default();
-        loop {
-            let field = body.byte()?;
-            if field == 0 {
-                body.end()?;
-                return Ok(fields);
-            }
-            let text = body.string()?;
+        while let Some((field, text)) = body.field()? {
             match field {
                 // `V` is never translated and comes after `S`, which may be.
                 b'S' if fields.severity.is_empty() => fields.severity = text,
@@ -55,6 +48,7 @@ impl<'a> ErrorFields<'a> {
                 _ => {}
             }
         }
+        Ok(fields)
     }
 
     /// Whether the server closes the connection after it.
@@ -75,6 +69,8 @@ impl<'a> ErrorFields<'a> {
     pub fn refusal(&self) -> ServerError {
         ServerError {
             code: text(self.code),
+            number: 0,
+            state: text(self.code),
             message: self.text(),
             retryable: RETRYABLE.contains(&self.code),
             rolled_back: false,
@@ -82,13 +78,13 @@ impl<'a> ErrorFields<'a> {
     }
 
     /// As the refusal of a script's statement: its primary message alone.
-    pub fn refused(&self) -> Refused {
-        Refused { number: 0, state: text(self.code), message: text(self.message) }
+    pub fn refused(&self) -> ServerError {
+        ServerError { message: text(self.message), ..self.refusal() }
     }
 
     /// As the refusal to prepare a script's `sql`: everything the server said, with the line that it
     /// is about, laid out as PostgreSQL's own clients print it.
-    pub fn refused_in_full(&self, sql: &[u8]) -> Refused {
+    pub fn refused_in_full(&self, sql: &[u8]) -> ServerError {
         let mut message = format!("{}:  {}\n", text(self.severity), text(self.message));
         let position = std::str::from_utf8(self.position).ok().and_then(|at| at.parse().ok());
         if let Some((number, line, column)) = position.and_then(|at| line_at(sql, at)) {
@@ -100,7 +96,7 @@ impl<'a> ErrorFields<'a> {
         for (label, field) in more.into_iter().filter(|(_, field)| !field.is_empty()) {
             message.push_str(&format!("{label}:  {}\n", text(field)));
         }
-        Refused { number: 0, state: text(self.code), message }
+        ServerError { message, ..self.refusal() }
     }
 
     /// As the end of a login that has not succeeded yet.

@@ -3,8 +3,6 @@
 //! | file | noun |
 //! |---|---|
 //! | `login.rs` | what a target says, checked: address, user, database, TLS |
-//! | `messages.rs` | messages we send |
-//! | `frames.rs` | messages we receive: lengths, fields, tags |
 //! | `auth.rs` | trust, cleartext, MD5, SCRAM-SHA-256 |
 //! | `statements.rs` | statements encoded once: Bind prefixes, text templates, literals |
 //! | `errors.rs` | ErrorResponse -> refusal of a statement, or end of the connection |
@@ -12,6 +10,8 @@
 //! | `opening.rs` | how every connection begins |
 //! | `wire.rs` | the state machine of a workload's session |
 //! | `client.rs` | that of a script's connection |
+//!
+//! Messages we send and receive are `dyno_protocol`'s.
 //!
 //! Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol" (message flow, message
 //! formats, error fields) and appendix "PostgreSQL Error Codes".
@@ -22,15 +22,14 @@ use dyno_core::plan::Target;
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, in_sql};
 use dyno_core::workload::Dialect;
+use dyno_protocol::postgres::{frames, messages};
 use std::sync::Arc;
 
 mod auth;
 mod bulk;
-pub mod client;
+mod client;
 mod errors;
-mod frames;
 mod login;
-mod messages;
 mod opening;
 mod statements;
 #[cfg(test)]
@@ -44,11 +43,12 @@ use statements::Statements;
 pub static KIND: DriverKind = DriverKind {
     name: "postgres",
     about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Postgres,
     options: &[],
     library: || None,
     build,
+    clients: Some(client::build),
 };
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {

@@ -12,6 +12,7 @@ use super::messages;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{self, Op, ParamType, Request, Transaction, Value, put_decimal};
+use dyno_protocol::postgres::oid;
 
 /// Behind the parameters: no result format codes (text), then `Execute` of the unnamed portal
 /// without a row limit, then `Sync`.
@@ -101,7 +102,7 @@ impl Statements {
     fn bind(&mut self, statement: &Request) -> Encoder {
         let index = self.encoders.len();
         let name = format!("s{index}");
-        let types: Vec<u32> = statement.params.iter().map(|&param| oid(param)).collect();
+        let types: Vec<u32> = statement.params.iter().map(|&param| type_of(param)).collect();
         let sql = statement.sql().with(|n, out| {
             out.push('$');
             out.push_str(itoa::Buffer::new().format(n + 1));
@@ -195,11 +196,11 @@ fn check(statement: &Request) -> Result<()> {
 }
 
 /// Type of a parameter; 0 lets the server infer it from where it stands.
-fn oid(param: ParamType) -> u32 {
+fn type_of(param: ParamType) -> u32 {
     match param {
-        ParamType::Int => 23,
-        ParamType::BigInt => 20,
-        ParamType::Text => 25,
+        ParamType::Int => oid::INT4,
+        ParamType::BigInt => oid::INT8,
+        ParamType::Text => oid::TEXT,
         ParamType::Inferred(_) => 0,
     }
 }

@@ -9,7 +9,8 @@ use super::frames::{self, HEADER_BYTES, PARSED_BYTES_MAX, rubbish};
 use super::opening::{Opening, unasked};
 use super::statements::Sent;
 use super::{Shared, bulk, messages};
-use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Wire};
+use crate::tasks;
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
@@ -195,8 +196,8 @@ impl PostgresWire {
             self.reply.error = Some(Box::new(ServerError {
                 code: "25P02".to_owned(),
                 message: "COMMIT was answered by ROLLBACK: the transaction had failed".to_owned(),
-                retryable: false,
                 rolled_back: true,
+                ..ServerError::default()
             }));
         }
         Ok(())
@@ -359,33 +360,15 @@ impl PostgresWire {
     }
 }
 
-impl Wire for PostgresWire {
+impl WireProtocol for PostgresWire {
+    type Reply = Reply;
+
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
         self.opening.connected(&self.shared.login, secure_transport, out);
     }
 
     fn tls_established(&mut self, out: &mut Vec<u8>) {
         self.opening.tls_established(&self.shared.login, out);
-    }
-
-    #[inline]
-    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
-        self.statement = op.request;
-        let busy = match self.shared.statements.request(op, tx, self.backslashes, out) {
-            Sent::Commit => Busy::Commit,
-            Sent::Kept => Busy::Kept,
-            Sent::Operation => Busy::Operation,
-        };
-        self.begin(busy);
-    }
-
-    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
-        self.first_row.clear();
-        if let Some(table) = bulk::truncated(sql) {
-            self.truncated = Some(table.to_owned());
-        }
-        messages::query(sql.as_bytes(), out);
-        self.begin(Busy::Query { row: false });
     }
 
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
@@ -398,6 +381,48 @@ impl Wire for PostgresWire {
 
     fn is_amid_message(&self) -> bool {
         self.skip > 0
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.opening.cancel()
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&messages::TERMINATE);
+    }
+}
+
+impl Wire for PostgresWire {
+    #[inline]
+    fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
+        self.statement = op.request;
+        let busy = match self.shared.statements.request(op, tx, self.backslashes, out) {
+            Sent::Commit => Busy::Commit,
+            Sent::Kept => Busy::Kept,
+            Sent::Operation => Busy::Operation,
+        };
+        self.begin(busy);
+    }
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        match task {
+            Task::BeginLoad(table) => {
+                self.query(&format!("BEGIN; TRUNCATE {}", table.name), out);
+                self.truncated = Some(table.name.clone());
+            }
+            Task::EndLoad(_) => self.query("COMMIT", out),
+            _ => match tasks::sql(task) {
+                Some(sql) => self.query(&sql, out),
+                None => return false,
+            },
+        }
+        true
+    }
+
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        self.first_row.clear();
+        messages::query(sql.as_bytes(), out);
+        self.begin(Busy::Query { row: false });
     }
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
@@ -417,14 +442,6 @@ impl Wire for PostgresWire {
             self.phase = Phase::Busy(Busy::CopyEnd);
             out.extend_from_slice(&messages::COPY_DONE);
         }
-    }
-
-    fn cancel(&self) -> Cancel {
-        self.opening.cancel()
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&messages::TERMINATE);
     }
 
     fn first_row(&self) -> &[Option<String>] {

@@ -21,7 +21,7 @@ use super::{file_of, read_options};
 use crate::guard;
 use crate::results::Results;
 use crate::slots::Slots;
-use dyno_core::client::{Answer, Answers, Bind, ClientKind, Clients, Library, Nature, Refused};
+use dyno_core::client::{Answer, Answers, Bind, Clients, Library, Nature};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 use rusqlite::fallible_iterator::FallibleIterator;
@@ -32,15 +32,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The family member.
-pub static CLIENT: ClientKind = ClientKind { name: "sqlite", build };
-
 /// A deadline for calls without one.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Length of NULL among a row's values.
 const NULL: [u8; 4] = [0xff; 4];
 
-fn build(target: &Target) -> Result<Box<dyn Clients>> {
+/// Binds it to a target.
+///
+/// # Errors
+/// Says which field of the target is wrong.
+pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
     let (busy_timeout, create) = read_options(&target.options, true)?;
     Ok(Box::new(Sqlite {
         path: file_of(target)?,
@@ -174,13 +175,12 @@ impl SqliteClient {
             let file = self.connection.path().unwrap_or_default();
             return Err(fatal(&format!("use {file}"), &error));
         }
-        // A lock waited for until the deadline, or work that the progress handler stopped.
-        let message = if Instant::now() >= end {
-            "the statement's time was over".to_owned()
-        } else {
-            errors::message(&error)
-        };
-        self.results.refuse(Refused { number: number as u32, state: String::new(), message });
+        let mut refused = *errors::server_error(&error, false);
+        if Instant::now() >= end {
+            // A lock waited for until the deadline, or work that the progress handler stopped.
+            refused.message = "the statement's time was over".to_owned();
+        }
+        self.results.refuse(refused);
         Ok(())
     }
 

@@ -68,6 +68,8 @@ pub fn server_error(error: &rusqlite::Error, rolled_back: bool) -> Box<ServerErr
     let primary = code(error) & 0xFF;
     Box::new(ServerError {
         code: name(primary).to_owned(),
+        number: primary as u32,
+        state: String::new(),
         message: message(error),
         retryable: matches!(primary, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED),
         rolled_back,
@@ -79,8 +81,8 @@ pub fn deadline(rolled_back: bool) -> Box<ServerError> {
     Box::new(ServerError {
         code: "deadline".to_owned(),
         message: "the transaction's deadline passed inside SQLite".to_owned(),
-        retryable: false,
         rolled_back,
+        ..ServerError::default()
     })
 }
 

@@ -8,7 +8,7 @@
 //! Sources: SQLite's C/C++ interface (result codes, `sqlite3_progress_handler`), "Transactions",
 //! "Write-Ahead Logging".
 
-pub mod client;
+mod client;
 mod connection;
 mod errors;
 mod session;
@@ -34,7 +34,7 @@ use wait::Waiters;
 pub static KIND: DriverKind = DriverKind {
     name: "sqlite",
     about: "SQLite in this process, a thread a session",
-    capabilities: Capability::ALL,
+    capabilities: Capability::OF_SQL,
     dialect: Dialect::Sqlite,
     options: &[
         DriverOption {
@@ -50,6 +50,7 @@ pub static KIND: DriverKind = DriverKind {
     ],
     library: || Some(format!("SQLite {}", rusqlite::version())),
     build,
+    clients: Some(client::build),
 };
 
 /// Longest accepted `busy_timeout_ms`: an hour, as the longest latency a histogram holds.

@@ -6,7 +6,8 @@ use super::errors::{deadline, fatal, server_error, worth_waiting};
 use super::text;
 use super::wait::{Wait, Waiters};
 use crate::guard;
-use dyno_core::driver::{Blocking, Reply};
+use crate::tasks;
+use dyno_core::driver::{Blocking, Reply, Task};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::rows::Rows;
@@ -321,12 +322,14 @@ impl Blocking for SqliteSession {
         .map_err(|error| fatal(&format!("run \"{sql:.200}\" on {}", self.file()), &error))
     }
 
-    fn rollback(&mut self) -> Result<()> {
-        self.in_transaction = false;
-        if self.connection.is_autocommit() {
-            return Ok(());
+    fn task(&mut self, task: Task<'_>) -> Result<Vec<Option<String>>> {
+        if matches!(task, Task::Rollback) {
+            self.in_transaction = false;
+            if self.connection.is_autocommit() {
+                return Ok(vec![]);
+            }
         }
-        self.query("ROLLBACK").map(drop)
+        tasks::sql(task).map_or(Ok(vec![]), |sql| self.query(&sql))
     }
 
     fn bulk(
@@ -349,7 +352,7 @@ impl Blocking for SqliteSession {
         }
         .inspect_err(|_| {
             // The first error is the one to report, not one of undoing.
-            let _ = self.rollback();
+            let _ = self.task(Task::Rollback);
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Real files in a temporary directory.
 
 use super::*;
-use dyno_core::driver::{Blocking, Reply};
+use dyno_core::driver::{Blocking, Reply, Task};
 use dyno_core::workload::{Command, ParamType, RowSink, Transaction};
 use serde_json::json;
 use std::path::Path;
@@ -133,8 +133,8 @@ fn both_protocols_read_and_write_the_same() {
         // Rolled back, hence without effect.
         assert_eq!(run(s, BEGIN_WRITE, &[], MINUTE), ok(0, 0));
         assert_eq!(run(s, UPDATE, &[I(100), T("it's 7")], MINUTE), ok(0, 1));
-        s.rollback().expect("a rollback");
-        s.rollback().expect("nothing to roll back is no error");
+        s.task(Task::Rollback).expect("a rollback");
+        s.task(Task::Rollback).expect("nothing to roll back is no error");
         assert_eq!(run(s, BEGIN_READ, &[], MINUTE), ok(0, 0));
         assert_eq!(run(s, COMMIT, &[], MINUTE), ok(0, 0));
     }
@@ -191,7 +191,7 @@ fn a_deadline_stops_a_statement_and_leaves_the_session_usable() {
     assert_eq!(run(s, BEGIN_READ, &[], MINUTE), ok(0, 0));
     let reply = run(s, ENDLESS, &[I(0)], Duration::from_millis(50));
     assert_eq!(code(&reply), "deadline");
-    s.rollback().expect("a rollback");
+    s.task(Task::Rollback).expect("a rollback");
     assert_eq!(run(s, SELECT, &[I(1)], MINUTE), ok(1, 0));
 }
 
@@ -213,7 +213,7 @@ fn the_end_of_the_load_stops_statements_and_waits() {
         assert_eq!(code(&works.join().expect("no panic")), "SQLITE_INTERRUPT");
         assert_eq!(code(&waits.join().expect("no panic")), "SQLITE_BUSY");
     });
-    assert_eq!(holds.rollback(), Ok(()));
+    assert_eq!(holds.task(Task::Rollback), Ok(vec![]));
 }
 
 #[test]

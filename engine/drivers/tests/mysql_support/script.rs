@@ -1,6 +1,7 @@
 //! A blocking loop around a client, as a script drives one.
 
-use dyno_core::client::{Answer, Bind, Client, Nature, Refused, Said};
+use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::{Progress, ServerError};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Target};
 use std::io::{Read, Write};
@@ -27,19 +28,19 @@ impl Script {
     /// Connects and logs in.
     pub fn open(target: &Target) -> Result<Self> {
         let mut this = Self::connect(target);
-        assert_eq!(this.wait()?, Said::Ready);
+        assert_eq!(this.wait()?, Progress::Ready);
         Ok(this)
     }
 
     /// A login that must be refused, and what the server said.
-    pub fn refused(target: &Target) -> (Error, Refused) {
+    pub fn refused(target: &Target) -> (Error, ServerError) {
         let mut this = Self::connect(target);
         let error = this.wait().unwrap_err();
         (error, this.client.parting().unwrap().clone())
     }
 
     fn connect(target: &Target) -> Self {
-        let clients = (dyno_drivers::mysql::client::CLIENT.build)(target).unwrap();
+        let clients = (dyno_drivers::mysql::KIND.clients.unwrap())(target).unwrap();
         let Ok(Nature::Wire(client)) = clients.client() else { panic!("mysql is a wire") };
         let patience = Some(Duration::from_secs(30));
         let (stream, secure): (Box<dyn Stream>, bool) = match &target.address {
@@ -62,14 +63,14 @@ impl Script {
     }
 
     /// Sends what is due and waits for the next event.
-    fn wait(&mut self) -> Result<Said> {
+    fn wait(&mut self) -> Result<Progress<()>> {
         let lost = |why: std::io::Error| Error::new(Kind::Connection, why.to_string());
         let mut buffer = vec![0; 100_000];
         loop {
             self.flush()?;
             let (consumed, said) = self.client.receive(&self.input, &mut self.out)?;
             self.input.drain(..consumed);
-            if said != Said::More {
+            if said != Progress::More {
                 assert!(self.input.is_empty(), "{said:?} before the end");
                 self.flush()?;
                 return Ok(said);
@@ -94,7 +95,7 @@ impl Script {
     }
 
     fn answers(&mut self) -> Result<Vec<Answer>> {
-        assert_eq!(self.wait()?, Said::Answered);
+        assert_eq!(self.wait()?, Progress::Reply(()));
         Ok(self.client.answers().to_vec())
     }
 
@@ -105,7 +106,7 @@ impl Script {
     }
 
     /// Prepares a statement: its number and its number of parameters.
-    pub fn prepare(&mut self, sql: &str) -> std::result::Result<(u32, u16), Refused> {
+    pub fn prepare(&mut self, sql: &str) -> std::result::Result<(u32, u16), ServerError> {
         self.client.prepare(sql.as_bytes(), &mut self.out);
         let answers = self.answers().unwrap();
         assert_eq!(answers.len(), 1);

@@ -2,7 +2,7 @@
 
 use super::cluster::Cluster;
 use dyno_core::Result;
-use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Session, Wire};
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Session, Task, Wire};
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
 use dyno_core::workload::{Request, Transaction};
@@ -131,6 +131,14 @@ impl Client {
         let reply = self.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         assert_eq!(reply.error, None, "{sql}");
         reply
+    }
+
+    /// Carries out a task that must succeed.
+    pub fn carry_out(&mut self, task: Task<'_>) {
+        let mut out = Vec::new();
+        assert!(self.wire.task(task, &mut out));
+        self.send(&out).expect("sends");
+        assert_eq!(self.reply().expect("replies").error, None, "{task}");
     }
 
     /// The one value of a query.

@@ -2,11 +2,11 @@
 
 use super::client::{Stream, encrypt, lost, open};
 use dyno_core::Result;
-use dyno_core::client::{Answer, Bind, Client, Nature, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Target};
-use dyno_drivers::CLIENTS;
+use dyno_drivers::postgres;
 use std::io::{Read, Write};
 
 /// A logged-in connection.
@@ -23,20 +23,23 @@ pub type Row = Vec<Option<String>>;
 impl Script {
     /// Logs in.
     pub fn connect(target: &Target) -> Result<Self> {
-        let kind = CLIENTS.iter().find(|kind| kind.name == "postgres").expect("in the list");
-        let Nature::Wire(mut client) = (kind.build)(target)?.client()? else { panic!("a wire") };
+        let Nature::Wire(mut client) =
+            (postgres::KIND.clients.expect("it has them"))(target)?.client()?
+        else {
+            panic!("a wire")
+        };
         let stream = open(&target.address)?;
         let mut out = Vec::new();
         client.connected(matches!(target.address, Address::Unix(_)), &mut out);
         let mut script =
             Self { client, stream, inbox: Vec::new(), address: target.address.clone() };
         script.send(&out)?;
-        if script.said()? == Said::StartTls {
+        if script.said()? == Progress::StartTls {
             script.stream = encrypt(script.stream);
             out.clear();
             script.client.tls_established(&mut out);
             script.send(&out)?;
-            assert_eq!(script.said()?, Said::Ready);
+            assert_eq!(script.said()?, Progress::Ready);
         }
         Ok(script)
     }
@@ -46,7 +49,7 @@ impl Script {
     }
 
     /// Reads until something happens.
-    fn said(&mut self) -> Result<Said> {
+    fn said(&mut self) -> Result<Progress<()>> {
         let mut out = Vec::new();
         let mut piece = [0; 16 << 10];
         loop {
@@ -54,7 +57,7 @@ impl Script {
             self.inbox.drain(..used);
             self.send(&out)?;
             out.clear();
-            if said != Said::More {
+            if said != Progress::More {
                 return Ok(said);
             }
             let count = self.stream.read(&mut piece).map_err(lost)?;
@@ -74,7 +77,7 @@ impl Script {
 
     /// Waits for the answer to what is in flight.
     pub fn answers(&mut self) -> Result<&[Answer]> {
-        assert_eq!(self.said()?, Said::Answered);
+        assert_eq!(self.said()?, Progress::Reply(()));
         assert_eq!(self.inbox, b"", "nothing comes behind an answer");
         Ok(self.client.answers())
     }

@@ -3,9 +3,9 @@
 use crate::populate::pieces::{Piece, Pieces};
 use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::plan::{Address, Group, Plan, Target};
+use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::request::capability;
-use dyno_core::workload::{Dialect, Order, Table, Workload, WorkloadKind};
+use dyno_core::workload::{FileSet, Order, Table, Workload, WorkloadKind};
 use std::sync::Arc;
 
 /// Most threads that load one group: more than that only queue up in the server.
@@ -14,12 +14,13 @@ const THREADS_MAX: u32 = 256;
 /// What one group wants loaded.
 pub(crate) struct Job<'a> {
     pub group: &'a Group,
-    pub dialect: Dialect,
     pub target: Target,
     pub driver: Box<dyn dyno_core::driver::Driver>,
     pub workload: Box<dyn Workload>,
     /// With their numbers in the workload.
     pub tables: Vec<(usize, Table)>,
+    pub files: Option<FileSet>,
+    pub seed: u64,
     pub threads: usize,
 }
 
@@ -32,17 +33,30 @@ pub(crate) fn jobs<'a>(
     let mut jobs: Vec<Job<'a>> = Vec::new();
     for group in &plan.groups {
         let mut job = job(plan, group, drivers, workloads)?;
+        let others = || jobs.iter().filter(|other| other.group.target == group.target);
         let mut first_wanted = Vec::new();
         for (number, table) in std::mem::take(&mut job.tables) {
-            let same = jobs
-                .iter()
-                .filter(|other| other.group.target == group.target)
+            let same = others()
                 .flat_map(|other| other.tables.iter().map(move |t| (&other.group.name, &t.1)))
                 .find(|(_, other)| other.name == table.name);
             match same {
                 None => first_wanted.push((number, table)),
                 Some((_, other)) if *other == table => {}
-                Some((other, _)) => return Err(contradiction(&group.name, other, &table.name)),
+                Some((other, _)) => {
+                    let table = format!("table {}", table.name);
+                    return Err(contradiction(&group.name, other, &table));
+                }
+            }
+        }
+        if let Some(set) = &job.files {
+            let same = |other: &&Job| other.files.as_ref().is_some_and(|f| f.name == set.name);
+            match others().find(same) {
+                None => {}
+                Some(other) if other.files == job.files => job.files = None,
+                Some(other) => {
+                    let files = format!("files {}", set.name);
+                    return Err(contradiction(&group.name, &other.group.name, &files));
+                }
             }
         }
         job.tables = first_wanted;
@@ -51,9 +65,9 @@ pub(crate) fn jobs<'a>(
     Ok(jobs)
 }
 
-fn contradiction(group: &str, other: &str, table: &str) -> Error {
-    let what = format!("groups {other} and {group} want table {table} with other contents");
-    Error::new(Kind::Plan, what).hint("give both the same rows and table options")
+fn contradiction(group: &str, other: &str, data: &str) -> Error {
+    let what = format!("groups {other} and {group} want {data} with other contents");
+    Error::new(Kind::Plan, what).hint("give both the same rows, sizes and table options")
 }
 
 fn job<'a>(
@@ -82,22 +96,23 @@ fn job<'a>(
     let needs = capability::check(kind, workload, &[]);
     let built = needs.and_then(|()| (workload.build)(&order));
     let workload = built.map_err(|error| in_group(error, &group.name))?;
-    let target = loading(target);
+    let target = loading(kind, target);
     Ok(Job {
         group,
-        dialect: kind.dialect,
         driver: (kind.build)(&target, Arc::new([]))?,
         target,
         tables: workload.tables().into_iter().enumerate().collect(),
+        files: workload.files(),
+        seed: plan.seed,
         workload,
         threads: group.sessions.clamp(1, THREADS_MAX) as usize,
     })
 }
 
 /// The target as loading needs it.
-fn loading(target: &Target) -> Target {
+fn loading(kind: &DriverKind, target: &Target) -> Target {
     let mut target = target.clone();
-    if matches!(target.address, Address::File(_)) {
+    if kind.options.iter().any(|option| option.name == "create") {
         target.options.insert("create".into(), true.into());
     }
     // Not for MySQL: `unique_checks = 0, foreign_key_checks = 0`, as dumps have it. It makes MariaDB

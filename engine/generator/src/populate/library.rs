@@ -1,18 +1,38 @@
-//! Loading through a library in this process: one writer, one transaction a table.
+//! Loading through a library in this process: one writer, one transaction a table; and files.
 
 use crate::populate::job::{Job, cannot_create, check_count};
 use crate::populate::pieces::Piece;
 use crate::populate::progress::{Report, Rows};
-use dyno_core::driver::Blocking;
+use dyno_core::driver::{Blocking, Task};
 use dyno_core::error::{Error, Kind, Result};
+use dyno_core::workload::FileSet;
 
 /// Rows between two looks at progress.
 const ROWS_A_STEP: u64 = 4096;
 
+/// Makes the set's files, and gives the bytes that they hold.
+pub fn make_files(
+    job: &Job,
+    set: &FileSet,
+    session: &mut dyn Blocking,
+    report: &Report,
+) -> Result<u64> {
+    let (mut told, wanted) = (0, set.file_bytes * u64::from(set.files));
+    let held = session.create_files(set, job.seed, &mut |more| {
+        told += more;
+        report.files(set, told);
+    })?;
+    if held != wanted {
+        let what = format!("files {}: they hold {held} bytes, not {wanted}", set.name);
+        return Err(Error::new(Kind::System, what).hint("something else writes to this directory"));
+    }
+    Ok(held)
+}
+
 /// Creates and fills the job's tables.
 pub fn load(job: &Job, mut session: Box<dyn Blocking>, report: &Report) -> Result<()> {
     for (_, table) in &job.tables {
-        session.query(&table.create).map_err(|error| cannot_create(table, error))?;
+        session.task(Task::Create(table)).map_err(|error| cannot_create(table, error))?;
     }
     for (index, (_, table)) in job.tables.iter().enumerate() {
         let rows = Rows::default();
@@ -28,10 +48,10 @@ pub fn load(job: &Job, mut session: Box<dyn Blocking>, report: &Report) -> Resul
             let what = format!("table {}: {taken} of {} rows went in", table.name, table.rows);
             return Err(Error::new(Kind::Server, what));
         }
-        for sql in &table.finish {
-            session.query(sql)?;
+        for number in 0..table.finish.len() {
+            session.task(Task::Finish(table, number))?;
         }
-        let counted = session.query(&format!("SELECT COUNT(*) FROM {}", table.name))?;
+        let counted = session.task(Task::Count(table))?;
         check_count(table, counted.first().and_then(|count| count.as_deref()))?;
     }
     Ok(())

@@ -1,5 +1,5 @@
 //! The job `load`: creates each table of each group's workload, fills it in bulk, builds its
-//! indexes, and counts its rows.
+//! indexes, and counts its rows; makes a workload's files, and looks at their sizes.
 //!
 //! A table that exists already is an error, and nothing is ever dropped. Rows are pure functions of
 //! (seed, table, row number), so that what is in a table does not depend on how many threads
@@ -57,16 +57,26 @@ pub fn load(
     Ok(())
 }
 
-/// Loads the job's tables; their row counts by name.
+/// Loads the job's tables and files; row counts of tables and bytes of files by name.
 fn run(job: &Job, report: &Report) -> Result<BTreeMap<String, u64>> {
-    if job.tables.is_empty() {
-        return Ok(BTreeMap::new());
+    let mut loaded = BTreeMap::new();
+    if job.tables.is_empty() && job.files.is_none() {
+        return Ok(loaded);
     }
     match job.driver.session(0)? {
-        Session::Blocking(session) => library::load(job, session, report)?,
+        Session::Blocking(mut session) => {
+            if let Some(set) = &job.files {
+                loaded.insert(
+                    set.name.clone(),
+                    library::make_files(job, set, &mut *session, report)?,
+                );
+            }
+            library::load(job, session, report)?;
+        }
         Session::Wire(_) => network::load(job, report)?,
         // There is no system that could hold rows.
         Session::Timed(_) => {}
     }
-    Ok(job.tables.iter().map(|(_, table)| (table.name.clone(), table.rows)).collect())
+    loaded.extend(job.tables.iter().map(|(_, table)| (table.name.clone(), table.rows)));
+    Ok(loaded)
 }

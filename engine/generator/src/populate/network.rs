@@ -6,9 +6,8 @@ use crate::populate::pieces::{Piece, Pieces};
 use crate::populate::progress::{Report, Rows};
 use crate::populate::tsv::Tsv;
 use crate::transport::endpoint::Endpoint;
-use dyno_core::driver::Session;
+use dyno_core::driver::{Session, Task};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::workload::Dialect;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -78,7 +77,7 @@ fn connect<'a>(shared: &'a Shared, number: u32) -> Result<Client<'a>> {
 fn create(shared: &Shared) -> Result<()> {
     let mut client = connect(shared, 0)?;
     for (_, table) in &shared.job.tables {
-        client.run(&table.create).map_err(|error| cannot_create(table, error))?;
+        client.run(Task::Create(table)).map_err(|error| cannot_create(table, error))?;
     }
     client.quit();
     Ok(())
@@ -99,14 +98,7 @@ fn work(shared: &Shared, number: u32) -> Result<()> {
 
 fn fill(shared: &Shared, client: &mut Client, piece: &Piece) -> Result<()> {
     let (_, table) = &shared.job.tables[piece.table];
-    // PostgreSQL can write rows that are frozen from the start, sparing the runs that follow the
-    // setting of hint bits and a vacuum, if their table is new in the same transaction. It is
-    // empty and ours: `create` made it.
-    let new = piece.whole && shared.job.dialect == Dialect::Postgres;
-    if new {
-        client.run("BEGIN")?;
-        client.run(&format!("TRUNCATE {}", table.name))?;
-    }
+    let is_begun = piece.whole && client.run(Task::BeginLoad(table))?;
     let mut next = piece.rows.start;
     let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
     let taken = client.bulk(&table.name, &columns, &mut |tsv: &mut Tsv| {
@@ -126,8 +118,8 @@ fn fill(shared: &Shared, client: &mut Client, piece: &Piece) -> Result<()> {
         return Err(Error::new(Kind::Server, what)
             .hint("rows with the same key were there already: does something else write here?"));
     }
-    if new {
-        client.run("COMMIT")?;
+    if is_begun {
+        client.run(Task::EndLoad(table))?;
     }
     Ok(())
 }
@@ -135,9 +127,9 @@ fn fill(shared: &Shared, client: &mut Client, piece: &Piece) -> Result<()> {
 /// After a table's last row: indexes, then the proof that all rows are there.
 fn finish(shared: &Shared, client: &mut Client, table: usize) -> Result<()> {
     let (_, table) = &shared.job.tables[table];
-    for sql in &table.finish {
-        client.run(sql)?;
+    for number in 0..table.finish.len() {
+        client.run(Task::Finish(table, number))?;
     }
-    let counted = client.run(&format!("SELECT COUNT(*) FROM {}", table.name))?;
-    check_count(table, counted.first().and_then(|count| count.as_deref()))
+    client.run(Task::Count(table))?;
+    check_count(table, client.first_row().first().and_then(|count| count.as_deref()))
 }

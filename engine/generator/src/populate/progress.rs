@@ -1,7 +1,7 @@
 //! Progress of a load: counted by all its threads, told at most ten times a second.
 
 use dyno_core::event::Event;
-use dyno_core::workload::Table;
+use dyno_core::workload::{FileSet, Table};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,12 +28,22 @@ impl<'a> Report<'a> {
     /// `more` rows went into `table`.
     pub fn add(&self, table: &Table, rows: &Rows, more: u64) {
         let rows = rows.0.fetch_add(more, Ordering::Relaxed) + more;
+        self.tell(&table.name, rows, table.rows, None);
+    }
+
+    /// So many bytes of the set's files are there.
+    pub fn files(&self, set: &FileSet, bytes: u64) {
+        let all = set.file_bytes * u64::from(set.files);
+        self.tell(&set.name, bytes >> 20, all >> 20, Some("MiB".to_owned()));
+    }
+
+    fn tell(&self, name: &str, rows: u64, rows_total: u64, unit: Option<String>) {
         // Whoever finds the lock taken has nothing to add to what is being told.
         let Ok(mut told) = self.told.try_lock() else { return };
         if told.is_some_and(|told| told.elapsed() < EVERY) {
             return;
         }
         *told = Some(Instant::now());
-        (self.emit)(Event::Progress { table: table.name.clone(), rows, rows_total: table.rows });
+        (self.emit)(Event::Progress { table: name.to_owned(), rows, rows_total, unit });
     }
 }

@@ -3,10 +3,10 @@
 use crate::metrics::notice::{Notice, Notices};
 use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::control::{Control, GroupTargets};
-use crate::reactor::session_slot::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
+use crate::reactor::plan::session_slot::{SHORT_LIFE_NS, START_ATTEMPTS, reconnect_wait_ns};
 use crate::session::{Session, Sinks, Step};
 use dyno_core::clock::Clock;
-use dyno_core::driver::{Blocking, Reply, Session as Connection};
+use dyno_core::driver::{Blocking, Reply, Session as Connection, Task};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::rng::Rng;
 use std::time::Duration;
@@ -153,7 +153,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
                 }
                 Step::Rollback => {
                     session.sent(self.clock.now_ns(), open);
-                    connection.rollback()?;
+                    connection.task(Task::Rollback)?;
                     session.answered(self.clock.now_ns(), Reply::default(), sinks, config)
                 }
                 Step::Wait(_) | Step::Rest => {

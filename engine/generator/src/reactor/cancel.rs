@@ -2,10 +2,11 @@
 //! merely gone away may run on, holding locks that the next trial would wait for.
 
 use crate::reactor::control::{Cancellation, GroupTargets, Server};
+use crate::transport::channel::Channel;
 use crate::transport::endpoint::Endpoint;
 use crate::transport::link::Link;
-use dyno_core::driver::{Cancel, Progress, Session, Wire};
-use dyno_core::error::{Error, Kind, Result};
+use dyno_core::driver::{Cancel, Session};
+use dyno_core::error::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -49,14 +50,12 @@ fn carry_out(server: Server<'_>, how: &Cancel) -> Result<()> {
         Cancel::Packet(bytes) => send_packet(endpoint, bytes, deadline),
         Cancel::Statement(sql) => {
             let Session::Wire(mut wire) = server.driver.session(u32::MAX)? else { return Ok(()) };
-            let mut link = Link::open_blocking(endpoint, deadline)?;
-            let mut out = Vec::new();
-            wire.connected(endpoint.is_unix(), &mut out);
-            converse(&mut *wire, &mut link, server, &mut out, deadline)?;
-            wire.query(sql, &mut out);
-            converse(&mut *wire, &mut link, server, &mut out, deadline)?;
-            wire.quit(&mut out);
-            link.send_all(&out, deadline)
+            let mut channel = Channel::default();
+            channel.connect(&mut *wire, endpoint, deadline)?;
+            wire.query(sql, &mut channel.output);
+            channel.converse(&mut *wire, endpoint, deadline)?;
+            channel.farewell(&mut *wire);
+            Ok(())
         }
     }
 }
@@ -71,41 +70,4 @@ pub fn send_packet(endpoint: &Endpoint, bytes: &[u8], deadline: Instant) -> Resu
     // The server closes when it has passed the signal on.
     let _ = link.receive_some(&mut Vec::new(), deadline);
     Ok(())
-}
-
-/// Sends `out` and goes on until the protocol is ready or has its reply.
-fn converse(
-    wire: &mut dyn Wire,
-    link: &mut Link,
-    server: Server<'_>,
-    out: &mut Vec<u8>,
-    deadline: Instant,
-) -> Result<()> {
-    let mut input = Vec::new();
-    loop {
-        link.send_all(out, deadline)?;
-        out.clear();
-        if input.is_empty() {
-            link.receive_some(&mut input, deadline)?;
-        }
-        let (consumed, progress) = wire.receive(&input, out)?;
-        input.drain(..consumed);
-        match progress {
-            Progress::Ready | Progress::Reply(_) => return link.send_all(out, deadline),
-            Progress::StartTls => {
-                if let Some(endpoint) = server.endpoint {
-                    link.encrypt_blocking(endpoint, &mut input, deadline)?;
-                    wire.tls_established(out);
-                }
-            }
-            // What is there is no whole message: more must come behind it.
-            Progress::More if out.is_empty() && consumed == 0 => {
-                link.receive_some(&mut input, deadline)?;
-            }
-            Progress::More => {}
-            Progress::WantData => {
-                return Err(Error::new(Kind::Protocol, "unexpected request for data"));
-            }
-        }
-    }
 }

@@ -2,24 +2,24 @@
 
 use std::collections::VecDeque;
 
-/// Connections that are wanted, each named by a `T`, and how many are under way.
+/// Connections that are wanted, and how many are under way.
 #[derive(Debug)]
-pub struct ConnectQueue<T> {
-    waiting: VecDeque<T>,
+pub struct ConnectQueue {
+    waiting: VecDeque<u32>,
     under_way: usize,
     under_way_max: usize,
     has_sockets: bool,
 }
 
-impl<T> ConnectQueue<T> {
-    /// These are `wanted`; at most `under_way_max` are made at the same time.
-    pub fn new(under_way_max: usize, wanted: impl IntoIterator<Item = T>) -> Self {
-        let waiting = wanted.into_iter().collect();
+impl ConnectQueue {
+    /// None is wanted; at most `under_way_max` are made at the same time.
+    pub fn new(under_way_max: usize) -> Self {
+        let waiting = VecDeque::new();
         Self { waiting, under_way: 0, under_way_max: under_way_max.max(1), has_sockets: false }
     }
 
     /// One more is wanted.
-    pub fn push(&mut self, wanted: T) {
+    pub fn push(&mut self, wanted: u32) {
         self.waiting.push_back(wanted);
     }
 
@@ -29,7 +29,7 @@ impl<T> ConnectQueue<T> {
     }
 
     /// The next one that may be made now.
-    pub fn pop(&mut self) -> Option<T> {
+    pub fn pop(&mut self) -> Option<u32> {
         if self.under_way >= self.under_way_max {
             return None;
         }

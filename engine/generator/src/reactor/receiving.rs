@@ -1,221 +1,205 @@
-//! The receiving half of a worker's turn: bytes from sockets, stamped, decrypted, put together and
-//! understood.
+//! The receiving half of a turn: bytes from sockets, stamped, decrypted, put together and understood.
 
-use crate::reactor::receive_buffer::{KEEP_BYTES, READS_A_TURN, RECEIVE_BYTES, Received};
-use crate::reactor::session_slot::{Connection, Stage};
-use crate::reactor::worker::Worker;
-use crate::transport::link::Link;
-use crate::transport::poller::{Poller, Ready};
+use super::closing::Closing;
+use super::connecting::Connecting;
+use super::load_thread::{LoadThread, Speaker};
+use super::receive_buffer::{KEEP_BYTES, READS_A_TURN, RECEIVE_BYTES, Received};
+use super::sending::Sending;
+use crate::transport::channel::Stage;
+use crate::transport::poller::Ready;
 use dyno_core::clock::Clock;
-use dyno_core::driver::Progress;
-use dyno_core::error::{Error, Kind};
+use dyno_core::driver::{Progress, WireProtocol};
 use std::io;
 
-impl<C: Clock, P: Poller> Worker<'_, C, P> {
-    /// Reads from one ready socket, and stamps. Returns the bytes used.
-    pub(crate) fn receive(&mut self, event: Ready, space: &mut [u8], start: usize) -> usize {
-        let index = event.token as u32;
-        let slot = &mut self.slots[index as usize];
-        if slot.era != (event.token >> 32) as u32 {
+/// Reads what ready sockets have.
+pub trait Receiving<'a>: LoadThread<'a> {
+    /// The connection in the life that a token names; none when it is over.
+    #[inline]
+    fn live(&mut self, token: u64) -> Option<Speaker<'_, 'a, Self>> {
+        self.speaker(token as u32).filter(|(_, channel, _)| channel.era == (token >> 32) as u32)
+    }
+
+    /// Reads from one ready socket, and stamps. Returns the bytes used of `space`, which begins at
+    /// `start` of the arena.
+    fn receive(&mut self, event: Ready, space: &mut [u8], start: usize) -> usize {
+        let at = event.token as u32;
+        let Some((io, channel, _)) = self.live(event.token) else { return 0 };
+        if channel.stage == Stage::Connecting {
+            self.transport_connected(at);
             return 0;
         }
-        if slot.stage == Stage::Connecting {
-            self.transport_connected(index);
-            return 0;
-        }
-        let Connection::Wire(_, link) = &mut slot.connection else { return 0 };
+        let is_up = channel.is_up();
+        let Some(link) = &mut channel.link else { return 0 };
+        let has_unsent = event.writable && link.has_unsent();
         let mut used = 0;
         if event.readable {
             let outcome = link.receive_raw(space);
-            let stamp_ns = self.clock.now_ns();
-            self.now_ns = stamp_ns;
-            self.metrics.syscalls.add(1);
+            // Without metrics nobody asks when it was read.
+            let stamp_ns = if io.metrics.is_some() { io.clock.now_ns() } else { io.now_ns };
+            io.now_ns = stamp_ns;
+            io.count_calls(1);
             if let Some(outcome) = outcome.transpose() {
-                if slot.stage == Stage::Up && self.origin_ns.is_some() {
-                    let lag_ns = self.unread.at_most_ns(index, slot.session.op_ns, stamp_ns);
-                    self.metrics.lag.record(lag_ns);
-                }
                 used = *outcome.as_ref().unwrap_or(&0);
-                let outcome = outcome.map(|bytes| bytes as u32);
-                self.received.push(Received {
-                    slot: index,
+                io.received.push(Received {
+                    token: event.token,
                     start: start as u32,
-                    outcome,
+                    outcome: outcome.map(|bytes| bytes as u32),
                     is_closing: event.is_closing,
                     stamp_ns,
                 });
+                if is_up {
+                    self.come(at, stamp_ns);
+                }
             }
         }
-        if event.writable && link.has_unsent() {
-            let flushed = link.flush();
-            self.after_send(index, flushed);
+        if has_unsent && let Some((_, channel, _)) = self.live(event.token) {
+            let flushed = channel.link.as_mut().map(|link| link.flush());
+            flushed.into_iter().for_each(|flushed| self.after_send(at, flushed));
         }
         used
     }
 
-    pub(crate) fn handle_received(&mut self, arena: &mut [u8]) {
-        let mut received = std::mem::take(&mut self.received);
+    /// Handles what was received since the last time.
+    fn handle_received(&mut self, arena: &[u8]) {
+        let mut received = std::mem::take(&mut self.io().received);
         for one in received.drain(..) {
-            self.unread.turn_of(one.slot);
+            let at = one.token as u32;
+            self.io().unread.turn_of(at);
             match one.outcome {
-                Ok(0) => self.stream_ended(one.slot),
-                Err(error) => self.stream_broke(one.slot, &error),
+                Ok(0) => self.stream_over(one.token, None),
+                Err(error) => self.stream_over(one.token, Some(&error)),
                 Ok(bytes) => {
                     let (start, bytes) = (one.start as usize, bytes as usize);
-                    let era = self.slots[one.slot as usize].era;
-                    self.absorb(one.slot, &arena[start..start + bytes], one.stamp_ns);
-                    // A full space may hide more, and an edge is reported once: read on.
+                    self.absorb(one.token, &arena[start..start + bytes], one.stamp_ns);
+                    // A full space may hide more, as may the end of the stream, and an edge is
+                    // reported once: read on.
                     if bytes == RECEIVE_BYTES || one.is_closing {
-                        self.read_on(one.slot, era);
+                        self.read_on(one.token);
                     }
                 }
             }
         }
-        self.received = received;
+        self.io().received = received;
     }
 
     /// Reads and handles what the socket still has, as far as one turn goes.
-    fn read_on(&mut self, index: u32, era: u32) {
-        let mut spill = std::mem::take(&mut self.spill);
+    fn read_on(&mut self, token: u64) {
+        let mut spill = std::mem::take(&mut self.io().spill);
         spill.resize(RECEIVE_BYTES, 0);
-        let mut has_more = true;
-        for _ in 0..READS_A_TURN {
-            has_more = self.slots[index as usize].era == era && self.read(index, &mut spill);
-            if !has_more {
-                break;
-            }
-        }
-        self.spill = spill;
-        if has_more && self.slots[index as usize].era == era {
-            self.look_again(index);
+        let has_more = (0..READS_A_TURN).all(|_| self.read(token, &mut spill));
+        self.io().spill = spill;
+        if has_more && self.live(token).is_some() {
+            // It was not emptied: it is to be reported again.
+            self.watch(token as u32);
         }
     }
 
     /// Reads once; whether there may be more.
-    fn read(&mut self, index: u32, spill: &mut [u8]) -> bool {
-        let Some(link) = self.link(index) else { return false };
+    fn read(&mut self, token: u64, spill: &mut [u8]) -> bool {
+        let Some((io, channel, _)) = self.live(token) else { return false };
+        let Some(link) = &channel.link else { return false };
         let outcome = link.receive_raw(spill);
-        self.metrics.syscalls.add(1);
+        io.count_calls(1);
         match outcome {
             Ok(None) => return false,
-            Ok(Some(0)) => self.stream_ended(index),
+            Ok(Some(0)) => self.stream_over(token, None),
             Ok(Some(bytes)) => {
-                let stamp_ns = self.clock.now_ns();
-                self.absorb(index, &spill[..bytes], stamp_ns);
+                let stamp_ns = io.clock.now_ns();
+                self.absorb(token, &spill[..bytes], stamp_ns);
             }
-            Err(error) => self.stream_broke(index, &error),
+            Err(error) => self.stream_over(token, Some(&error)),
         }
         true
     }
 
-    /// Has the socket reported again, since an edge is reported once and it was not emptied.
-    fn look_again(&mut self, index: u32) {
-        let slot = &self.slots[index as usize];
-        let Connection::Wire(_, link) = &slot.connection else { return };
-        let (fd, token, writing) = (link.fd(), slot.token(index), slot.is_watched_for_writing);
-        if let Err(error) = self.poller.watch(fd, token, writing, true) {
-            self.not_watched(index, &error);
+    /// The server has closed, or the system says that the connection is broken.
+    fn stream_over(&mut self, token: u64, error: Option<&io::Error>) {
+        let link = self.live(token).and_then(|(_, channel, _)| channel.link.as_ref());
+        let over = link.map(|link| error.map_or_else(|| link.closed(), |error| link.lost(error)));
+        if let Some(over) = over {
+            self.connection_lost(token as u32, over);
         }
     }
 
-    fn stream_ended(&mut self, index: u32) {
-        let error = self.link(index).map(Link::closed);
-        self.connection_lost(index, error);
-    }
-
-    pub(crate) fn stream_broke(&mut self, index: u32, error: &io::Error) {
-        let error = self.link(index).map(|link| link.lost(error));
-        self.connection_lost(index, error);
-    }
-
-    fn link(&self, index: u32) -> Option<&Link> {
-        match &self.slots[index as usize].connection {
-            Connection::Wire(_, link) => Some(link),
-            _ => None,
+    /// Bytes came in.
+    fn absorb(&mut self, token: u64, raw: &[u8], stamp_ns: u64) {
+        self.take_in(token, raw, stamp_ns);
+        if self.live(token).is_some()
+            && let Err(error) = self.heard(token as u32, raw.len())
+        {
+            self.connection_lost(token as u32, error);
         }
     }
 
-    /// Bytes came in for a slot: decrypted if need be, put behind what was incomplete, understood.
-    fn absorb(&mut self, index: u32, raw: &[u8], stamp_ns: u64) {
-        let slot = &mut self.slots[index as usize];
-        let Connection::Wire(_, link) = &mut slot.connection else { return };
-        if !link.is_encrypted() && slot.partial.is_empty() {
-            let consumed = self.understand(index, raw, stamp_ns);
-            let slot = &mut self.slots[index as usize];
-            if consumed < raw.len() && slot.stage != Stage::Down {
-                slot.partial.extend_from_slice(&raw[consumed..]);
+    /// Decrypts bytes if need be, puts them behind what was incomplete, understands them.
+    fn take_in(&mut self, token: u64, raw: &[u8], stamp_ns: u64) {
+        let Some((_, channel, _)) = self.live(token) else { return };
+        let Some(link) = &mut channel.link else { return };
+        if !link.is_encrypted() && channel.input.is_empty() {
+            let consumed = self.understand(token, raw, stamp_ns);
+            if consumed < raw.len()
+                && let Some((_, channel, _)) = self.live(token)
+            {
+                channel.input.extend_from_slice(&raw[consumed..]);
             }
             return;
         }
-        let mut plain = std::mem::take(&mut self.plain);
-        plain.clear();
-        let decrypted = link.decrypt(raw, &mut plain);
-        let is_established = slot.stage == Stage::Encrypting && !link.is_handshaking();
+        let mut bytes = std::mem::take(&mut channel.input);
+        let decrypted = link.decrypt(raw, &mut bytes);
+        let is_established = channel.stage == Stage::Encrypting && !link.is_handshaking();
         if let Err(error) = decrypted {
-            self.connection_lost(index, Some(error));
-        } else {
-            if is_established {
-                self.encrypted(index);
+            return self.connection_lost(token as u32, error);
+        }
+        if is_established {
+            self.encrypted(token as u32);
+        }
+        let consumed = self.understand(token, &bytes, stamp_ns);
+        if let Some((_, channel, _)) = self.live(token) {
+            bytes.drain(..consumed);
+            if bytes.is_empty() {
+                bytes.shrink_to(KEEP_BYTES);
             }
-            self.absorb_plain(index, &plain, stamp_ns);
+            channel.input = bytes;
         }
-        plain.shrink_to(RECEIVE_BYTES);
-        self.plain = plain;
-    }
-
-    fn absorb_plain(&mut self, index: u32, plain: &[u8], stamp_ns: u64) {
-        let mut bytes = std::mem::take(&mut self.slots[index as usize].partial);
-        bytes.extend_from_slice(plain);
-        if bytes.is_empty() {
-            return;
-        }
-        let consumed = self.understand(index, &bytes, stamp_ns);
-        let slot = &mut self.slots[index as usize];
-        if slot.stage == Stage::Down {
-            return;
-        }
-        bytes.drain(..consumed);
-        if bytes.is_empty() {
-            bytes.shrink_to(KEEP_BYTES);
-        }
-        slot.partial = bytes;
     }
 
     /// Lets the protocol read from the front of `input`; returns how much it consumed.
-    fn understand(&mut self, index: u32, input: &[u8], stamp_ns: u64) -> usize {
-        let era = self.slots[index as usize].era;
+    fn understand(&mut self, token: u64, input: &[u8], stamp_ns: u64) -> usize {
+        let index = token as u32;
         let mut at = 0;
-        while at < input.len() && self.slots[index as usize].era == era {
-            let slot = &mut self.slots[index as usize];
-            let Connection::Wire(wire, _) = &mut slot.connection else { return at };
-            self.out.clear();
-            let (consumed, progress) = match wire.receive(&input[at..], &mut self.out) {
+        while at < input.len() {
+            let Some((_, channel, protocol)) = self.live(token) else { return at };
+            let (consumed, progress) = match protocol.receive(&input[at..], &mut channel.output) {
                 Ok(found) => found,
                 Err(error) => {
-                    self.connection_lost(index, Some(error));
+                    self.connection_lost(index, error);
                     return at;
                 }
             };
             at += consumed;
-            if !self.out.is_empty() {
-                self.send_out(index);
+            let mut stage = channel.stage;
+            if !channel.output.is_empty() {
+                self.send_output(index);
+                stage = self.live(token).map_or(Stage::Down, |(_, channel, _)| channel.stage);
             }
             match progress {
                 // A whole message without an event may have been consumed: go on behind it.
                 Progress::More if consumed > 0 => {}
                 Progress::More => return at,
-                Progress::Reply(reply) if self.slots[index as usize].stage == Stage::Up => {
+                Progress::Reply(reply) if stage == Stage::Up => {
                     self.answered(index, reply, stamp_ns);
                 }
-                Progress::Ready => self.logged_in(index),
+                Progress::Ready if stage == Stage::LoggingIn => self.come_up(index),
                 Progress::StartTls if at == input.len() => self.encrypt(index),
-                Progress::StartTls | Progress::WantData | Progress::Reply(_) => {
-                    let error = Error::new(Kind::Protocol, "the server answered out of turn")
-                        .hint("is this really the kind of server that the target names?");
-                    self.connection_lost(index, Some(error));
+                Progress::StartTls | Progress::WantData | Progress::Ready | Progress::Reply(_) => {
+                    let error = self.out_of_turn(index);
+                    self.connection_lost(index, error);
+                    return at;
                 }
             }
         }
         at
     }
 }
+
+impl<'a, T: LoadThread<'a>> Receiving<'a> for T {}

@@ -1,156 +1,54 @@
-//! The sending half of a worker's turn: what a session wants next, as bytes on its socket.
+//! The sending half of a turn.
 
-use super::session_slot::Connection;
-use super::timers::Cause;
-use super::worker::Worker;
-use crate::session::Step;
+use super::closing::Closing;
+use super::load_thread::{LoadThread, token};
 use crate::transport::poller::Poller;
-use dyno_core::clock::Clock;
-use dyno_core::driver::Reply;
 use dyno_core::error::{Error, Kind};
 use std::io;
 
-impl<C: Clock, P: Poller> Worker<'_, C, P> {
-    /// The session, connected, starts or goes on.
-    pub(crate) fn begin(&mut self, index: u32) {
-        if self.origin_ns.is_none() {
-            return;
-        }
-        let now_ns = self.clock.now_ns();
-        let sinks = self.sinks(self.slots[index as usize].group);
-        let slot = &mut self.slots[index as usize];
-        slot.has_begun = true;
-        let step = slot.session.begin(now_ns, sinks, &self.group_targets[slot.group].config);
-        self.perform(index, step);
-    }
-
+/// Sends what is to be sent, and waits for room where the system has none.
+pub trait Sending<'a>: LoadThread<'a> {
+    /// Sends what is in the channel's output: what comes next answers it.
     #[inline]
-    pub(crate) fn answered(&mut self, index: u32, reply: Reply, stamp_ns: u64) {
-        let sinks = self.sinks(self.slots[index as usize].group);
-        let slot = &mut self.slots[index as usize];
-        if !slot.session.is_in_flight() {
-            let error = Error::new(Kind::Protocol, "the server answered without being asked");
-            return self.connection_lost(index, Some(error));
-        }
-        let step =
-            slot.session.answered(stamp_ns, reply, sinks, &self.group_targets[slot.group].config);
-        self.perform(index, step);
-    }
-
-    /// Carries out what the session wants.
-    pub(crate) fn perform(&mut self, index: u32, step: Step) {
-        match step {
-            Step::Send => self.send_request(index),
-            Step::Rollback => self.send_rollback(index),
-            Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
-            Step::SendText(words) => self.send_text(index, &words),
-            Step::Rest => {}
-            Step::Leave => self.leave_server(index),
-            Step::Reconnect(cause) => {
-                self.connection_lost(index, Some(Error::new(Kind::Server, cause)));
-            }
-        }
-    }
-
-    fn send_request(&mut self, index: u32) {
-        let slot = &mut self.slots[index as usize];
-        let open = &self.metrics.groups[slot.group].open;
-        match &mut slot.connection {
-            Connection::Wire(wire, link) => {
-                self.out.clear();
-                let (op, transaction) = slot.session.op();
-                wire.request(op, transaction, &mut self.out);
-                // The stamp is the last thing before the bytes leave.
-                self.now_ns = self.clock.now_ns();
-                slot.session.sent(self.now_ns, open);
-                let sent = link.send(&self.out);
-                self.after_send(index, sent);
-            }
-            Connection::Timed(timed, owed) => {
-                self.now_ns = self.clock.now_ns();
-                let t_s = (self.now_ns as f64 - self.measure_ns as f64) / 1e9;
-                let (op, transaction) = slot.session.op();
-                let (delay, reply) = timed.execute(op, transaction, t_s);
-                slot.session.sent(self.now_ns, open);
-                *owed = Some(reply);
-                match delay.as_nanos() as u64 {
-                    0 => self.instant.push_back(index),
-                    delay_ns => self.add_timer(index, self.now_ns + delay_ns, Cause::Answer),
-                }
-            }
-            Connection::None => return,
-        }
-        self.watch_deadline(index);
-    }
-
-    fn send_rollback(&mut self, index: u32) {
-        self.send_text(index, "ROLLBACK");
-    }
-
-    /// Sends text that is no statement of the group.
-    fn send_text(&mut self, index: u32, words: &str) {
-        let slot = &mut self.slots[index as usize];
-        self.now_ns = self.clock.now_ns();
-        slot.session.sent(self.now_ns, &self.metrics.groups[slot.group].open);
-        match &mut slot.connection {
-            Connection::Wire(wire, _) => {
-                self.out.clear();
-                wire.query(words, &mut self.out);
-                self.send_out(index);
-            }
-            Connection::Timed(_, owed) => {
-                *owed = Some(Reply::default());
-                self.instant.push_back(index);
-            }
-            Connection::None => return,
-        }
-        self.watch_deadline(index);
-    }
-
-    /// Sends what was built in `out`.
-    pub(crate) fn send_out(&mut self, index: u32) {
-        if let Connection::Wire(_, link) = &mut self.slots[index as usize].connection {
-            let sent = link.send(&self.out);
-            self.after_send(index, sent);
-        }
+    fn send_output(&mut self, at: u32) {
+        let Some((_, channel)) = self.channel(at) else { return };
+        let Some(link) = &mut channel.link else { return };
+        let sent = link.send(&channel.output);
+        channel.output.clear();
+        channel.patience.sent();
+        self.after_send(at, sent);
     }
 
     /// Counts a send and, when the kernel took only a part, waits for room.
     #[inline]
-    pub(crate) fn after_send(&mut self, index: u32, sent: io::Result<u32>) {
+    fn after_send(&mut self, at: u32, sent: io::Result<u32>) {
+        let Some((io, channel)) = self.channel(at) else { return };
+        let Some(link) = &channel.link else { return };
         match sent {
-            Ok(calls) => self.metrics.syscalls.add(u64::from(calls)),
+            Ok(calls) => io.count_calls(calls),
             Err(error) => {
-                return self.stream_broke(index, &error);
+                let error = link.lost(&error);
+                self.not_sent(at);
+                return self.connection_lost(at, error);
             }
         }
-        let slot = &mut self.slots[index as usize];
-        let Connection::Wire(_, link) = &slot.connection else { return };
-        if link.has_unsent() != slot.is_watched_for_writing {
-            slot.is_watched_for_writing = link.has_unsent();
-            let (fd, writing) = (link.fd(), slot.is_watched_for_writing);
-            if let Err(error) = self.poller.watch(fd, slot.token(index), writing, true) {
-                self.not_watched(index, &error);
-            }
+        if link.has_unsent() != channel.is_watched_for_writing {
+            channel.is_watched_for_writing = link.has_unsent();
+            self.watch(at);
         }
     }
 
-    pub(crate) fn not_watched(&mut self, index: u32, error: &io::Error) {
-        let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
-        self.connection_lost(index, Some(error));
-    }
-
-    /// A session has one deadline timer, moved when it comes up: none is touched a transaction.
-    #[inline]
-    pub(crate) fn watch_deadline(&mut self, index: u32) {
-        let slot = &mut self.slots[index as usize];
-        if slot.has_deadline_timer {
-            return;
-        }
-        if let Some(since_ns) = slot.session.under_way_since_ns() {
-            slot.has_deadline_timer = true;
-            let at_ns = since_ns + self.group_targets[slot.group].config.deadline_ns;
-            self.add_timer(index, at_ns, Cause::Deadline);
+    /// Has the socket reported, also if it was before: it may have changed what it is watched for, or
+    /// hold what was reported and not read.
+    fn watch(&mut self, at: u32) {
+        let Some((io, channel)) = self.channel(at) else { return };
+        let Some(link) = &channel.link else { return };
+        let writing = channel.is_watched_for_writing;
+        if let Err(error) = io.poller.watch(link.fd(), token(at, channel.era), writing, true) {
+            let error = Error::new(Kind::System, format!("cannot watch a socket: {error}"));
+            self.connection_lost(at, error);
         }
     }
 }
+
+impl<'a, T: LoadThread<'a>> Sending<'a> for T {}

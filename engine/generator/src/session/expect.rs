@@ -24,7 +24,7 @@ fn broken(class: &str, expect: &Expect, reply: &Reply) -> Option<ServerError> {
     };
     let message = outside(&expect.rows, reply.rows, "rows")
         .or_else(|| outside(&expect.affected, reply.affected, "rows affected"))?;
-    Some(ServerError { code: CODE_CHECK.to_owned(), message, retryable: false, rolled_back: false })
+    Some(ServerError { code: CODE_CHECK.to_owned(), message, ..ServerError::default() })
 }
 
 fn bounds(range: &RangeInclusive<u64>) -> String {

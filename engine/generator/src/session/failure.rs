@@ -32,7 +32,7 @@ impl Session {
                 self.give_up(now_ns, sinks, config);
             }
             self.state = State::Idle;
-            return Step::Reconnect(format!("ROLLBACK refused: {} {}", error.code, error.message));
+            return Step::Reconnect(format!("roll-back refused: {} {}", error.code, error.message));
         }
         if again { self.back_off(now_ns, config) } else { self.next(now_ns, sinks, config) }
     }

@@ -16,6 +16,7 @@ use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::plan::{Group, Plan, Target};
+use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, capability, in_sql};
 use dyno_core::workload::{Dialect, Order, Workload, WorkloadKind};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub(crate) struct Built {
     /// Kinds of its transactions; their histograms lie behind those of the classes.
     pub kinds: Vec<String>,
     pub dialect: Dialect,
+    pub speaks_sql: bool,
     /// At least one, all of one nature.
     pub backends: Vec<Backend>,
     pub nature: Nature,
@@ -145,6 +147,7 @@ fn build_group(
         workload,
         requests,
         dialect: driver_kind.dialect,
+        speaks_sql: driver_kind.capabilities.contains(&Capability::Sql),
         backends,
         nature,
         arrival_source: group.arrivals.as_ref().map(stream),
@@ -194,9 +197,9 @@ fn driver_kind<'a>(
     })
 }
 
-/// One example of each class of requests.
+/// One example of each class of requests, where they reach their system as SQL.
 pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) + Sync)) {
-    for (group, parts) in plan.groups.iter().zip(built) {
+    for (group, parts) in plan.groups.iter().zip(built).filter(|(_, parts)| parts.speaks_sql) {
         let statements = in_sql(Arc::clone(&parts.requests));
         for (class, sql) in examples(&*parts.workload, &statements, parts.dialect) {
             emit(Event::Statement { group: group.name.clone(), class, sql });

@@ -4,7 +4,7 @@
 use crate::metrics::group::OTHER;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{
-    Dialect, Effect, Request, Sql, Transaction, Value, Workload, put_decimal,
+    Command, Dialect, Effect, Request, Sql, Transaction, Value, Workload, put_decimal,
 };
 
 /// Classes with histograms of their own in a plan; the rest counts as `other`.
@@ -55,8 +55,7 @@ pub fn examples(
 ) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut wanted: Vec<&str> = Vec::new();
-    for statement in statements.iter().filter(|s| matches!(s.effect, Effect::Read | Effect::Write))
-    {
+    for statement in statements.iter().filter(|s| is_shown(s)) {
         if !wanted.contains(&statement.class.as_str()) {
             wanted.push(&statement.class);
         }
@@ -80,6 +79,12 @@ pub fn examples(
         }
     }
     found
+}
+
+/// A statement of SQL that returns or changes rows.
+fn is_shown(statement: &Request) -> bool {
+    matches!(statement.effect, Effect::Read | Effect::Write)
+        && matches!(statement.command, Command::Sql(_))
 }
 
 /// Transaction `index` of session 0 with all its stages, without any answers.

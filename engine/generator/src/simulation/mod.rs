@@ -16,14 +16,15 @@ use crate::pacing::arrivals::Stream;
 use crate::pacing::due_count::DueCount;
 use crate::pacing::replay::{Replay, ReplayState};
 use crate::pacing::think_time::ThinkTime;
+use crate::reactor::closing::Closing;
 use crate::reactor::control::{Control, GroupTargets, Server};
-use crate::reactor::worker::Worker;
+use crate::reactor::plan::worker::Worker;
 use crate::report::open_loop::{Ending, OpenHistograms, OpenLoop};
 use crate::session::GroupConfig;
 use crate::transport::poller::{Poller, Ready, SimulatedPoller};
 use dyno_core::clock::{Clock, SimulatedClock};
 use dyno_core::driver::{Driver, Reply, ServerError, Session, Timed};
-use dyno_core::error::Result;
+use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::OpenTotal;
 use dyno_core::histogram::Histogram;
 use dyno_core::plan::{Arrivals, Think as ThinkPlan};
@@ -172,7 +173,8 @@ impl Timed for ScriptedSession {
 }
 
 fn refusal(code: &str, retryable: bool, rolled_back: bool) -> Option<ServerError> {
-    Some(ServerError { code: code.into(), message: "scripted".into(), retryable, rolled_back })
+    let (code, message) = (code.into(), "scripted".into());
+    Some(ServerError { code, message, retryable, rolled_back, ..ServerError::default() })
 }
 
 /// Moves simulated time; breaks off at a moment, and ends the load at another.
@@ -347,7 +349,10 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
         } else if Some(clock.now_ns()) == enough_ns {
             arrival_source.iter().for_each(|arrival_source| arrival_source.end_at(end_ns));
         } else if let Some((_, lost)) = &setup.lost {
-            lost.clone().for_each(|slot| worker.connection_lost(slot, None));
+            lost.clone().for_each(|slot| {
+                let error = Error::new(Kind::Connection, "connection lost");
+                worker.connection_lost(slot, error);
+            });
         }
     }
     drop(worker);

@@ -5,12 +5,12 @@ use super::{MS, ORIGIN, One, SECOND};
 use crate::metrics::notice::Notices;
 use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::control::{Control, GroupTargets, Server};
-use crate::reactor::worker::Worker;
+use crate::reactor::plan::worker::Worker;
 use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
 use crate::transport::poller::{Poller, Ready};
 use dyno_core::clock::Clock;
-use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Wire};
+use dyno_core::driver::{Cancel, Driver, Progress, Reply, Session, Task, Wire, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::histogram::{Histogram, bucket_of, range_of};
 use dyno_core::workload::{Op, Transaction, Workload};
@@ -51,13 +51,13 @@ impl Driver for Bytes {
     }
 }
 
-impl Wire for Bytes {
+impl WireProtocol for Bytes {
+    type Reply = Reply;
+
     fn connected(&mut self, _secure: bool, _out: &mut Vec<u8>) {}
+
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
-    fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
-        out.push(b'?');
-    }
-    fn query(&mut self, _sql: &str, _out: &mut Vec<u8>) {}
+
     fn receive(&mut self, input: &[u8], _out: &mut Vec<u8>) -> Result<(usize, Progress)> {
         if input[0] == b'+' {
             return Ok((1, Progress::Ready));
@@ -65,13 +65,31 @@ impl Wire for Bytes {
         self.0.pass(TURN_NS);
         Ok((1, Progress::Reply(Reply::default())))
     }
-    fn bulk(&mut self, _table: &str, _columns: &[&str], _out: &mut Vec<u8>) {}
-    fn bulk_data(&mut self, _rows: &[u8], _out: &mut Vec<u8>) {}
-    fn bulk_end(&mut self, _out: &mut Vec<u8>) {}
+
     fn cancel(&self) -> Cancel {
         Cancel::Close
     }
+
     fn quit(&mut self, _out: &mut Vec<u8>) {}
+}
+
+impl Wire for Bytes {
+    fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
+        out.push(b'?');
+    }
+
+    fn task(&mut self, _task: Task<'_>, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    fn query(&mut self, _sql: &str, _out: &mut Vec<u8>) {}
+
+    fn bulk(&mut self, _table: &str, _columns: &[&str], _out: &mut Vec<u8>) {}
+
+    fn bulk_data(&mut self, _rows: &[u8], _out: &mut Vec<u8>) {}
+
+    fn bulk_end(&mut self, _out: &mut Vec<u8>) {}
+
     fn first_row(&self) -> &[Option<String>] {
         &[]
     }

@@ -1,5 +1,6 @@
 //! Connections to servers: addresses, sockets, TLS, and waiting for them.
 
+pub mod channel;
 pub mod endpoint;
 pub mod link;
 pub mod patience;

@@ -3,7 +3,9 @@
 //! it, and trials against them. Each test binary uses a part of it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use dyno_core::driver::{Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Wire};
+use dyno_core::driver::{
+    Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire, WireProtocol,
+};
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use dyno_core::event::{Event, GroupTotal};
 use dyno_core::plan::{Plan, Target};
@@ -29,16 +31,13 @@ impl Driver for Toy {
     }
 }
 
-impl Wire for ToyWire {
+impl WireProtocol for ToyWire {
+    type Reply = Reply;
+
     fn connected(&mut self, _secure: bool, _out: &mut Vec<u8>) {}
+
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
-    fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"r\n");
-    }
-    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(sql.as_bytes());
-        out.push(b'\n');
-    }
+
     fn receive(&mut self, input: &[u8], _out: &mut Vec<u8>) -> Result<(usize, Progress)> {
         let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
             return Ok((0, Progress::More));
@@ -66,6 +65,7 @@ impl Wire for ToyWire {
                     message: "as asked".to_owned(),
                     retryable: true,
                     rolled_back: true,
+                    ..ServerError::default()
                 };
                 Ok((
                     end + 1,
@@ -75,15 +75,38 @@ impl Wire for ToyWire {
             _ => Err(Error::new(ErrorKind::Protocol, format!("toy: unknown line {line:?}"))),
         }
     }
-    fn bulk(&mut self, _table: &str, _columns: &[&str], _out: &mut Vec<u8>) {}
-    fn bulk_data(&mut self, _rows: &[u8], _out: &mut Vec<u8>) {}
-    fn bulk_end(&mut self, _out: &mut Vec<u8>) {}
+
     fn cancel(&self) -> Cancel {
         Cancel::Packet(b"cancel\n".to_vec())
     }
+
     fn quit(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"quit\n");
     }
+}
+
+impl Wire for ToyWire {
+    fn request(&mut self, _op: &Op, _tx: &Transaction, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"r\n");
+    }
+
+    fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
+        assert!(matches!(task, Task::Rollback), "it is not loaded");
+        self.query("ROLLBACK", out);
+        true
+    }
+
+    fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(sql.as_bytes());
+        out.push(b'\n');
+    }
+
+    fn bulk(&mut self, _table: &str, _columns: &[&str], _out: &mut Vec<u8>) {}
+
+    fn bulk_data(&mut self, _rows: &[u8], _out: &mut Vec<u8>) {}
+
+    fn bulk_end(&mut self, _out: &mut Vec<u8>) {}
+
     fn first_row(&self) -> &[Option<String>] {
         &[]
     }
@@ -97,6 +120,7 @@ pub static TOY: DriverKind = DriverKind {
     options: &[],
     library: || None,
     build: |_: &Target, _: Arc<[Request]>| Ok(Box::new(Toy)),
+    clients: None,
 };
 
 pub struct One;

@@ -3,11 +3,11 @@
 use super::options::line::Line;
 use super::options::settings::Settings;
 use crate::options::{Declared, Options};
-use dyno_core::client::ClientKind;
+use dyno_core::driver::DriverKind;
 use std::path::PathBuf;
 
-/// The systems that scripts can talk to.
-pub type Kinds = &'static [&'static ClientKind];
+/// Drivers; scripts can talk to those with clients.
+pub type Kinds = &'static [&'static DriverKind];
 
 /// One call, as far as it is known before its test is.
 pub struct Call {
@@ -21,7 +21,7 @@ pub struct Call {
     pub options: Options,
     /// As a run uses them.
     pub settings: Settings,
-    /// What scripts can talk to.
+    /// The drivers of this build.
     pub kinds: Kinds,
     /// Where a run is recorded, second by second; none: nowhere.
     pub record: Option<PathBuf>,

@@ -9,6 +9,7 @@ use crate::lua::{Driver, Ignore};
 use crate::options::Options;
 use crate::report::Compat;
 use dyno_core::client::{Clients, Nature};
+use dyno_core::driver::BuildClients;
 use dyno_core::error::Error;
 use dyno_core::plan::{Address, LoginRules, Protocol, PublicKey, Secret, Target, Tls, TlsExtras};
 use dyno_generator::transport::endpoint::Endpoint;
@@ -106,22 +107,22 @@ fn servers(
         "pgsql" => pgsql(options)?,
         _ => vec![sqlite(options)],
     };
-    let kind = kinds
-        .iter()
-        .find(|known| known.name == kind)
+    let build = clients_of(kind, kinds)
         .ok_or_else(|| Refusal::fatal(format!("database driver {name} is not in this build")))?;
-    let servers: Result<_, _> = targets.iter().map(|target| server(kind.build, target)).collect();
+    let servers: Result<_, _> = targets.iter().map(|target| server(build, target)).collect();
     Ok((targets.into_iter().map(|target| target.address).collect(), servers?))
+}
+
+/// How scripts talk to the driver of this name, if they can.
+pub fn clients_of(name: &str, kinds: Kinds) -> Option<BuildClients> {
+    kinds.iter().find(|kind| kind.name == name)?.clients
 }
 
 /// A server that is reached by a target.
 ///
 /// # Errors
 /// What is wrong with the target.
-pub fn server(
-    build: fn(&Target) -> Result<Box<dyn Clients>, Error>,
-    target: &Target,
-) -> Result<Server, Refusal> {
+pub fn server(build: BuildClients, target: &Target) -> Result<Server, Refusal> {
     let fatal = |error: Error| Refusal::fatal(error.to_string());
     let endpoint = match target.address {
         Address::File(_) | Address::None => None,

@@ -3,12 +3,12 @@
 //! ask whether a server that owes answers still gives any.
 
 use super::Server;
-use dyno_core::client::{Client, Nature, Said};
+use dyno_core::client::{Client, Nature};
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::reactor::cancel::send_packet;
+use dyno_generator::transport::channel::Channel;
 use dyno_generator::transport::endpoint::Endpoint;
-use dyno_generator::transport::link::Link;
 use std::time::{Duration, Instant};
 
 /// Time for all cancellations: the server may be the one that hangs.
@@ -32,8 +32,10 @@ pub(crate) fn carry_out(servers: &[Server], cancels: Vec<(usize, Cancel)>) {
             Cancel::Close => {}
             Cancel::Packet(bytes) => drop(send_packet(endpoint, &bytes, deadline)),
             Cancel::Statement(sql) => {
-                let control = controls[server]
-                    .get_or_insert_with(|| Control::open(&servers[server], endpoint, deadline));
+                let control = controls[server].get_or_insert_with(|| {
+                    let mut control = Control::new(&servers[server], endpoint, deadline)?;
+                    control.connect().map(|()| control)
+                });
                 // A refusal means that the statement has ended by itself.
                 if let Ok(open) = control
                     && let Err(error) = open.query(&sql)
@@ -54,76 +56,35 @@ pub(crate) fn any_answers(reached: &[&Server]) -> bool {
 
 fn answers(server: &Server, endpoint: &Endpoint) -> bool {
     let deadline = Instant::now() + QUESTION;
-    let Ok(mut control) = Control::connect(server, endpoint, deadline) else { return false };
-    let heard = control.converse().and_then(|()| control.query("SELECT 1"));
-    heard.is_ok() || control.was_refused
+    let Ok(mut control) = Control::new(server, endpoint, deadline) else { return false };
+    let heard = control.connect().and_then(|()| control.query("SELECT 1"));
+    heard.map_or_else(|error| control.channel.was_refused && is_refusal(&error), |()| true)
 }
 
 /// A connection of our own, waited for.
 struct Control<'a> {
     endpoint: &'a Endpoint,
-    link: Link,
+    channel: Channel,
     client: Box<dyn Client>,
-    input: Vec<u8>,
-    output: Vec<u8>,
     /// For all that it is used for.
     deadline: Instant,
-    /// The server has ended it in its own words: no room, no such user.
-    was_refused: bool,
 }
 
 impl<'a> Control<'a> {
-    fn open(server: &Server, endpoint: &'a Endpoint, deadline: Instant) -> Result<Self> {
-        let mut control = Self::connect(server, endpoint, deadline)?;
-        control.converse()?;
-        Ok(control)
-    }
-
-    /// Connects; the login has begun.
-    fn connect(server: &Server, endpoint: &'a Endpoint, deadline: Instant) -> Result<Self> {
-        let Nature::Wire(mut client) = server.clients.client()? else {
+    fn new(server: &Server, endpoint: &'a Endpoint, deadline: Instant) -> Result<Self> {
+        let Nature::Wire(client) = server.clients.client()? else {
             return Err(Error::new(Kind::Plan, "a library has no statements to cancel"));
         };
-        let link = Link::open_blocking(endpoint, deadline)?;
-        let mut output = Vec::new();
-        client.connected(endpoint.is_unix(), &mut output);
-        let (input, was_refused) = (Vec::new(), false);
-        Ok(Self { endpoint, link, client, input, output, deadline, was_refused })
+        Ok(Self { endpoint, channel: Channel::default(), client, deadline })
+    }
+
+    fn connect(&mut self) -> Result<()> {
+        self.channel.connect(&mut *self.client, self.endpoint, self.deadline)
     }
 
     fn query(&mut self, sql: &str) -> Result<()> {
-        self.client.query(sql.as_bytes(), &mut self.output);
-        self.converse()
-    }
-
-    /// Sends what there is and goes on until the protocol is ready or answered.
-    fn converse(&mut self) -> Result<()> {
-        let deadline = self.deadline;
-        loop {
-            self.link.send_all(&self.output, deadline)?;
-            self.output.clear();
-            if self.input.is_empty() {
-                self.link.receive_some(&mut self.input, deadline)?;
-            }
-            let received = self.client.receive(&self.input, &mut self.output);
-            self.was_refused = received.as_ref().is_err_and(is_refusal);
-            let (consumed, said) = received?;
-            self.input.drain(..consumed);
-            match said {
-                Said::Ready | Said::Answered => {
-                    return self.link.send_all(&self.output, deadline);
-                }
-                Said::StartTls => {
-                    self.link.encrypt_blocking(self.endpoint, &mut self.input, deadline)?;
-                    self.client.tls_established(&mut self.output);
-                }
-                // What is there is no whole message: more must come behind it.
-                Said::More if self.output.is_empty() && consumed == 0 => {
-                    self.link.receive_some(&mut self.input, deadline)?;
-                }
-                Said::More => {}
-            }
-        }
+        self.client.query(sql.as_bytes(), &mut self.channel.output);
+        self.channel.converse(&mut *self.client, self.endpoint, self.deadline).map(drop)
     }
 }
 

@@ -5,9 +5,8 @@
 //! borrowed from the caller, and nobody waits for a thread without a limit.
 
 mod cancel;
-mod connecting;
+mod load_thread;
 pub mod progress;
-mod receiving;
 mod session_slot;
 mod shared;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Wired};
 use crate::session::Session;
 
-/// Sessions of one load thread, connections of one session: what a [`Token`] can name.
+/// Sessions of one load thread, connections of one session: what an [`At`] can name.
 pub(crate) const SESSIONS_MAX: usize = 1 << SLOT_BITS;
 pub(crate) const CONNECTIONS_MAX: usize = 1 << (32 - SLOT_BITS);
 const SLOT_BITS: u32 = 20;
@@ -63,34 +63,37 @@ impl<'a> SessionSlot<'a> {
             _ => None,
         }
     }
+
+    /// Which of the run's servers connection number `place` goes to, if over a transport.
+    pub fn server(&self, place: usize) -> Option<usize> {
+        match self.session.connections.get(place)? {
+            Some(Connection::Wire(wired)) => Some(wired.server),
+            _ => None,
+        }
+    }
 }
 
-/// One life of one connection of one slot, as the poller knows it.
+/// Which of a load thread's connections: its session's slot, and its place among that one's. That of
+/// place 0 is the slot's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Token(pub u64);
+pub(crate) struct At(pub u32);
 
-impl Token {
-    /// Of connection `place` of a slot, both below their limits.
-    pub fn new(slot: u32, place: usize, era: u32) -> Self {
-        Self(u64::from(era) << 32 | (place as u64) << SLOT_BITS | u64::from(slot))
+impl At {
+    /// Connection `place` of a slot, both below their limits.
+    pub fn new(slot: u32, place: usize) -> Self {
+        Self((place as u32) << SLOT_BITS | slot)
     }
 
     /// Whose.
     #[inline]
     pub fn slot(self) -> u32 {
-        self.0 as u32 & (SESSIONS_MAX as u32 - 1)
+        self.0 & (SESSIONS_MAX as u32 - 1)
     }
 
     /// Which of its connections.
     #[inline]
     pub fn place(self) -> usize {
-        self.0 as u32 as usize >> SLOT_BITS
-    }
-
-    /// In which life.
-    #[inline]
-    pub fn era(self) -> u32 {
-        (self.0 >> 32) as u32
+        self.0 as usize >> SLOT_BITS
     }
 }
 
@@ -99,11 +102,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_names_the_largest_seat_and_connection() {
+    fn the_largest_slot_and_place_have_a_name() {
         let (slot, place) = (SESSIONS_MAX as u32 - 1, CONNECTIONS_MAX - 1);
-        let token = Token::new(slot, place, u32::MAX);
-        assert_eq!((token.slot(), token.place(), token.era()), (slot, place, u32::MAX));
-        let token = Token::new(3, 5, 7);
-        assert_eq!((token.slot(), token.place(), token.era()), (3, 5, 7));
+        let at = At::new(slot, place);
+        assert_eq!((at.0, at.slot(), at.place()), (u32::MAX, slot, place));
+        assert_eq!((At::new(3, 5).slot(), At::new(3, 5).place(), At::new(3, 0).0), (3, 5, 3));
     }
 }

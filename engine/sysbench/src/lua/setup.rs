@@ -3,7 +3,7 @@
 use crate::drive::Server;
 use crate::options::Options;
 use crate::rand::{Settings, Uniques};
-use dyno_core::client::Refused;
+use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::Address;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Ignore {
     }
 
     /// Whether this refusal is one of them.
-    pub fn has(&self, refused: &Refused) -> bool {
+    pub fn has(&self, refused: &ServerError) -> bool {
         match self {
             Self::All => true,
             Self::Codes(codes) => codes.iter().any(|code| {
@@ -105,7 +105,7 @@ impl Driver {
     /// A lost connection, with the number by which the system's own client library would call it.
     /// Sources: MySQL reference manual, "Client Error Message Reference"; PostgreSQL manual,
     /// "Error Codes", class 08.
-    pub fn lost(&self, during: During, error: &Error) -> Refused {
+    pub fn lost(&self, during: During, error: &Error) -> ServerError {
         let (number, state) = match (self.name, during, error.kind) {
             ("mysql", During::Connect, Kind::Authentication) => (1045, "28000"),
             ("mysql", During::Connect, _) if error.what.contains("is unknown") => (2005, "HY000"),
@@ -127,15 +127,15 @@ impl Driver {
             2013 => format!("Lost connection to MySQL server during query: {error}"),
             _ => error.to_string(),
         };
-        Refused { number, state: state.into(), message }
+        ServerError { number, state: state.into(), message, ..ServerError::default() }
     }
 
     /// A request on a connection that was lost before.
-    pub fn gone(&self) -> Refused {
+    pub fn gone(&self) -> ServerError {
         let (number, state) = if self.name == "mysql" { (2006, "HY000") } else { (0, "08003") };
         let what = if number == 2006 { "MySQL server has gone away: " } else { "" };
         let message = format!("{what}the connection was lost before");
-        Refused { number, state: state.into(), message }
+        ServerError { number, state: state.into(), message, ..ServerError::default() }
     }
 }
 
@@ -145,8 +145,11 @@ mod tests {
 
     #[test]
     fn refusals_are_ignored_by_number_or_state() {
-        let refused =
-            |number, state: &str| Refused { number, state: state.into(), message: String::new() };
+        let refused = |number, state: &str| ServerError {
+            number,
+            state: state.into(),
+            ..ServerError::default()
+        };
         let some = Ignore::new(&["1213".into(), "40P01".into(), "0".into()]);
         assert!(some.has(&refused(1213, "40001")));
         assert!(some.has(&refused(0, "40P01")));

@@ -147,15 +147,13 @@ fn targets<'a>(plan: &'a Plan, group: &'a Group) -> Vec<&'a Target> {
 fn reach(targets: &[&Target], kinds: Kinds) -> Result<(&'static str, Vec<Server>)> {
     let wanted = &targets[0].driver;
     let known = database::DRIVERS.iter().find(|(_, kind)| kind == wanted);
-    let kind = kinds.iter().find(|kind| kind.name == *wanted);
-    let (Some((name, _)), Some(kind)) = (known, kind) else {
-        let known: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let (Some((name, _)), Some(build)) = (known, database::clients_of(wanted, kinds)) else {
+        let known = database::DRIVERS.map(|(_, kind)| kind).join(", ");
         return Err(Error::new(Kind::Plan, format!("scripts cannot talk to driver {wanted}"))
-            .hint(format!("they can to {}", known.join(", "))));
+            .hint(format!("they can to {known}")));
     };
-    let server = |target: &&Target| {
-        database::server(kind.build, target).map_err(|refusal| wrong(refusal.text()))
-    };
+    let server =
+        |target: &&Target| database::server(build, target).map_err(|refusal| wrong(refusal.text()));
     Ok((name, targets.iter().map(server).collect::<Result<_>>()?))
 }
 
@@ -234,7 +232,7 @@ fn wrong(what: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_drivers::CLIENTS;
+    use dyno_drivers::DRIVERS;
     use serde_json::json;
 
     fn plan(driver: &str, options: Value) -> Plan {
@@ -251,7 +249,7 @@ mod tests {
 
     fn refused(driver: &str, options: Value) -> String {
         let plan = plan(driver, options);
-        match Order::of(&plan, &plan.groups[0], CLIENTS, "run", 3) {
+        match Order::of(&plan, &plan.groups[0], DRIVERS, "run", 3) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         }

@@ -1,9 +1,9 @@
 //! A protocol of lines as a `Client` (`hi`, then `r` answered by `ok` or `big N`, before which any
 //! number of `more` may come), and scripts in plain Rust over it: what load threads are tried with.
 
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Said};
+use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
 use dyno_core::clock::{Clock, MonotonicClock};
-use dyno_core::driver::Cancel;
+use dyno_core::driver::{self, Cancel, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};
 use dyno_generator::transport::endpoint::Endpoint;
@@ -43,46 +43,62 @@ impl Answers for ToyClient {
     }
 }
 
-impl Client for ToyClient {
+impl WireProtocol for ToyClient {
+    type Reply = ();
+
     fn connected(&mut self, _secure: bool, _out: &mut Vec<u8>) {}
+
     fn tls_established(&mut self, _out: &mut Vec<u8>) {}
-    fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
-        out.extend_from_slice(sql);
-        out.push(b'\n');
-    }
-    fn prepare(&mut self, _: &[u8], _: &mut Vec<u8>) {}
-    fn execute(&mut self, _: u32, _: &[Bind<'_>], _: &mut Vec<u8>) {}
-    fn close(&mut self, _: u32, _: &mut Vec<u8>) -> bool {
-        false
-    }
-    fn receive(&mut self, input: &[u8], _out: &mut Vec<u8>) -> Result<(usize, Said)> {
+
+    fn receive(
+        &mut self,
+        input: &[u8],
+        _out: &mut Vec<u8>,
+    ) -> Result<(usize, driver::Progress<()>)> {
         let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
-            return Ok((0, Said::More));
+            return Ok((0, driver::Progress::More));
         };
         let line = String::from_utf8_lossy(&input[..end]).into_owned();
         let words: Vec<&str> = line.split(' ').collect();
         let rows = match words.as_slice() {
             ["hi"] if !self.greeted => {
                 self.greeted = true;
-                return Ok((end + 1, Said::Ready));
+                return Ok((end + 1, driver::Progress::Ready));
             }
-            ["more", ..] => return Ok((end + 1, Said::More)),
+            ["more", ..] => return Ok((end + 1, driver::Progress::More)),
             ["ok"] => (1, end + 1),
             ["big", bytes] => (2, end + 1 + bytes.parse::<usize>().unwrap_or(0)),
             _ => return Err(Error::new(Kind::Protocol, format!("toy: unknown line {line:?}"))),
         };
         if input.len() < rows.1 {
-            return Ok((0, Said::More));
+            return Ok((0, driver::Progress::More));
         }
         assert!(input[end + 1..rows.1].iter().all(|&byte| byte == b'x'));
         self.answers = vec![Answer { fields: 1, rows: rows.0, ..Answer::default() }];
-        Ok((rows.1, Said::Answered))
+        Ok((rows.1, driver::Progress::Reply(())))
     }
+
     fn cancel(&self) -> Cancel {
         Cancel::Packet(b"cancel\n".to_vec())
     }
+
     fn quit(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"quit\n");
+    }
+}
+
+impl Client for ToyClient {
+    fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(sql);
+        out.push(b'\n');
+    }
+
+    fn prepare(&mut self, _: &[u8], _: &mut Vec<u8>) {}
+
+    fn execute(&mut self, _: u32, _: &[Bind<'_>], _: &mut Vec<u8>) {}
+
+    fn close(&mut self, _: u32, _: &mut Vec<u8>) -> bool {
+        false
     }
 }
 
@@ -162,7 +178,7 @@ impl Fake {
         let Some(Some(Connection::Wire(wired))) = session.connections.get_mut(place) else {
             panic!("connection {place} is gone")
         };
-        wired.client.query(b"r", &mut wired.output);
+        wired.client.query(b"r", &mut wired.channel.output);
         Step::Wait(Wait::Answer(place))
     }
 }

@@ -27,13 +27,13 @@
 //! Sources: Cooper et al., "Benchmarking cloud serving systems with YCSB" (2010), table 2; YCSB's
 //! documentation of its core workloads and properties.
 
-mod inserts;
 mod requests;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use crate::choice::Choice;
+use crate::evenly::Evenly;
 use crate::generator::pattern::Pattern;
 use crate::generator::scatter::Scatter;
 use crate::mix::SESSION_BITS;
@@ -44,7 +44,6 @@ use dyno_core::rng::Rng;
 use dyno_core::workload::{
     Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };
-use inserts::Inserts;
 use requests::Catalogue;
 use settings::{Operation, Requests, Settings};
 use std::ops::Range;
@@ -52,7 +51,7 @@ use std::ops::Range;
 /// The family member.
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "kv",
-    about: "YCSB's core workloads over SQL; presets a, b, c, d, e, f",
+    about: "YCSB's core workloads, by key; presets a, b, c, d, e, f",
     needs: &[Capability::KeyValue],
     build,
 };
@@ -65,7 +64,7 @@ fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
     Ok(Box::new(Kv {
         requests: Distribution::new(settings.shape, settings.records),
         scatter: Scatter::new(settings.records),
-        inserts: Inserts::new(settings.proportions.insert_share()),
+        inserts: Evenly::new(settings.proportions.insert_share()),
         others: settings.proportions.choice(),
         field: Pattern::both(settings.field_bytes as usize),
         catalogue: Catalogue::new(&settings),
@@ -83,7 +82,7 @@ struct Kv {
     sessions: u64,
     requests: Distribution,
     scatter: Scatter,
-    inserts: Inserts,
+    inserts: Evenly,
     /// None where all operations are inserts.
     others: Option<Choice>,
     field: Pattern,
@@ -104,7 +103,7 @@ impl Kv {
         Inserter {
             number: u64::from(session & ((1 << SESSION_BITS) - 1)),
             made: self.inserts.before(index, phase),
-            is_insert: self.inserts.is_insert(index, phase),
+            is_insert: self.inserts.is_chosen(index, phase),
         }
     }
 

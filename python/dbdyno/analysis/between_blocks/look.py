@@ -11,7 +11,7 @@ import numpy as np
 from dbdyno.analysis.between_blocks.statistics import neighbours, outlier, trend
 from dbdyno.analysis.claims.contrast import Interval, LogRatio
 from dbdyno.analysis.estimates.ratios import Pairs
-from dbdyno.wording import numbers
+from dbdyno.analysis.message import Message
 
 # With fewer blocks one of them is half of what is known of the noise.
 BLOCKS_LOOK_MIN = 5
@@ -19,7 +19,6 @@ ALPHA = 0.05  # of a false warning in a run whose blocks are independent and ali
 # Shares of the tests. With 3/5 one block of six that is 20 % off at 2 % noise is found in 95 of 100
 # runs, with 1/3 in 87.
 OUTLIER_SHARE, TREND_SHARE, NEIGHBOURS_SHARE = 0.6, 0.2, 0.2
-_HOW = "95 % over all blocks and claims"
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,10 @@ class Uneven:
     alike: float | None  # lag-1 autocorrelation, where blocks next to each other are alike
 
     @property
-    def block(self) -> str:
-        """`block 4`: the outlier."""
+    def block(self) -> int:
+        """The outlier, by its number."""
         assert self.outlier is not None
-        return f"block {self.pairs.blocks[self.outlier]}"
+        return self.pairs.blocks[self.outlier]
 
     def without(self, threshold: float, confidence: float) -> Interval:
         """The interval of the ratio without its outlier."""
@@ -46,32 +45,24 @@ class Uneven:
         positions = known.positions[:at] + known.positions[at + 1 :]
         return replace(known, logs=logs, positions=positions).interval(confidence)
 
-    def sentences(self, where: str = "") -> list[str]:
+    def messages(self, where: str = "") -> list[Message]:
         """What stands out, of the ratio `where` (" at 4 sessions"; empty: no need to say)."""
         logs, blocks = self.pairs.logs, self.pairs.blocks
         said = []
+        at = {"first": blocks[0], "last": blocks[-1], "where": where}
         if self.outlier is not None:
             one = logs[self.outlier]
             others = (math.fsum(logs) - one) / (len(logs) - 1)
-            said.append(
-                f"{self.block}: its ratio of {_times(one)}{where} is far from the others'"
-                f" {_times(others)} (outlier at {_HOW})"
-            )
+            far = {"one": math.exp(one), "others": math.exp(others), "where": where}
+            said.append(Message("outlier", block=self.block, **far))
         if self.trend is not None:
             middle, mean = float(np.mean(blocks)), float(np.mean(logs))
-            ends = [mean + self.trend * (block - middle) for block in (blocks[0], blocks[-1])]
-            way = "rises" if self.trend > 0 else "falls"
-            said.append(
-                f"block {blocks[0]} to block {blocks[-1]}: the ratio{where} {way} from"
-                f" {_times(ends[0])} to {_times(ends[1])} on a straight line (trend at {_HOW});"
-                " the interval is of the average over the blocks, not of where it ends"
-            )
+            ends = [
+                math.exp(mean + self.trend * (block - middle)) for block in (blocks[0], blocks[-1])
+            ]
+            said.append(Message("block_trend", **at, ends=ends, rises=self.trend > 0))
         if self.alike is not None:
-            said.append(
-                f"block {blocks[0]} to block {blocks[-1]}: neighbouring blocks have similar"
-                f" ratios{where} (lag-1 autocorrelation {self.alike:.2f}, at {_HOW}); the interval"
-                " takes blocks for independent and may be too narrow"
-            )
+            said.append(Message("blocks_alike", **at, r=self.alike))
         return said
 
 
@@ -84,7 +75,7 @@ def look(ratios: Mapping[Hashable, Pairs]) -> dict[Hashable, Uneven]:
     """
     tried = {key: pairs for key, pairs in ratios.items() if _testable(pairs)}
     found = {key: _uneven(pairs, ALPHA / len(tried)) for key, pairs in tried.items()}
-    return {key: one for key, one in found.items() if one.sentences()}
+    return {key: one for key, one in found.items() if one.messages()}
 
 
 def _testable(pairs: Pairs) -> bool:
@@ -106,7 +97,3 @@ def _uneven(pairs: Pairs, alpha: float) -> Uneven:
         slope if drifts else None,
         r if p_alike <= NEIGHBOURS_SHARE * alpha and not drifts else None,
     )
-
-
-def _times(log: float) -> str:
-    return f"{numbers.ratio(math.exp(log))}x"

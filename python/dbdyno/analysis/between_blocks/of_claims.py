@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from dbdyno.analysis.between_blocks.look import Uneven
 from dbdyno.analysis.claims.contrast import Interval
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import ClaimPart
-from dbdyno.plan import level_text
-from dbdyno.plan.types import Plan
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class Judged:
 
 
 def of_claim(
-    plan: Plan,
     uneven: Mapping[Hashable, Uneven],
     parts: Sequence[Judged | ClaimPart],
     verdict: str,
@@ -41,16 +39,16 @@ def of_claim(
     which outlier the verdict hangs on. `parts`: not `Judged` where no ratio was; `combined`: the
     verdict of a claim from those of its parts."""
     judged = {one.sides: one for one in reversed(parts) if isinstance(one, Judged)}
-    said = []
+    said: list[str] = []
     for sides in reversed(judged):
         if (found := uneven.get(sides)) is None:
             continue
-        said += found.sentences(_where(plan, judged[sides].part, parts))
+        said += found.messages(_where(judged[sides].part, parts))
         if found.outlier is None:
             continue
         without = combined([_verdict(one, sides, found) for one in parts])
         if without != verdict:
-            said.append(f"the verdict hangs on {found.block}: without it the claim is {without}")
+            said.append(Message("verdict_hangs_on", block=found.block, without=without))
     return said
 
 
@@ -60,10 +58,10 @@ def _verdict(one: Judged | ClaimPart, sides: Hashable, found: Uneven) -> str:
     return one.verdict
 
 
-def _where(plan: Plan, part: ClaimPart, parts: Sequence[Judged | ClaimPart]) -> str:
+def _where(part: ClaimPart, parts: Sequence[Judged | ClaimPart]) -> str:
     """Which of several ratios: " of service_ms_p99 at 4 sessions"."""
     if len(parts) == 1:
         return ""
     others = [one.part if isinstance(one, Judged) else one for one in parts]
-    metric = f" of {part.metric}" if len({one.metric for one in others}) > 1 else ""
-    return metric + (f" at {level_text.levels(plan, part.at)}" if part.at else "")
+    metric = part.metric if len({one.metric for one in others}) > 1 else ""
+    return Message("of_ratio", metric=metric, at=part.at)

@@ -9,8 +9,8 @@ from dbdyno.analysis.between_blocks.look import Uneven, look
 from dbdyno.analysis.estimates import ratios
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.headlines.lead import Lead, clear
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import RATIO, ClaimResult, Ratio
-from dbdyno.plan import level_text
 
 
 def of_lead(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult]) -> list[str]:
@@ -25,25 +25,21 @@ def of_lead(measured: Measured, lead: Lead | None, claims: Sequence[ClaimResult]
     found = look({"lead": ratios.pairs(measured, left, right)}).get("lead")
     if found is None:
         return []
-    plan = measured.plan
-    names = [level_text.levels(plan, levels) for levels in (lead.left_levels, lead.right_levels)]
-    at = f", at {level_text.levels(plan, lead.common)}" if lead.common else ""
-    said = found.sentences(f" of {names[0]} to {names[1]} in {lead.metric}{at}")
-    if found.outlier is not None and (now := _without(found, lead.ratio)):
-        said.append(f"the answer hangs on {found.block}: without it the ratio {now}")
-    return said
+    sides = {"left": lead.left_levels, "right": lead.right_levels, "common": lead.common}
+    said = found.messages(Message("of_lead", **sides, metric=lead.metric))
+    if found.outlier is not None and _hangs(found, lead.ratio):
+        now_clear = not clear(lead.ratio)
+        said.append(Message("answer_hangs_on", block=found.block, clear=now_clear))
+    return list(said)
 
 
-def _without(found: Uneven, ratio: Ratio) -> str:
-    """What becomes of the ratio without its outlier, if that differs. Nothing where the interval is
-    that of an unfinished run, which allows for looks."""
+def _hangs(found: Uneven, ratio: Ratio) -> bool:
+    """Whether the ratio without its outlier is clear where it is not, or the other way. Never where
+    the interval is that of an unfinished run, which allows for looks."""
     if found.pairs.contrast(1.0).interval(ratio.level) != (ratio.ci_low, ratio.ci_high):
-        return ""
+        return False
     low, high = found.without(1.0, ratio.level)
-    rest = replace(ratio, ci_low=low, ci_high=high)
-    if clear(rest) == clear(ratio):
-        return ""
-    return "is clear" if clear(rest) else "is not clear"
+    return clear(replace(ratio, ci_low=low, ci_high=high)) != clear(ratio)
 
 
 def _compares(claim: ClaimResult) -> bool:

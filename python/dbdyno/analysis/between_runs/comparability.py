@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from dbdyno.analysis.message import Message
 from dbdyno.experiment.workloads import WORKLOADS
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell, Plan
@@ -92,11 +93,7 @@ def no_history(plan: Plan) -> str:
     machine nor day are known: `created_unix_s` is when they were imported."""
     if plan.imported is None:
         return ""
-    tools = ", ".join(plan.imported.tools)
-    return (
-        f"imported results of {tools}: machine and day of the measurement are not known"
-        " (`dyno compare A B` compares two imported runs)"
-    )
+    return Message("imported_run", tools=plan.imported.tools)
 
 
 def machine(plan: Plan, environment: Mapping[str, Any]) -> Facts:
@@ -110,8 +107,8 @@ def machine(plan: Plan, environment: Mapping[str, Any]) -> Facts:
             facts[name] = str(value)
     for cell in plan.cells:
         for target in cell.targets:
-            if target.url is not None:
-                urls = [target.url, *target.read_urls]
+            urls = [node.url for node in target.nodes if node.url]
+            if urls:
                 facts[f"{target.name}.url"] = " ".join(urls)
     return facts
 

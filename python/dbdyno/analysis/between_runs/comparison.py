@@ -17,16 +17,10 @@ from dbdyno.analysis.between_runs.comparability import Key
 from dbdyno.analysis.between_runs.judging import Case, judged
 from dbdyno.analysis.between_runs.run_summary import Reduced, Value
 from dbdyno.analysis.between_runs.types import Compared, LeftOut, Row
+from dbdyno.analysis.message import Message, joined
 from dbdyno.errors import DynoError
-from dbdyno.wording.numbers import counted, listed
 
 RUNS_MIN = 5  # earlier runs of the same plan before the spread between runs counts as known
-
-BLOCKED = "holds two versions in the same blocks: `dyno report` compares those"
-NO_HISTORY = (
-    "two separate runs are not one experiment: what the machine did between them stands in the"
-    f" ratio. With --history DIR, {RUNS_MIN} earlier runs of the same plan say how much that is"
-)
 
 
 def compare(
@@ -56,11 +50,11 @@ def compare(
             fix="measure both on one machine, or add --anyway: ratios without a verdict",
         )
     cells, left_out = _cells(a, b)
-    warnings = [f"another machine: {one}" for one in machines]
-    warnings += [f"{run.name}: {run.short}" for run in (a, b) if run.short]
-    mixed = [run for run in (a, b) if run.mixed]
-    warnings += [f"{run.name} changed while it was measured: {run.mixed}" for run in mixed]
-    warnings += [f"{run.name} {BLOCKED}" for run in (a, b) if run.plan.against is not None]
+    warnings: list[str] = [Message("another_machine", what=one) for one in machines]
+    warnings += [Message("of_run", run=run.name, why=run.short) for run in (a, b) if run.short]
+    warnings += [_changed(run) for run in (a, b) if run.mixed]
+    versions = [run for run in (a, b) if run.plan.against is not None]
+    warnings += [Message("holds_two_versions", run=run.name) for run in versions]
     before, unused, unjudged = _before(a, b, earlier, bool(machines))
     used = [a, b] if unjudged else [*before, b]
     found = [
@@ -72,7 +66,7 @@ def compare(
     if not found:
         raise DynoError(
             f"{a.name} and {b.name} have no metric in common that was measured",
-            cause="; ".join(f"{one.what}: {one.why}" for one in left_out),
+            cause=joined(*(Message("of_run", run=one.what, why=one.why) for one in left_out)),
             fix="name one with --metric; `dyno export RUN --csv -` lists what a run has",
         )
     matters = b.plan.matters if matters is None else matters
@@ -82,7 +76,7 @@ def compare(
         _check(reference, b)
         rows = judged(found, before, b, reference, matters)
         if not any(row.estimate for row in rows):
-            unjudged = f"no row can be judged: {rows[0].problem}"
+            unjudged = Message("no_row_judged", problem=rows[0].problem)
     return Compared(
         a=a.name,
         b=b.name,
@@ -127,9 +121,9 @@ def alike(b: Reduced, earlier: Iterable[Reduced]) -> tuple[list[Reduced], list[L
         if run.fingerprint != b.fingerprint or run.created_unix_s >= b.created_unix_s:
             continue
         other = comparability.differences(run.machine, b.machine, both=True)
-        why = run.unusable or run.short or (f"another machine: {other[0]}" if other else "")
-        why = why or (f"changed while it was measured: {run.mixed}" if run.mixed else "")
-        if why:
+        moved = Message("another_machine", what=other[0]) if other else ""
+        mixed = Message("changed_meanwhile", what=run.mixed) if run.mixed else ""
+        if why := run.unusable or run.short or moved or mixed:
             unused.append(LeftOut(run.name, why))
         else:
             found.setdefault(identity(run), run)
@@ -149,10 +143,7 @@ def failing(compared: Compared) -> str:
     open_ = [row for row in compared.rows if row.estimate is None]
     if not open_:
         return _unseen(compared)
-    first = open_[0]
-    where = f"{first.metric} {_where(first)}"
-    rows = f"{len(open_)} of {len(compared.rows)} rows are not judged"
-    return f"{rows}, the first {where}: {first.problem}"
+    return Message("rows_unjudged", n=len(open_), rows=len(compared.rows), first=open_[0])
 
 
 def _unseen(compared: Compared) -> str:
@@ -160,29 +151,21 @@ def _unseen(compared: Compared) -> str:
     if not blind:
         return ""
     worst = max(blind, key=lambda row: row.seen or 0)
-    seen = math.ceil(1000 * (worst.seen or 0)) / 10
-    return (
-        f"a change of {100 * compared.matters:g} % would have been missed in"
-        f" {len(blind)} of {len(compared.rows)} rows; the first that can be seen (in 80 % of runs)"
-        f" in {worst.metric} {_where(worst)} is {seen:g} %. Longer runs, more blocks and more runs"
-        " make it smaller; or ask for that much"
-    )
+    rows = {"blind": len(blind), "rows": len(compared.rows)}
+    return Message("loss_unseen", matters=compared.matters, **rows, worst=worst)
 
 
 def _check(reference: Sequence[Reduced], b: Reduced) -> None:
     """Refuses a reference that asked something else, or ran elsewhere."""
     for run in reference:
         other = comparability.differences(run.machine, b.machine, both=True)
-        why = (
-            run.unusable
-            or run.short
-            or (f"another machine: {comparability.named(other)}" if other else "")
-        )
+        moved = Message("another_machine", what=comparability.named(other)) if other else ""
+        why = run.unusable or run.short or moved
         if run.fingerprint != b.fingerprint:
-            why = "it is not of the same plan"
+            why = Message("not_same_plan")
         if why:
             raise DynoError(
-                f"{run.name} is no reference for {b.name}: {why}",
+                Message("no_reference", run=run.name, b=b.name, why=why),
                 fix="name a complete run of the same experiment on the same machine",
             )
 
@@ -198,7 +181,7 @@ def _refuse(a: Reduced, b: Reduced) -> None:
     for run in (a, b):
         if run.unusable:
             raise DynoError(
-                f"{run.name} cannot be compared: {run.unusable}",
+                Message("cannot_compare", run=run.name, why=run.unusable),
                 fix="compare complete runs; `dyno run --resume` goes on with one",
             )
     if (a.plan.imported is None) != (b.plan.imported is None):
@@ -219,24 +202,25 @@ def _cells(a: Reduced, b: Reduced) -> tuple[list[Key], list[LeftOut]]:
     )
     for cell in b.asked:
         if cell not in a.asked:
-            left_out.append(LeftOut(_named(cell), f"only in {b.name}"))
+            left_out.append(LeftOut(_named(cell), Message("only_in", run=b.name)))
         elif different := comparability.differences(a.asked[cell], b.asked[cell]):
-            left_out.append(
-                LeftOut(_named(cell), f"not the same: {comparability.named(different)}")
-            )
+            why = Message("not_the_same", what=comparability.named(different))
+            left_out.append(LeftOut(_named(cell), why))
         elif words:
-            why = f"other systems, with {listed(words)} left to their defaults"
+            why = Message("defaults_differ", words=words)
             left_out.append(LeftOut(_named(cell), why))
         else:
             common.append(cell)
     left_out += [
-        LeftOut(_named(cell), f"only in {a.name}") for cell in a.asked if cell not in b.asked
+        LeftOut(_named(cell), Message("only_in", run=a.name))
+        for cell in a.asked
+        if cell not in b.asked
     ]
     if not common:
         reasons = list(dict.fromkeys(one.why for one in left_out))
         raise DynoError(
             f"{a.name} and {b.name} did not measure the same thing in any cell",
-            cause="; ".join(reasons[:3]),
+            cause=joined(*reasons[:3]),
             fix="run the same experiment again; only versions and settings may differ",
         )
     return common, left_out
@@ -252,24 +236,21 @@ def _before(
     """Runs whose spread B is judged by, those of its plan that are not used, and why B is not
     judged; empty if it is."""
     if earlier is None:
-        return [], [], NO_HISTORY
+        return [], [], Message("no_history", least=RUNS_MIN)
     if a.fingerprint != b.fingerprint:
-        return [], [], f"{a.name} and {b.name} are not of the same plan"
+        return [], [], Message("not_of_same_plan", a=a.name, b=b.name)
     runs, unused = alike(b, earlier)
-    why = ""
+    why: str = ""
     if other_machine:
-        why = "the spread between runs of one machine says nothing of another one"
+        why = Message("spread_of_another")
     elif b.short or b.mixed:
-        why = b.short or f"{b.name} changed while it was measured: {b.mixed}"
+        why = b.short or _changed(b)
     elif len(runs) < RUNS_MIN:
-        why = (
-            f"the spread between runs is not known: {counted(len(runs), 'earlier run')} of the same"
-            f" plan and machine in the history, {RUNS_MIN} are needed"
-        )
+        why = Message("spread_unknown", runs=len(runs), least=RUNS_MIN)
     also, not_a = alike(b, [a])
     if not why and not also:
-        why = not_a[0].why if not_a else f"{a.name} is not older than {b.name}"
-        why = f"A is no run to judge by: {why}"
+        why = not_a[0].why if not_a else Message("not_older", a=a.name, b=b.name)
+        why = Message("no_run_to_judge_by", why=why)
     if identity(a) not in map(identity, runs):
         runs = sorted([*runs, *also], key=lambda one: one.created_unix_s)
     return runs, unused, why
@@ -305,17 +286,18 @@ def _cases(
 
 
 def _row(metric: str, cell: Key, a: Value, b: Value) -> Row:
-    sides = [f"{name}: {one.problem}" for name, one in (("A", a), ("B", b)) if one.problem]
-    if a.problem == b.problem and sides:
-        sides = [f"A and B: {a.problem}"]
+    sides = [("A", a.problem), ("B", b.problem)]
+    if a.problem == b.problem:
+        sides = [("A and B", a.problem)]
+    problem = joined(*(Message("of_run", run=name, why=why) for name, why in sides if why))
     ratio = None
-    if not sides and a.mean and b.mean:
+    if not problem and a.mean and b.mean:
         ratio = b.mean / a.mean
-    return Row(metric, dict(cell), a.mean, b.mean, ratio, "; ".join(sides))
+    return Row(metric, dict(cell), a.mean, b.mean, ratio, problem)
 
 
-def _where(row: Row) -> str:
-    return f"over {row.cells} cells" if row.cells > 1 else f"at {_named(tuple(row.at.items()))}"
+def _changed(run: Reduced) -> str:
+    return Message("run_changed", run=run.name, what=run.mixed)
 
 
 def _named(cell: Key) -> str:

@@ -27,6 +27,7 @@ from dbdyno.analysis.between_runs.types import (
 )
 from dbdyno.analysis.claims.contrast import Interval
 from dbdyno.analysis.claims.holm import Adjusted, holm
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import Ratio
 from dbdyno.analysis.within_trial import changepoints
 from dbdyno.experiment.claims import metrics
@@ -168,7 +169,7 @@ def _look(
         now = case.log(run)
         last = before.last(now, lag)
         if last is None or last.error == 0.0:
-            problems[index] = "the runs before B are alike to the last digit: their spread is 0"
+            problems[index] = Message("no_spread_before")
             continue
         pasts[index], shifts[index, False] = before, last
         shift = before.against(_reference(case, before, reference), now)
@@ -209,7 +210,7 @@ def _problem(case: Case, before: Sequence[Reduced]) -> str:
         return case.row.problem
     for run in before:
         if why := case.missing(run):
-            return f"in {run.name}: {why}; take that run out of the history to judge without it"
+            return Message("unusable_in", run=run.name, why=why)
     return ""
 
 

@@ -16,8 +16,8 @@ from dbdyno.analysis.between_runs import comparability
 from dbdyno.analysis.between_runs.comparability import Facts, Key
 from dbdyno.analysis.estimates import ratios
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.experiment.claims import metrics
-from dbdyno.experiment.values import bounds
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Cell, GroupPlan, Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -56,9 +56,9 @@ class Reduced:
     def unusable(self) -> str:
         """Why nothing of the run can stand beside another one; empty if something can."""
         if self.plan.quick:
-            return "a quick run: a smoke test, whose numbers are for looking"
+            return Message("quick_numbers")
         if not self.blocks:
-            return f"no complete block ({self.status})"
+            return Message("no_complete_block", status=self.status)
         return ""
 
     @property
@@ -66,7 +66,7 @@ class Reduced:
         """Whether so many blocks are missing that its spread is another one's: more than half."""
         if 2 * self.blocks >= self.plan.blocks:
             return ""
-        return f"only {self.blocks} of {self.plan.blocks} blocks complete"
+        return Message("blocks_missing", blocks=self.blocks, planned=self.plan.blocks)
 
     def value(self, cell: Key, metric: str) -> Value:
         """A metric of a cell; a `problem` where it was not measured."""
@@ -143,9 +143,9 @@ def _value(measured: Measured, cell: Cell, metric: str) -> Value:
     problem = ratios.disturbed(measured, (cell.index,), blocks) or thin
     low = [block for block in blocks if series.get(block, 1.0) <= 0]
     if low and not problem:
-        problem = f"{metric} is {series[low[0]]:g} in block {low[0]}"
+        problem = Message("zero_in_block", metric=metric, value=series[low[0]], block=low[0])
     if (bound := measured.bound(cell.index, metric)) and not problem:
-        problem = f"{metric} is only {bounds.named(bound)}"
+        problem = Message("only_bound", metric=metric, bound=bound)
     if min(values) <= 0:
         return Value(math.fsum(values) / len(values), len(values), problem)
     mean = math.exp(math.fsum(map(math.log, values)) / len(values))

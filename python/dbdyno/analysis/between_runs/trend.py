@@ -21,6 +21,7 @@ from dbdyno.analysis.between_runs.level import APART, apart
 from dbdyno.analysis.between_runs.run_summary import MISSING, Reduced
 from dbdyno.analysis.between_runs.types import Entry, Group, History, LeftOut, Place, Series
 from dbdyno.analysis.estimates.estimate import MAD
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.within_trial import changepoints
 
 OUTLIER_RUNS = 5  # of a stretch, before one of them can stand apart
@@ -34,7 +35,7 @@ def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
     seen: dict[tuple[float, int], Reduced] = {}
     for run in sorted(runs, key=lambda one: one.created_unix_s):
         first = seen.setdefault(comparison.identity(run), run)
-        why = run.unusable if first is run else f"a copy of {first.name}"
+        why = run.unusable if first is run else Message("copy_of", run=first.name)
         if why:
             left_out.append(LeftOut(run.name, why))
         else:
@@ -75,14 +76,14 @@ def _entry(run: Reduced, before: Reduced | None) -> Entry:
             *comparability.differences(before.machine, run.machine, both=True),
             *comparability.differences(before.may_change, run.may_change),
         )
-    warnings = [run.short, f"changed while it was measured: {run.mixed}" if run.mixed else ""]
+    mixed = Message("changed_meanwhile", what=run.mixed) if run.mixed else ""
     return Entry(
         name=run.name,
         created_unix_s=run.created_unix_s,
         blocks=run.blocks,
         blocks_planned=run.plan.blocks,
         changed=changed,
-        warnings=tuple(filter(None, warnings)),
+        warnings=tuple(filter(None, (run.short, mixed))),
     )
 
 
@@ -101,7 +102,7 @@ def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Ser
         least=math.log1p(matters),
     )
     needed = 2 * changepoints.MIN_SIZE
-    short = f"{len(kept)} of the {needed} runs that a change point needs"
+    short = Message("few_for_change", runs=len(kept), needed=needed)
     at = [kept[one.index] for one in found]
     bounds = [0, *at, len(logs)]
     stretches = [usable[left:right] for left, right in itertools.pairwise(bounds)]
@@ -139,4 +140,4 @@ def _differs(first: Reduced, other: Reduced) -> str:
     for cell, facts in other.asked.items():
         if different := comparability.differences(first.asked[cell], facts):
             return comparability.named(different)
-    return "other systems, or results of another tool"
+    return Message("other_systems")

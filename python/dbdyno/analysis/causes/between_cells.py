@@ -11,10 +11,10 @@ from dbdyno.analysis.causes import evidence, names, over_time
 from dbdyno.analysis.causes.clear import Sides, clear
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.headlines import difference_text
+from dbdyno.analysis.headlines import differences
 from dbdyno.analysis.headlines.lead import Lead
+from dbdyno.analysis.message import Message
 from dbdyno.experiment.claims import metrics
-from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import Floats
 
@@ -27,7 +27,7 @@ _FAMILIES = frozenset(
 @dataclass(frozen=True)
 class Between:
     """What the worse cell of a lead shows against the better one, and which of all quantities that
-    were tried clearly differ (`clear`): those of the evidence by name, and those of `reason`."""
+    were tried clearly differ (`clear`): those of the evidence by name, and of `differences`."""
 
     evidence: Evidence
     clear: frozenset[str]
@@ -36,9 +36,9 @@ class Between:
 def of_cells(measured: Measured, lead: Lead) -> Between | None:
     """The worse cell of a lead against the better one; what the server counts is per operation.
     What does not clearly differ counts as equal. None where reasons are not to be given
-    (`reason.blocks_of`)."""
-    blocks = difference_text.blocks_of(measured, lead)
-    operations = difference_text.operations(measured, lead, blocks) if blocks else []
+    (`differences.blocks_of`)."""
+    blocks = differences.blocks_of(measured, lead)
+    operations = differences.operations(measured, lead, blocks) if blocks else []
     direction = metrics.info(lead.metric).direction
     if not operations or direction == metrics.NEITHER:
         return None
@@ -49,9 +49,9 @@ def of_cells(measured: Measured, lead: Lead) -> Between | None:
     if not left_is_worse:
         levels, per_s = levels[::-1], per_s[::-1]
     tried = _tried(measured, sides, blocks, per_s)
-    differ = clear({**tried, **difference_text.tried(measured, lead, blocks)})
+    differ = clear({**tried, **differences.tried(measured, lead, blocks)})
     found = {name: _moved(name, *both, name in differ) for name, both in tried.items()}
-    here, there = (f"with {level_text.levels(measured.plan, one)}" for one in levels)
+    here, there = (Message("with_levels", levels=one) for one in levels)
     seen = Evidence(
         evidence.DIFFERENCE,
         found,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dbdyno.analysis.estimates.estimate import MAD
+from dbdyno.analysis.message import Message
 from dbdyno.store.metrics.timeseries import Floats
 
 STALL, STEP, DIFFERENCE = "stall", "step", "difference"
@@ -67,8 +68,8 @@ class Evidence:
     on_host: bool = False
     outages: int = 0  # connections lost
     config: Mapping[str, str] = field(default_factory=dict)  # what the experiment sets
-    here: str = "in the stall"
-    there: str = "otherwise"
+    here: str = Message("in_the_stall")
+    there: str = Message("otherwise")
 
     def named(self, name: str) -> Iterator[Moved]:
         """A metric of every target (`status.Uptime`, `server.cpu_cores`) or of the servers' machine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,17 +11,17 @@ from dbdyno.analysis.causes.evidence import Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
 from dbdyno.analysis.causes.rules import RULES
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.headlines import difference_text
+from dbdyno.analysis.headlines import differences
 from dbdyno.analysis.headlines.lead import Lead
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step, Suspect
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import Trace
-from dbdyno.wording import numbers
 
 CONFIDENCE_MIN = 0.5
 TIE = 0.03  # of confidence: two rules so near to each other are not told apart
 EXPLAINED_MAX = 50  # stalls of a trial, evenly among them: more teach nothing new
-WAITS = ("lock_waits", "mutex_waits")  # said by `reason` in the words of the state
+WAITS = ("lock_waits", "mutex_waits")  # told by `differences` with their state
 MOST = 0.5  # of a cell's stalls with one cause: it is the cell's
 
 
@@ -62,9 +61,8 @@ def explain_cell(each: Sequence[Explained]) -> Cause | None:
     known = {found for found, _ in counts if found != UNKNOWN}
     if (cause.name != UNKNOWN and known <= {cause.name}) or count > MOST * len(each):
         return _counted(cause, len(each), len(each))
-    named = ", ".join(f"{n} by {_title(found)}" for found, n in counts)
-    said = f"The {len(each)} stalls have several causes: {named}."
-    return Cause(UNKNOWN, "several causes", said, "", "", cause.suspects)
+    said = Message("several_causes", stalls=len(each), counts=counts)
+    return Cause(UNKNOWN, Message("title_several"), said, "", "", cause.suspects)
 
 
 def explain_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) -> Cause:
@@ -74,7 +72,7 @@ def explain_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) ->
 
 def explain_difference(measured: Measured, lead: Lead | None) -> Cause | None:
     """Why the two cells of a lead differ: the rule that fits. Else `unknown`, with what moved with
-    the difference: waits, counts an operation or CPU an operation (`reason`). None where the
+    the difference: waits, counts an operation or CPU an operation (`differences`). None where the
     difference is not clear, nothing says that both sides met the same circumstances, blocks are too
     few, or nothing tells them apart."""
     found = between_cells.of_cells(measured, lead) if lead is not None else None
@@ -82,15 +80,14 @@ def explain_difference(measured: Measured, lead: Lead | None) -> Cause | None:
         return None
     assert lead is not None
     cause = judge(found.evidence)
-    blocks = difference_text.blocks_of(measured, lead)
-    if cause.name in WAITS and (
-        waits := difference_text.waits(measured, lead, blocks, found.clear)
-    ):
+    blocks = differences.blocks_of(measured, lead)
+    if cause.name in WAITS and (waits := differences.waits(measured, lead, blocks, found.clear)):
         return replace(cause, sentence=waits)
     if cause.name != UNKNOWN:
         return cause
-    said = difference_text.reason(measured, lead, found.clear)
-    return Cause(UNKNOWN, "not known", said, "", cause.metric, cause.suspects) if said else None
+    said = differences.reason(measured, lead, found.clear)
+    title = Message("title_not_known")
+    return Cause(UNKNOWN, title, said, "", cause.metric, cause.suspects) if said else None
 
 
 def judge(seen: Evidence, trace: Trace | None = None) -> Cause:
@@ -101,8 +98,11 @@ def judge(seen: Evidence, trace: Trace | None = None) -> Cause:
         return _unknown(seen, suspects, ())
     rule, best = matches[0]
     if len(matches) > 1 and best.confidence - matches[1][1].confidence < TIE:
-        return _unknown(seen, suspects, (rule.title, matches[1][0].title))
-    return Cause(rule.name, rule.title, best.sentence, best.cure, best.metric, suspects)
+        return _unknown(seen, suspects, (rule.name, matches[1][0].name))
+    values = {"rule": rule.name, "evidence": dict(best.evidence)}
+    sentence = Message("cause", **values, here=seen.here, there=seen.there)
+    title, cure = Message("cause_title", rule=rule.name), Message("cause_cure", **values)
+    return Cause(rule.name, title, sentence, cure, best.metric, suspects)
 
 
 def matching(seen: Evidence) -> list[tuple[Rule, Match]]:
@@ -116,38 +116,21 @@ def matching(seen: Evidence) -> list[tuple[Rule, Match]]:
 
 
 def _unknown(seen: Evidence, suspects: Sequence[Suspect], fitting: Sequence[str]) -> Cause:
-    said = "The cause is unknown"
-    if fitting:
-        said = f"The cause is unknown: {numbers.listed(fitting)} fit equally well"
-    if suspects:
-        first = suspects[0]
-        said += (
-            f"; what moved most is {first.metric}, {numbers.number(first.during)} {seen.here}"
-            f" against {numbers.number(first.otherwise)} {seen.there}."
-        )
-    elif not seen.moved:
-        said += ": nothing was sampled."
-    else:
-        said += ": nothing that was sampled moved clearly."
+    said = Message(
+        "cause_unknown",
+        fitting=fitting,
+        first=suspects[0] if suspects else None,
+        sampled=bool(seen.moved),
+        here=seen.here,
+        there=seen.there,
+    )
     metric = suspects[0].metric if suspects else ""
-    return Cause(UNKNOWN, "unknown", said, "", metric, tuple(suspects))
+    return Cause(UNKNOWN, Message("title_unknown"), said, "", metric, tuple(suspects))
 
 
 def _counted(cause: Cause, count: int, total: int) -> Cause:
     """The same, with how many of the stalls it is."""
     if total == 1:
         return cause
-    which = f"{count} of {total} stalls"
-    sentence = re.sub(r"\bin the stall\b", "in the stalls", cause.sentence)
-    return Cause(
-        cause.name,
-        cause.title,
-        f"{sentence[:-1]} ({which})." if sentence.endswith(".") else f"{sentence} ({which})",
-        cause.cure,
-        cause.metric,
-        cause.suspects,
-    )
-
-
-def _title(name: str) -> str:
-    return next((rule.title for rule in RULES if rule.name == name), name)
+    counted = Message("of_stalls", sentence=cause.sentence, count=count, total=total)
+    return replace(cause, sentence=counted)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dbdyno.analysis.causes import evidence, names
 from dbdyno.analysis.causes.curve import SAMPLES_MIN, Curve, Window
 from dbdyno.analysis.causes.evidence import Evidence, Moved
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import Stall, Step
 from dbdyno.experiment.targets import server_url
 from dbdyno.plan.types import Cell
@@ -111,8 +112,8 @@ def of_step(trace: Trace, step: Step, steps: Sequence[Step], cell: Cell) -> Evid
         share=slow_per_s / fast_per_s if fast_per_s > 0.0 else 1.0,
         length_s=max(0.0, slower[1] - slower[0]),
         outages=sum(1 for outage in trace.outages if _touches(outage, window)),
-        here="on the slower side of the step",
-        there="on the other",
+        here=Message("on_slower_side"),
+        there=Message("on_the_other"),
     )
 
 

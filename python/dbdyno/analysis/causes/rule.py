@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from dbdyno.analysis.causes.evidence import DIFFERENCE, STALL, STEP, Evidence
 
@@ -16,19 +17,15 @@ class Match:
     above what only fits (a busy disk)."""
 
     confidence: float
-    sentence: str  # with its numbers
-    cure: str = ""  # what to change, with what it costs
-    metric: str = ""  # whose curve shows it
+    metric: str = ""  # whose curve shows it; empty where nothing sampled does
+    evidence: Mapping[str, Any] = field(default_factory=dict)  # what its sentence is made of
 
 
 @dataclass(frozen=True)
 class Rule:
     """A cause. `look` answers None where it did not see what it needs: a rule never fires on what
-    was not sampled."""
+    was not sampled. Title, condition, sentence and cure: `wording/causes/`."""
 
     name: str
-    title: str
-    condition: str  # in plain terms
-    source: str  # the page that says so
     questions: tuple[str, ...]
     look: Callable[[Evidence], Match | None]

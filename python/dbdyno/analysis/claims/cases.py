@@ -19,6 +19,7 @@ from dbdyno.analysis.estimates import ratios
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.estimates.events import Counted
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message, joined
 from dbdyno.analysis.types import (
     AGREE,
     CONTRADICT,
@@ -34,11 +35,7 @@ from dbdyno.analysis.void_attempts import rates
 from dbdyno.analysis.void_attempts.rates import FailureRates
 from dbdyno.experiment.claims import grammar
 from dbdyno.experiment.claims.grammar import CELL, ResolvedPart, Side
-from dbdyno.experiment.values.bounds import NEITHER, named, together
-from dbdyno.wording import numbers
-
-NO_PEAKS = "where it peaks is not judged of runs that are not passes over all levels"
-QUICK = "a quick run is a smoke test and is never judged"
+from dbdyno.experiment.values.bounds import NEITHER, together
 
 
 @dataclass(frozen=True)
@@ -62,14 +59,14 @@ def case_of(measured: Measured, part: ResolvedPart) -> Case:
     else:
         case = _peaks(measured, part)
     if measured.plan.quick:
-        return _without(case, QUICK)
+        return _without(case, Message("quick_run"))
     if case.contrast is not None and case.contrast.n < BLOCKS_MIN:
         return _figures(measured, case, _few(measured, case.contrast))
     failures = failures_of(measured, case)
     if case.contrast is not None and failures and failures.differ:
-        return _without(case, f"not judged: {failures.sentence()}; the rest is a selection")
+        return _without(case, Message("failures_differ", failures=failures.message()))
     if not measured.plan.paired and case.part.kind in (PEAK, PEAKS):
-        return _figures(measured, case, NO_PEAKS)
+        return _figures(measured, case, Message("peaks_unpaired"))
     return case
 
 
@@ -80,10 +77,8 @@ def failures_of(measured: Measured, case: Case) -> FailureRates | None:
 
 
 def _few(measured: Measured, contrast: Contrast) -> str:
-    counted = numbers.counted(contrast.n, measured.plan.repeats)
-    cell = "" if measured.plan.paired else " a cell"
-    is_ = "is" if contrast.n == 1 else "are"
-    return f"{counted}{cell} {is_} too few to judge ({BLOCKS_MIN} at least)"
+    unit, a_cell = measured.plan.repeats, not measured.plan.paired
+    return Message("too_few", n=contrast.n, unit=unit, a_cell=a_cell, least=BLOCKS_MIN)
 
 
 def _figures(measured: Measured, case: Case, why: str) -> Case:
@@ -93,13 +88,8 @@ def _figures(measured: Measured, case: Case, why: str) -> Case:
     if measured.plan.imported is None or contrast is None or part.estimate is None:
         return _without(case, why)
     agrees = grammar.compare(contrast.centre, part.operator, part.threshold, part.margin)
-    if part.kind == PEAK:
-        said = f"are {case.note.partition('; ')[0]}"
-    else:
-        times = "x" if part.kind == RATIO else ""
-        said = f"say {numbers.number(contrast.centre)}{times}"
-    verb = "agrees with" if agrees else "contradicts"
-    told = _without(case, f"{why}; the figures themselves {said}, which {verb} it")
+    said = {"kind": part.kind, "centre": contrast.centre, "note": case.note, "agrees": agrees}
+    told = _without(case, Message("figures", why=why, **said))
     return replace(told, part=replace(told.part, figures=AGREE if agrees else CONTRADICT))
 
 
@@ -115,7 +105,7 @@ def _ratio(measured: Measured, part: ResolvedPart) -> Case:
     compared = ratios.pairs(measured, *sides)
     case = Case(blank, None, cells, compared.note, sides)
     if compared.problem:
-        return _without(case, f"not estimable: {compared.problem}")
+        return _inestimable(case, compared.problem)
     if not compared.blocks:
         return _nothing(case)
     return _open(case, _held(part, compared.contrast(part.threshold), compared.bound))
@@ -134,11 +124,11 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     bound = measured.bound(cell, metric)
     case = Case(blank, None, (cell,), note, ((cell, metric),))
     if problem:
-        return _without(case, f"not estimable: {problem}")
+        return _inestimable(case, problem)
     if not series:
         return _nothing(case)
     if bound == NEITHER:
-        return _without(case, f"not estimable: {metric} is only {named(bound)}")
+        return _inestimable(case, Message("only_bound", metric=metric, bound=bound))
     contrast = single_values.contrast(measured, cell, metric, part.threshold)
     return _open(case, _held(part, contrast, bound))
 
@@ -155,21 +145,21 @@ def _peak(measured: Measured, part: ResolvedPart) -> Case:
     inside = [c for v, c in points if grammar.compare(v, part.operator, part.threshold)]
     outside = [cell for _, cell in points if cell not in inside]
     cells = (*inside, *outside)
-    metric, levels = part.left.metric, f"{part.operator} {part.threshold:g}"
-    texts = (f"best {metric} at levels {levels}", "best at the other levels")
-    blank = _blank(part, PEAK, *texts, ">", 1.0)
+    metric = part.left.metric
+    levels = {"operator": part.operator, "threshold": part.threshold}
+    allowed, others = Message("best_allowed", metric=metric, **levels), Message("best_other")
+    blank = _blank(part, PEAK, allowed, others, ">", 1.0)
     if not inside or not outside:
-        which = "only" if inside else "no"
-        reason = f"{which} levels {levels} were tested, so there is nothing to compare"
+        reason = Message("one_sided_levels", **levels, inside=bool(inside))
         return _without(Case(blank, None, cells), reason)
     blocks, series, problem, note = level_series(measured, metric, cells)
     zero = [cell for cell in cells for block in blocks if series[cell][block] <= 0]
     if zero and not problem:
-        problem = f"{metric} is zero in some block of {numbers.counted(len(set(zero)), 'level')}"
+        problem = Message("zero_at_levels", metric=metric, levels=len(set(zero)))
     seen = [_argmax(points, series, block) for block in blocks]
-    case = Case(blank, None, cells, "; ".join(filter(None, [_seen(seen), note])))
+    case = Case(blank, None, cells, joined(Message("highest_at", levels=seen), note))
     if problem:
-        return _without(case, f"not estimable: {problem}")
+        return _inestimable(case, problem)
     if not blocks:
         return _nothing(case)
     logs = {cell: tuple(math.log(series[cell][block]) for block in blocks) for cell in cells}
@@ -199,10 +189,10 @@ def _peaks(measured: Measured, part: ResolvedPart) -> Case:
         )
     pairs = [(values[0][block], values[1][block]) for block in sorted(whole)]
     if not problem and any(value <= 0 for pair in pairs for value in pair):
-        problem = "one side is zero in a block"
-    case = Case(blank, None, cells, "; ".join(filter(None, notes)))
+        problem = Message("zero_side")
+    case = Case(blank, None, cells, joined(*notes))
     if problem:
-        return _without(case, f"not estimable: {problem}")
+        return _inestimable(case, problem)
     quotients = tuple(left / right for left, right in pairs)
     return _open(case, Median(quotients, part.threshold)) if quotients else _nothing(case)
 
@@ -218,7 +208,7 @@ def level_series(
     thin, note = ratios.absent([metric], len(used), len(blocks))
     found = together(measured.bound(cell, metric) for cell in cells)
     if found and not (one_sided and found != NEITHER):
-        thin = thin or f"{metric} is only {named(found)} at some level"
+        thin = thin or Message("bound_at_level", metric=metric, bound=found)
     return used, series, ratios.disturbed(measured, cells, blocks) or thin, note
 
 
@@ -226,14 +216,6 @@ def _argmax(
     points: Sequence[tuple[float, int]], series: dict[int, dict[int, float]], block: int
 ) -> float:
     return max(points, key=lambda point: series[point[1]][block])[0]
-
-
-def _seen(levels: Sequence[float]) -> str:
-    """Where the peak was, over blocks."""
-    if len(levels) == 1:
-        return f"highest at {levels[0]:g}"
-    found = [f"{value:g} in {levels.count(value)}" for value in sorted(set(levels))]
-    return f"highest at {numbers.listed(found)} of {numbers.counted(len(levels), 'block')}"
 
 
 def _cells(side: Side) -> tuple[int, ...]:
@@ -274,7 +256,11 @@ def bound_of(contrast: Contrast) -> str:
 
 
 def _nothing(case: Case) -> Case:
-    return _without(case, case.note or "no block has both sides of the comparison")
+    return _without(case, case.note or Message("no_common_block"))
+
+
+def _inestimable(case: Case, problem: str) -> Case:
+    return _without(case, Message("not_estimable", problem=problem))
 
 
 def _without(case: Case, why: str) -> Case:

@@ -32,6 +32,7 @@ from scipy import special
 
 from dbdyno.analysis.claims.contrast import Contrast, Interval, LogRatio, Mean
 from dbdyno.analysis.claims.equivalence import Equivalence
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import UNDECIDED, Check
 
@@ -127,16 +128,16 @@ def bca_interval(
     """The BCa interval of the mean of `values`, shape (n,), n >= 2; or why there is none."""
     sample = np.asarray(values, dtype=np.float64)
     if np.ptp(sample) == 0.0:
-        return "all blocks agree, so that resampling them shows nothing"
+        return Message("bca_constant")
     tail = (1 - confidence) / 2
     resamples = max(RESAMPLES, math.ceil(_TAIL / tail)) if tail > 0 else RESAMPLES_MAX + 1
     if resamples > RESAMPLES_MAX:
-        return f"so high a confidence would take more than {RESAMPLES_MAX:,} resamples"
+        return Message("bca_resamples", most=RESAMPLES_MAX)
     centre, spread = float(sample.mean()), float(np.ptp(sample))
     means = np.sort(_resampled((sample - centre) / spread, resamples, seed))
     share = float(((means < 0).sum() + (means <= 0).sum()) / (2 * resamples))
     if not 0 < share < 1:
-        return "all resamples lie on one side of the mean"
+        return Message("bca_one_side")
     z0, skew = float(special.ndtri(share)), (sample - centre) / spread
     acceleration = float((skew**3).sum() / (6 * (skew**2).sum() ** 1.5))
     ends = []
@@ -144,7 +145,7 @@ def bca_interval(
         below = 1 - acceleration * (z0 + z)
         at = float(special.ndtr(z0 + (z0 + z) / below)) if below > 0 else math.nan
         if not 1 / resamples <= at <= 1 - 1 / resamples:
-            return "the blocks are so skewed that no resample reaches the ends of the interval"
+            return Message("bca_skewed")
         ends.append(centre + spread * float(np.quantile(means, at)))
     return min(ends), max(ends)
 

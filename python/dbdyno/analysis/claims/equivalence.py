@@ -19,7 +19,8 @@ from dbdyno.analysis.claims.bounded import Bounded
 from dbdyno.analysis.claims.contrast import Around, Interval, LogRatio, Mean, Welch
 from dbdyno.analysis.estimates.events import RateRatio
 from dbdyno.analysis.single_values.skewed import SkewedMean
-from dbdyno.experiment.claims.grammar import within
+from dbdyno.analysis.types import PEAK, ClaimPart
+from dbdyno.experiment.claims.grammar import EQUAL, within
 
 Plain = LogRatio | Welch | Mean | SkewedMean | RateRatio
 
@@ -59,3 +60,12 @@ def held_against(contrast: Plain | Bounded, threshold: float) -> Plain | Bounded
     if isinstance(contrast, Bounded):
         return replace(contrast, inner=replace(contrast.inner, threshold=threshold))
     return replace(contrast, threshold=threshold)
+
+
+def edges_of(part: ClaimPart) -> tuple[float, ...]:
+    """What a part's interval is held against."""
+    if part.kind == PEAK:
+        return (1.0,)
+    if part.operator == EQUAL:
+        return within(part.threshold, part.margin)
+    return (part.threshold,)

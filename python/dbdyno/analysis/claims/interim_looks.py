@@ -37,13 +37,13 @@ from dbdyno.analysis.claims.contrast import (
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.events import Counted
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import UNDECIDED, ClaimPart, Looking
 from dbdyno.analysis.void_attempts import readings
 from dbdyno.analysis.void_attempts.readings import Both
 from dbdyno.experiment.claims.grammar import ResolvedPart
 from dbdyno.experiment.types import Looks as PlannedLooks
-from dbdyno.wording import numbers
 
 LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
 # What all looks at an unfinished run of fixed blocks may spend, as a part of its error budget. A
@@ -141,8 +141,7 @@ class Looks:
         """The case of one comparison, its contrast that of all looks."""
         if not self.blocks:
             case = case_of(self._measured, part)
-            first = numbers.counted(self._looks.first, "block")
-            return _without(case, f"not judged before {first} are whole")
+            return _without(case, Message("not_yet", first=self._looks.first))
         cases = [case_of(until, part) for until in self._until]
         now = cases[-1]
         if now.contrast is None:
@@ -155,8 +154,8 @@ class Looks:
                 share = 1.0 if last else n / self._looks.max
                 found[_values(case.contrast)] = (case.contrast, share)
         if not found:
-            values = numbers.counted(now.contrast.n, "block")
-            return _without(now, f"{values} with both sides: {LOOK_MIN} at least for a look")
+            few = Message("few_for_look", n=now.contrast.n, least=LOOK_MIN)
+            return _without(now, few)
         return replace(now, contrast=_looked(found, self._part))
 
 
@@ -238,20 +237,6 @@ def looking(measured: Measured, parts: Sequence[ClaimPart]) -> Looking | None:
     # What has no estimate (a zero, an outage) will have none after more blocks.
     judged = [part for part in parts if part.estimate is not None]
     open_ = sum(part.verdict == UNDECIDED for part in judged)
-    sentence = _sentence(looks.max, taken, after, open_, len(judged))
+    counts = {"taken": taken, "after": after, "open_": open_, "judged": len(judged)}
+    sentence = Message("looking", most=looks.max, **counts)
     return Looking(looks.first, looks.max, taken, after, taken > 0 and open_ == 0, sentence)
-
-
-def _sentence(most: int, taken: int, after: int, open_: int, judged: int) -> str:
-    """ "Decided after 6 of at most 12 blocks; intervals allow for the 3 looks." """
-    blocks = f"{after} of at most {numbers.counted(most, 'block')}"
-    if not taken:
-        return f"Not looked at yet: {blocks} {'is' if after == 1 else 'are'} whole."
-    if not judged:
-        return f"After {blocks} no comparison can be judged, and more blocks would not change that."
-    looks = "the one look" if taken == 1 else f"the {taken} looks"
-    if not open_:
-        return f"Decided after {blocks}; intervals allow for {looks}."
-    parts = numbers.counted(open_, "comparison")
-    is_ = "is" if open_ == 1 else "are"
-    return f"After {blocks} {parts} {is_} still open; intervals allow for {looks}."

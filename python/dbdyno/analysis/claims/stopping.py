@@ -8,6 +8,7 @@ from dbdyno.analysis.claims import verdict
 from dbdyno.analysis.claims.interim_looks import looking
 from dbdyno.analysis.estimates import versions
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 
@@ -22,4 +23,4 @@ def decided(
     found = looking(measured, verdict.decide(measured, versions.questions(plan)))
     if found is None or not found.decided:
         return None
-    return f"{found.sentence} The run ends here."
+    return Message("run_ends", sentence=found.sentence)

@@ -5,7 +5,7 @@ together (`page.same_ratio`), all ratios of all claims share one error budget (`
 verdict is read off the adjusted interval. Never judged: a quick run, fewer than 3 blocks, a zero or
 an outage in a cell that is compared.
 
-`cases` finds the contrast of a part, `why` says in words what came of it.
+`cases` finds the contrast of a part, `wording/verdicts/` says in words what came of it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from dbdyno.analysis import between_blocks
 from dbdyno.analysis.between_blocks import Uneven
 from dbdyno.analysis.claims import crosscheck, power
 from dbdyno.analysis.claims.cases import Case, bound_of, failures_of
-from dbdyno.analysis.claims.contrast import Contrast, Interval
+from dbdyno.analysis.claims.contrast import Contrast, Interval, Welch
+from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.claims.holm import Adjusted, holm
 from dbdyno.analysis.claims.interim_looks import case_maker, shown
-from dbdyno.analysis.claims.verdict_text import summary, why
 from dbdyno.analysis.estimates import ratios
+from dbdyno.analysis.estimates.events import Counted
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.page.same_ratio import grouped
+from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.types import (
     AGREE,
     CONTRADICT,
@@ -46,10 +49,7 @@ from dbdyno.experiment.claims.grammar import MissingCell, ResolvedPart
 from dbdyno.plan.claims import scope
 from dbdyno.plan.types import Plan
 
-UNBLOCKED = (
-    "unblocked: nothing says that these runs were passes over all cells, so what changed between"
-    " the runs of one cell and those of another is in the difference"
-)
+UNBLOCKED = Message("unblocked")
 
 
 def read(interval: Interval, operator: str, threshold: float, margin: float = 0.0) -> str:
@@ -123,8 +123,8 @@ def _resolve(measured: Measured, text: str) -> tuple[ResolvedPart, ...]:
 
 
 def _missing(measured: Measured, error: MissingCell) -> str:
-    reasons = [f"{skipped.what}: {skipped.why}" for skipped in measured.plan.skipped]
-    return "; ".join([error.what, *reasons])
+    skipped = [(one.what, one.why) for one in measured.plan.skipped]
+    return Message("missing_cell", what=error.what, skipped=skipped)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,24 @@ def _told(case: Case, judged: _Judged | None, plan: Plan) -> ClaimPart:
         detectable=power.reach(contrast, level),
         checks=checks,
     )
-    return replace(told, why=why(told, case, contrast))
+    return replace(told, why=_why(told, case, contrast))
+
+
+def _why(part: ClaimPart, case: Case, contrast: Contrast) -> Message:
+    """What decided a part or kept it open."""
+    inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
+    rare = None
+    if isinstance(inner, SkewedMean) and inner.seen < 2 and part.verdict == UNDECIDED:
+        assert part.estimate is not None
+        rare = (inner.seen, inner.n, inner.share_most(part.estimate.level))
+    return Message(
+        "verdict",
+        part=part,
+        note=case.note,
+        paired=not isinstance(inner, Welch),
+        counted=isinstance(inner, Counted),
+        rare=rare,
+    )
 
 
 def _checks(judged: _Judged, seed: int) -> tuple[Check, ...]:
@@ -229,7 +246,7 @@ def _claim(
     cells = [cell for case in cases for cell in case.cells]
     verdict = _combined([part.verdict for part in parts])
     blocks = between_blocks.of_claim(
-        measured.plan, uneven, [_read_again(*one) for one in asked], verdict, _combined
+        uneven, [_read_again(*one) for one in asked], verdict, _combined
     )
     warnings = (*blocks, *_void(measured, cases), *measured.warnings(cells))
     if not measured.plan.paired and verdict in (SUPPORTED, REFUTED):
@@ -238,7 +255,7 @@ def _claim(
         text,
         verdict,
         tuple(parts),
-        summary(measured, parts, verdict),
+        Message("claim", parts=parts, verdict=verdict),
         warnings,
         _figures_of(parts, verdict),
         tuple(blocks),
@@ -247,8 +264,8 @@ def _claim(
 
 def _void(measured: Measured, cases: Sequence[Case]) -> tuple[str, ...]:
     """What is said of void attempts at the cells of a claim, by comparison."""
-    failures = [found.sentence() for case in cases if (found := failures_of(measured, case))]
-    both = [said for case in cases if (said := readings.sentence(measured, case.cells))]
+    failures = [found.message() for case in cases if (found := failures_of(measured, case))]
+    both = [said for case in cases if (said := readings.message(measured, case.cells))]
     return tuple(dict.fromkeys((*failures, *both)))
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbdyno.analysis.costs.cost import WHAT, price_per_month, total_per_s
 from dbdyno.analysis.costs.tradeoffs.dominance import Beaten, beaten, known_axis, measured_axis
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ratios import pairs, plain_ratio
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import Costs, Offer, Ratio
 from dbdyno.experiment.claims.metrics import COST
 from dbdyno.experiment.claims.parser import parse_bare_condition
-from dbdyno.experiment.types import Prices
-from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.wording import numbers
 
 
 def costs(measured: Measured) -> Costs | None:
@@ -42,9 +40,8 @@ def costs(measured: Measured) -> Costs | None:
     offers = tuple(
         _offer(measured, one, first, candidates, metric, dominated) for one in candidates
     )
-    return Costs(
-        prices.currency, what, prices.under, offers, _sentence(measured, offers, prices, what)
-    )
+    found = Costs(prices.currency, what, prices.under, offers)
+    return replace(found, sentence=Message("costs", found=found))
 
 
 @dataclass(frozen=True)
@@ -131,40 +128,6 @@ def _against(measured: Measured, one: _Candidate, other: _Candidate, metric: str
     assert one.best is not None
     assert other.best is not None
     return plain_ratio(pairs(measured, (one.best.index, metric), (other.best.index, metric)))
-
-
-def _sentence(measured: Measured, offers: Sequence[Offer], prices: Prices, what: str) -> str:
-    """The cheapest offer, and by how much the next one is dearer."""
-    limit = f" with {numbers.listed(prices.under)}" if prices.under else ""
-    first = offers[0]
-    if first.cell is None:
-        return f"No level was fast enough{limit}."
-    assert first.cost is not None
-    price = f"{money(first.cost)} {prices.currency} a billion {what}"
-    if not first.levels:
-        return f"At best{limit}, {price}."
-    name = level_text.levels(measured.plan, first.levels)
-    return f"Cheapest{limit}: {name}, {price}{_next(measured.plan, offers)}"
-
-
-def _next(plan: Plan, offers: Sequence[Offer]) -> str:
-    second = next((offer for offer in offers[1:] if offer.ratio is not None), None)
-    if second is None or second.ratio is None:
-        return "."
-    name = level_text.levels(plan, second.levels)
-    ratio = second.ratio
-    dearer = f"{name} costs {(ratio.ratio - 1) * 100:.3g} % more"
-    if ratio.ci_low is None or ratio.ci_high is None:
-        counted = numbers.counted(ratio.n, plan.repeats)
-        return f"; {dearer} (not judged: no interval from {counted})."
-    if ratio.ci_low <= 1 <= ratio.ci_high:
-        return f"; {name} cannot be told apart from it ({dearer.partition(' costs ')[2]})."
-    return f"; {dearer}."
-
-
-def money(value: float) -> str:
-    """An amount to a tenth of a cent below ten, else to a cent."""
-    return f"{value:,.3f}" if value < 10 else f"{value:,.2f}"
 
 
 def _holds(measured: Measured, cell: Cell, condition: str) -> bool:

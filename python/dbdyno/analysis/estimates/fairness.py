@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dbdyno.plan import level_text
+from dbdyno.analysis.message import Message
 from dbdyno.plan.outlook import notes
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import NO_PLAN, TrialRecord
-from dbdyno.wording import numbers
 
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
 _TEXT = re.compile(r"'(?:[^'\\]|''|\\.)*'")
@@ -22,7 +21,7 @@ def caveat(plan: Plan) -> str:
         tools = list(dict.fromkeys(tool.partition(" ")[0] for tool in plan.imported.tools))
         if len(tools) < 2:
             return ""
-        return f"This compares results of {numbers.listed(tools)}, which count and time otherwise."
+        return Message("tools_differ", tools=tools)
     return " ".join(notes.comparability(plan.cells))
 
 
@@ -44,16 +43,9 @@ def plan_changes(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:
             shape = re.sub(r"[ \t]+|-{2,}", " ", _NUMBER.sub("#", text))
             sql = _NUMBER.sub("#", _TEXT.sub("?", record.statements.get(statement, "")))
             shapes.setdefault((statement, kind, sql), {}).setdefault(shape, record.cell)
-    found = []
+    found: list[str] = []
     for (statement, kind, _), cells in shapes.items():
         if len(cells) > 1:
-            names = [
-                level_text.levels(plan, plan.cells[index].levels) or f"cell {index}"
-                for index in list(cells.values())[:3]
-            ]
-            on = f" on {kind}" if kind else ""
-            found.append(
-                f"the plan of {statement}{on} differs between cells (EXPLAIN):"
-                f" {numbers.listed([f'[{name}]' for name in names])}"
-            )
+            which = list(cells.values())[:3]
+            found.append(Message("plan_differs", statement=statement, kind=kind, cells=which))
     return found

@@ -21,12 +21,12 @@ from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ratios import disturbed
 from dbdyno.analysis.headlines.lead import Lead
+from dbdyno.analysis.message import Message, joined
 from dbdyno.analysis.types import LatencyShift, Moved
 from dbdyno.experiment.values.bounds import AT_LEAST, NEITHER, of_inverse, together
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.histogram import Histogram, Tagged, merge
 from dbdyno.store.metrics.latency import Censored
-from dbdyno.wording.numbers import listed
 
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 _GRAIN = math.log1p(0.01)  # a bucket
@@ -66,9 +66,9 @@ def find_shift(measured: Measured, lead: Lead | None, log: Log) -> LatencyShift 
         return None
     each = 1.0 - (1.0 - CONFIDENCE) / len(wanted)
     moved = tuple(_moved(q, sides[0], sides[1], each) for q in wanted)
-    missing = [f"{name(q)}: {problem}" for q, problem in possible.items() if problem]
+    missing = joined(*(Message("of_quantile", q=q, why=why) for q, why in possible.items() if why))
     return LatencyShift(
-        kind, group, cells[0], cells[1], CONFIDENCE, each, len(blocks), moved, "; ".join(missing)
+        kind, group, cells[0], cells[1], CONFIDENCE, each, len(blocks), moved, missing
     )
 
 
@@ -111,12 +111,12 @@ def _problem(q: float, sides: Sequence[Sequence[Censored]]) -> str:
     needed = round(10 / (1 - q))
     least = min(one.all.count for side in sides for one in side)
     if least < needed:
-        return f"needs {needed:,} transactions a trial, and one has {least:,}"
+        return Message("needs_transactions", needed=needed, least=least)
     if any(_value(one, q).value_ns <= 0 for side in sides for one in side):
-        return "is zero in a trial"
+        return Message("zero_in_trial")
     left, right = ({_value(one, q).bound for one in side} - {""} for side in sides)
     if left and right:
-        return "is only a lower bound on both sides"
+        return Message("lower_bounds")
     return ""
 
 
@@ -141,20 +141,3 @@ def _moved(q: float, left: Sequence[Censored], right: Sequence[Censored], level:
         None if open_up else high,
         bound,
     )
-
-
-def sentence(shift: LatencyShift) -> str:
-    """What the chart shows, in words: which percentiles moved for certain."""
-    longer = [name(one.quantile) for one in shift.moved if one.ci_low and one.ci_low > 1]
-    shorter = [name(one.quantile) for one in shift.moved if one.ci_high and one.ci_high < 1]
-    said = [
-        f"{listed(names)} {word}"
-        for names, word in ((longer, "longer"), (shorter, "shorter"))
-        if names
-    ]
-    return "; ".join(said) or "no percentile is shown to differ"
-
-
-def name(q: float) -> str:
-    """`p99.9` of 0.999."""
-    return f"p{100 * q:.4g}"

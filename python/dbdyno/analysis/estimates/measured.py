@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.analysis.costs import cost
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import Measurement
 from dbdyno.experiment.values.bounds import together
 from dbdyno.plan.types import Cell, Plan
@@ -181,7 +182,9 @@ class Measured:
                 first.setdefault(*key)
                 count[key[0]] = count.get(key[0], 0) + 1
         return tuple(
-            text if len(trials) == 1 else f"{text} [{count[kind]} of {len(trials)} trials]"
+            text
+            if len(trials) == 1
+            else Message("befell", said=text, count=count[kind], trials=len(trials))
             for kind, text in first.items()
         )
 

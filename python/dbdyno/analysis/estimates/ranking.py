@@ -1,34 +1,28 @@
 """The order of three or more levels that have no order of their own: engines, modes, methods.
 
 One list for the combination of other levels that the answer leads with, and what becomes of it at
-the others. Two neighbours stand with a comma between them where the interval of their ratio
-excludes 1, `≈` where it does not and `?` where there is no interval: a list alone would make a
+the others. Each has its ratio to the one before it, with its interval: a list alone would make a
 ranking out of noise. All pairs of levels are among the page's ratios, so that the order may choose
 the neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dbdyno.analysis.estimates.estimate import mean
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.headlines.lead import Lead, clear
+from dbdyno.analysis.headlines.lead import Lead
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.page.ratios import PageRatios
 from dbdyno.analysis.types import Ratio
 from dbdyno.experiment.claims import metrics as names
-from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Factor, Plan
-from dbdyno.wording import numbers
 
 RANKED_MIN = 3  # levels; two are a ratio, which the first sentence has said
-ALIKE, UNJUDGED = "≈", "?"
-MARKS = {ALIKE: "cannot be told apart", UNJUDGED: "not judged, there is no interval"}
 LISTS_MAX = 2  # combinations whose order is spelt out
 
 
 def ranking(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
-    """One sentence, or empty where the lead compares no levels to be ranked."""
+    """The order, or empty where the lead compares no levels to be ranked."""
     differ = list(lead.left_levels)
     factor = ranked(measured.plan, differ[0]) if len(differ) == 1 else None
     direction = names.info(lead.metric).direction
@@ -39,16 +33,12 @@ def ranking(measured: Measured, lead: Lead, ratios: PageRatios) -> str:
     if own not in tables:
         return ""
     order = [own, *(key for key in tables if key != own)]
-    said = []
-    for key in order[:LISTS_MAX]:
-        text = _listed(lead.metric, factor, tables[key], ratios)
-        at = level_text.levels(measured.plan, dict(key))
-        said.append(f"at {at}, {text}" if at else text)
-    spelt = "; ".join(said)
-    notes = [f"{mark}: {meaning}" for mark, meaning in MARKS.items() if f" {mark} " in spelt]
-    note = f" ({'; '.join(notes)})" if notes else ""
-    rest = _rest(factor, tables, order)
-    return f"From best to worst: {spelt}{note}{rest}."
+    lists = [
+        (dict(key), _listed(lead.metric, factor, tables[key], ratios)) for key in order[:LISTS_MAX]
+    ]
+    first = tables[order[0]][0][1].levels[factor.name]
+    rest = [tables[key][0][1].levels[factor.name] == first for key in order[LISTS_MAX:]]
+    return Message("ranking", lists=lists, first=first, same=sum(rest), others=len(rest))
 
 
 def ranked(plan: Plan, name: str) -> Factor | None:
@@ -78,38 +68,12 @@ def _tables(
     }
 
 
-def _listed(metric: str, factor: Factor, rows: list[Row], ratios: PageRatios) -> str:
-    """`mysql (1,210), postgres (980) ≈ mariadb (950)`."""
-    text = ""
-    before: Cell | None = None
-    for value, cell in rows:
-        if before is not None:
-            ratio = ratios.of((before.index, metric), (cell.index, metric))
-            text += _between(ratio)
-        text += f"{cell.levels[factor.name]} ({numbers.number(value)})"
-        before = cell
-    return text
-
-
-def _between(ratio: Ratio | None) -> str:
-    """What stands between two neighbours."""
-    if ratio is None or ratio.ci_low is None or ratio.ci_high is None:
-        return f" {UNJUDGED} "
-    return ", " if clear(ratio) else f" {ALIKE} "
-
-
-def _rest(
-    factor: Factor,
-    tables: Mapping[tuple[tuple[str, str], ...], list[Row]],
-    order: list[tuple[tuple[str, str], ...]],
-) -> str:
-    """What becomes of the order at the combinations that are not spelt out."""
-    others = order[LISTS_MAX:]
-    if not others:
-        return ""
-    first = tables[order[0]][0][1].levels[factor.name]
-    same = sum(tables[key][0][1].levels[factor.name] == first for key in others)
-    if len(others) == 1:
-        where = "first at the remaining combination"
-        return f"; {first} is {where}, too" if same else f"; {first} is not {where}"
-    return f"; {first} is first at {same} of the other {len(others)} combinations"
+def _listed(
+    metric: str, factor: Factor, rows: list[Row], ratios: PageRatios
+) -> list[tuple[str, float, Ratio | None]]:
+    """Each level with its mean, and the ratio of the one before it to it."""
+    before = [rows[0], *rows[:-1]]
+    return [
+        (cell.levels[factor.name], value, ratios.of((one.index, metric), (cell.index, metric)))
+        for (value, cell), (_, one) in zip(rows, before, strict=True)
+    ]

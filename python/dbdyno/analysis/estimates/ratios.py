@@ -16,10 +16,10 @@ from dbdyno.analysis.claims.contrast import LogRatio, Welch
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE
 from dbdyno.analysis.estimates.events import RateRatio, ratio_alike
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message, joined
 from dbdyno.analysis.types import Ratio
 from dbdyno.experiment.claims.metrics import grain, why_absent
-from dbdyno.experiment.values.bounds import NEITHER, named, of_inverse, together
-from dbdyno.wording.numbers import listed
+from dbdyno.experiment.values.bounds import NEITHER, of_inverse, together
 
 # Planned blocks from which on the position in the block is a covariate. Fewer cannot spare its
 # degree of freedom: 5 blocks would find a difference of 5 % at 2 % noise in 71 % of runs instead of
@@ -76,10 +76,8 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     for (cell, metric), one in zip((left, right), series, strict=True):
         zero = [block for block in used if one[block] <= 0]
         if zero and not problem:
-            problem = (
-                f"{metric} is {one[zero[0]]:g} in {_cell(measured, cell)},"
-                f" block {listed([str(block) for block in zero])}"
-            )
+            value, at = one[zero[0]], _cell(measured, cell)
+            problem = Message("zero", metric=metric, value=value, cell=at, blocks=zero)
     values = [tuple(one[block] for block in used) for one in series]
     bound = together((measured.bound(*left), of_inverse(measured.bound(*right))))
     if bound == NEITHER and not problem:
@@ -113,10 +111,10 @@ def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) 
         notes.append(note)
         problem = problem or disturbed(measured, (cell,), runs) or thin
         if not problem and any(value <= 0 for value in series.values()):
-            problem = f"{metric} is zero in a run of {_cell(measured, cell)}"
+            problem = Message("zero_in_run", metric=metric, cell=_cell(measured, cell))
         values.append(tuple(series.values()))
     count = min(map(len, values))
-    note = "; ".join(dict.fromkeys(filter(None, notes)))
+    note = joined(*dict.fromkeys(notes))
     return Pairs(values[0], values[1], tuple(range(1, count + 1)), problem, note, paired=False)
 
 
@@ -125,14 +123,13 @@ def _nothing_known(measured: Measured, left: tuple[int, str], right: tuple[int, 
     bounds = [measured.bound(*side) for side in (left, right)]
     if bounds[0] == bounds[1] != NEITHER:
         cell = _cell(measured, left[0])
-        return f"both sides are only {named(bounds[0], several=True)} ({left[1]} in {cell})"
-    return listed(
-        [
-            f"{metric} is only {named(bound)} in {_cell(measured, cell)}"
-            for bound, (cell, metric) in zip(bounds, (left, right), strict=True)
-            if bound
-        ]
-    )
+        return Message("both_bounds", bound=bounds[0], metric=left[1], cell=cell)
+    sides = [
+        Message("bound_in", metric=metric, bound=bound, cell=_cell(measured, cell))
+        for bound, (cell, metric) in zip(bounds, (left, right), strict=True)
+        if bound
+    ]
+    return Message("different_bounds", sides=sides)
 
 
 def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
@@ -143,29 +140,25 @@ def absent(metrics: Sequence[str], used: int, blocks: int) -> tuple[str, str]:
     """
     if used == blocks:
         return "", ""
-    why = listed(list(dict.fromkeys(filter(None, map(why_absent, metrics)))))
-    named = listed(list(dict.fromkeys(metrics)))
-    text = (
-        f"{named} is absent in {blocks - used} of {blocks} blocks ({why or 'not measured there'})"
+    one_sided = bool(used) and any(map(why_absent, metrics))
+    text = Message(
+        "absent", metrics=metrics, missing=blocks - used, blocks=blocks, longer=one_sided
     )
-    return (f"{text}: longer trials would have it", "") if why and used else ("", text)
+    return (text, "") if one_sided else ("", text)
 
 
 def disturbed(measured: Measured, cells: Sequence[int], blocks: Sequence[int]) -> str:
     """Says which of `cells` had an outage in `blocks` or failed altogether; empty if none."""
     for cell in dict.fromkeys(cells):
         if failed := measured.failures(cell):
-            where = f"block {listed([str(block) for block in failed])}"
-            return f"no attempt to measure {_cell(measured, cell)} succeeded in {where}"
+            return Message("never_measured", cell=_cell(measured, cell), blocks=failed)
         if hit := measured.outages(cell, blocks):
-            where = f"block {listed([str(block) for block in hit])}"
-            return f"there was an outage in {_cell(measured, cell)}, {where}"
+            return Message("outage", cell=_cell(measured, cell), blocks=hit)
     return ""
 
 
-def _cell(measured: Measured, cell: int) -> str:
-    found = measured.cell(cell).levels
-    return " ".join(f"{name}={level}" for name, level in found.items()) or "the only cell"
+def _cell(measured: Measured, cell: int) -> dict[str, str]:
+    return dict(measured.cell(cell).levels)
 
 
 def plain_ratio(compared: Pairs, threshold: float = 1.0) -> Ratio | None:

@@ -30,6 +30,7 @@ from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.estimates import estimate as estimates
 from dbdyno.analysis.estimates import ratios
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.planning.types import RANGE, Component, Noise, Seconds
 from dbdyno.analysis.single_values.skewed import SkewedMean
 from dbdyno.analysis.within_trial import autocorrelation
@@ -195,19 +196,16 @@ def components(pooled: Pool, within: float | None, length_s: float) -> tuple[Com
     found: list[Component] = []
     same, other = pooled.same, pooled.other
     if same is None and other is not None:
-        found.append(_trial("restart and trial", other, within, RESTARTED))
+        found.append(_trial("restart and trial", other, within, Message("about_both")))
     if same is not None:
         if other is not None:
             found.append(_restart(same, other))
-        found.append(_trial("trial", same, within, "what trials on one server differ by"))
+        found.append(_trial("trial", same, within, Message("about_trial")))
     if within is not None:
         own = math.sqrt(within / length_s)
-        about = f"what {length_s:g} s leave of the noise of seconds; falls with longer trials"
+        about = Message("about_second", length_s=length_s)
         found.append(Component("second", own, own, own, about))
     return tuple(found)
-
-
-RESTARTED = "every trial follows a start of its own, so that restart and trial cannot be told apart"
 
 
 def _trial(name: str, noise: Noise, within: float | None, about: str) -> Component:
@@ -225,8 +223,7 @@ def _restart(same: Noise, other: Noise) -> Component:
         max(0.0, value / 2)
         for value in (other.variance - same.variance, two[0] - one[1], two[1] - one[0])
     )
-    about = "what starts of the servers differ by; only more blocks average it out"
-    return Component("restart", *_deviations(*parts), about)
+    return Component("restart", *_deviations(*parts), Message("about_restart"))
 
 
 def _deviations(centre: float, low: float, high: float) -> tuple[float, float, float]:

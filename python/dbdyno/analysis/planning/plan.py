@@ -17,6 +17,7 @@ from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.claims.holm import ALPHA
 from dbdyno.analysis.claims.interim_looks import LOOK_MIN
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.planning import blocks, costs, floor, noise
 from dbdyno.analysis.planning.questions import Question, questions
 from dbdyno.analysis.planning.types import (
@@ -52,12 +53,13 @@ def plan_blocks(
     asked = questions(experiment, measured)
     source = _Source(measured, asked, trace)
     length_s = max(cell.duration_s for cell in experiment.cells)
-    parts, left_out = [], []
+    parts: list[Part] = []
+    left_out: list[str] = []
     share = _look_share(experiment)
     for question in asked:
         why = source.problem(question)
         if why:
-            left_out.append(f"{question.text}: {why}")
+            left_out.append(Message("of_claim", claim=question.text, said=why))
             continue
         alpha = ALPHA / len(asked) * share / _shared(question)
         parts.append(_part(question, source, detect, alpha, wanted, length_s, experiment.blocks))
@@ -115,9 +117,9 @@ class _Source:
         """Why nothing can be planned for a comparison; empty: it can."""
         contrast = question.case.contrast
         if contrast is None:
-            return question.case.part.why or "it cannot be judged in this run"
+            return question.case.part.why or Message("not_judged_here")
         if noise.spread(contrast) is None:
-            return "its values come in steps, counts or bounds, whose power blocks do not tell"
+            return Message("power_unknown")
         return ""
 
     def noise(self, question: Question) -> tuple[Noise, bool]:
@@ -245,22 +247,18 @@ def _look_share(plan: Plan) -> float:
 
 
 def _notes(experiment: Plan, share: float) -> list[str]:
-    notes = []
+    notes: list[str] = []
     if experiment.looks is not None:
-        notes.append(
-            f"The run is looked at after each block, which leaves {100 * share:.0f} % of the error"
-            " budget to the last look; a clear difference ends it earlier."
-        )
+        notes.append(Message("looks_leave", percent=100 * share))
     if experiment.budget_s is not None:
-        notes.append(f"The experiment's budget is {experiment.budget_s / 60:.0f} min.")
+        notes.append(Message("budget", minutes=experiment.budget_s / 60))
     return notes
 
 
 def _nothing(left_out: Sequence[str], run: Plan) -> DynoError:
-    why = left_out[0] if left_out else "the experiment compares nothing"
-    more = f" ({len(left_out) - 1} more)" if len(left_out) > 1 else ""
+    why = left_out[0] if left_out else Message("compares_nothing")
     return DynoError(
-        f"no comparison can be planned: {why}{more}",
+        Message("nothing_planned", why=why, more=len(left_out) - 1),
         cause="a plan needs the spread of at least 3 blocks of what is compared",
         fix=f"run a pilot with more blocks than {numbers.counted(run.blocks, 'block')}, or claim"
         " something that is compared within blocks",

@@ -29,8 +29,8 @@ from dbdyno.analysis.claims.cases import level_series
 from dbdyno.analysis.claims.verdict import read
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE, mean, t_test
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.analysis.headlines.summary_text import metric_words
-from dbdyno.analysis.sweeps.knee import Growth, growth, knee
+from dbdyno.analysis.message import Message
+from dbdyno.analysis.sweeps.knee import growth, knee
 from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,
@@ -40,9 +40,7 @@ from dbdyno.analysis.types import (
     Limit,
     Sweep,
 )
-from dbdyno.plan import level_text
 from dbdyno.plan.types import Factor, Plan
-from dbdyno.wording import numbers
 
 LEVELS_MIN = 3
 LOADS = ("sessions", "rate")  # factors of which a knee can be told
@@ -60,6 +58,11 @@ class Line:
     at: Mapping[str, str]  # all other factors' levels
     levels: tuple[float, ...]
     cells: tuple[int, ...]
+
+    def at_value(self, value: float) -> dict[str, str]:
+        """The level of the factor that is this number."""
+        assert self.factor.values is not None
+        return {self.factor.name: self.factor.levels[self.factor.values.index(value)]}
 
 
 def sweeps(measured: Measured, claims: Sequence[ClaimResult], metric: str) -> tuple[Sweep, ...]:
@@ -122,21 +125,21 @@ def _sweep(
     blocks, series, problem, note = level_series(measured, metric, line.cells)
     problem = problem or _unusable(measured, line, metric, len(blocks), series)
     limits = _limits(measured, line, claims)
-    told = _Told(measured.plan, line, metric)
+    told = {"factor": line.factor.name, "metric": metric, "note": note}
     if problem:
         peak = max(known)[1]
-        text = f"{told.noun} has its highest mean at {told.at(peak)}; not judged: {problem}"
-        sentence = told.sentence([text, note])
+        sentence = Message("sweep_unjudged", **told, peak=peak, problem=problem)
         made = _made(line, metric, peak, line.levels, NO_KNEE, limits, sentence)
         return replace(made, problem=problem)
     logs = [[math.log(series[cell][block]) for block in blocks] for cell in line.cells]
     best, alike = best_levels(logs)
-    found, of_knee = NO_KNEE, ""
-    if told.is_load and line.levels[0] > 0:
-        found, of_knee = _knee(told, line, logs, best, alike)
+    found: Knee = NO_KNEE
+    of_knee: str = ""
+    if is_load(measured.plan, line.factor.name, metric) and line.levels[0] > 0:
+        found, of_knee = _knee(line, logs, best, alike)
     levels = tuple(line.levels[level] for level in alike)
-    said = [*told.peak(best, alike), of_knee, note]
-    sentence = told.sentence(said)
+    of_peak = {"levels": line.levels, "best": best, "alike": alike}
+    sentence = Message("sweep", **told, **of_peak, knee=of_knee)
     return _made(line, metric, line.levels[best], levels, found, limits, sentence)
 
 
@@ -162,18 +165,23 @@ def _unusable(
 ) -> str:
     """Why levels cannot be compared; empty if they can."""
     if not measured.plan.paired:
-        return "runs that are not passes over all levels do not tell which one is best"
+        return Message("sweep_unpaired")
     if blocks < BLOCKS_MIN:
-        is_ = "is" if blocks == 1 else "are"
-        with_all = f"{numbers.counted(blocks, 'block')} with all levels"
-        return f"{with_all} {is_} too few ({BLOCKS_MIN} at least)"
+        return Message("sweep_too_few", blocks=blocks, least=BLOCKS_MIN)
     zero = [
         level
         for level, cell in zip(line.levels, line.cells, strict=True)
         if min(series[cell].values()) <= 0
     ]
-    levels = numbers.listed([f"{level:g}" for level in zero])
-    return f"{metric} is zero in some block at level {levels}" if zero else ""
+    return Message("zero_at", metric=metric, levels=zero) if zero else ""
+
+
+def is_load(plan: Plan, factor: str, metric: str) -> bool:
+    """Whether a factor is the load of what a metric counts."""
+    owner, _, last = factor.rpartition(".")
+    groups = {group.name for cell in plan.cells for group in cell.groups}
+    ours = len(groups) == 1 or metric.startswith(f"{owner}.")
+    return last in LOADS and ours
 
 
 def _mean(measured: Measured, cell: int, metric: str) -> float:
@@ -183,25 +191,26 @@ def _mean(measured: Measured, cell: int, metric: str) -> float:
 
 
 def _knee(
-    told: _Told,
     line: Line,
     logs: Sequence[Sequence[float]],
     best: int,
     alike: tuple[int, ...],
 ) -> tuple[Knee, str]:
     """The knee, or a lower bound of it, or neither; and what is said of it."""
-    first, last = told.at(line.levels[0]), line.levels[-1]
+    levels = line.levels
     if 0 in alike:
-        return NO_KNEE, f"no knee is seen, since already {first} cannot be told from the best"
+        return NO_KNEE, Message("knee_below", first=line.at_value(levels[0]))
     found = knee(logs, line.levels, best)
     added = growth(logs, line.levels)
     if found is None or (added.is_flat and found[1] > line.levels[best]):
-        up_to = told.at(line.levels[best])
-        return NO_KNEE, f"no knee is seen: up to {up_to} it grows by more than the load"
+        return NO_KNEE, Message("knee_beyond", up_to=line.at_value(levels[best]))
     if added.is_flat:
-        return found, told.knee(*found)
-    least = min(found[1], last)
-    return (None, least, None), told.no_knee(added, least)
+        centre, low, high = found
+        return found, Message("knee", centre=centre, low=low, high=high)
+    least = min(found[1], levels[-1])
+    ends = {"low": added.low, "high": added.high, "grows": added.low > 0}
+    last = line.at_value(levels[-1])
+    return (None, least, None), Message("knee_at_least", **ends, last=last, least=least)
 
 
 # -- limits --------------------------------------------------------------------------------------
@@ -235,8 +244,9 @@ def _limit(measured: Measured, line: Line, metric: str, operator: str, threshold
         if verdict != REFUTED:
             break
         breaks = level
-    told = _Told(measured.plan, line, metric)
-    sentence = told.limit(f"{metric} {operator} {threshold:g}", holds, breaks)
+    asked = {"metric": metric, "operator": operator, "threshold": threshold}
+    along = {"factor": line.factor.name, "levels": line.levels, "holds": holds, "breaks": breaks}
+    sentence = Message("limit", **asked, **along)
     return Limit(metric, operator, threshold, holds, breaks, sentence)
 
 
@@ -249,102 +259,3 @@ def _meets(measured: Measured, cell: int, metric: str, operator: str, threshold:
     bound = measured.bound(cell, metric)
     contrast = Bounded(mean, bound) if bound else mean
     return read(contrast.interval(CONFIDENCE), operator, threshold)
-
-
-# -- words ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Told:
-    """A sweep in words."""
-
-    plan: Plan
-    line: Line
-    metric: str
-
-    @property
-    def noun(self) -> str:
-        """`throughput`, `throughput of readers`."""
-        return metric_words(self.metric, self.plan)[0]
-
-    @property
-    def is_load(self) -> bool:
-        """Whether the factor is the load of what the metric counts."""
-        owner, _, last = self.line.factor.name.rpartition(".")
-        groups = {group.name for cell in self.plan.cells for group in cell.groups}
-        ours = len(groups) == 1 or self.metric.startswith(f"{owner}.")
-        return last in LOADS and ours
-
-    def at(self, value: float) -> str:
-        """`16 sessions`, `rows=1000`."""
-        factor = self.line.factor
-        assert factor.values is not None
-        level = factor.levels[factor.values.index(value)]
-        return level_text.level(self.plan, factor.name, level)
-
-    def peak(self, best: int, alike: tuple[int, ...]) -> list[str]:
-        """Where the metric is highest, and what cannot be told from that."""
-        levels, last = self.line.levels, len(self.line.levels) - 1
-        if len(alike) == len(levels):
-            ends = f"from {self.at(levels[0])} to {self.at(levels[-1])}"
-            return [f"{self.noun} cannot be told apart at the {len(levels)} levels {ends}"]
-        joined = alike == tuple(range(alike[0], alike[-1] + 1))
-        if joined and alike[-1] == last and len(alike) > 1:
-            return [
-                f"{self.noun} grows to {self.at(levels[best])}",
-                f"from {levels[alike[0]]:g} on {self._nothing} that can be told apart",
-            ]
-        said = f"{self.noun} is highest at {self.at(levels[best])}"
-        if best == last:
-            said += ", the highest level tested, so that it may be higher beyond"
-        others = [f"{levels[level]:g}" for level in alike if level != best]
-        alone = [f"{numbers.listed(others)} cannot be told from it"] if others else []
-        falls = [f"above {levels[alike[-1]]:g} it is lower"] if alike[-1] < last else []
-        return [said, *alone, *falls]
-
-    def knee(self, centre: float, low: float, high: float) -> str:
-        """`the knee is at 9.4 (8.1 to 10.9)`."""
-        ends = f"{numbers.ratio(low)} to {numbers.ratio(high)}"
-        return f"the knee is at {numbers.ratio(centre)} ({ends})"
-
-    def no_knee(self, added: Growth, least: float) -> str:
-        """Why there is none, and where it is at least."""
-        levels = self.line.levels
-        ends = f"{numbers.percent(added.low)} to {numbers.percent(added.high)}"
-        if added.low > 0:
-            seen = f"still growing at {self.at(levels[-1])} (a doubling added {ends})"
-        else:
-            seen = f"not shown to be flat at {self.at(levels[-1])} (a doubling added {ends})"
-        return f"{seen}, so no knee is seen; it is at {numbers.ratio(least)} at least"
-
-    def limit(self, asked: str, holds: float | None, breaks: float | None) -> str:
-        """Up to which level a limit is shown to hold, and from which on it is broken."""
-        levels = self.line.levels
-        if holds == levels[-1]:
-            return f"`{asked}` holds at every level, up to {self.at(holds)}"
-        if breaks == levels[0]:
-            return f"`{asked}` is broken at every level, from {self.at(breaks)} on"
-        open_ = [
-            f"{level:g}"
-            for level in levels
-            if (holds is None or level > holds) and (breaks is None or level < breaks)
-        ]
-        said = [
-            f"holds up to {self.at(holds)}" if holds is not None else "",
-            f"is broken from {self.at(breaks)} on" if breaks is not None else "",
-            f"is open at {numbers.listed(open_)}" if open_ else "",
-        ]
-        return f"`{asked}` {numbers.listed([one for one in said if one])}"
-
-    @property
-    def _nothing(self) -> str:
-        last = self.line.factor.name.rpartition(".")[2]
-        if not self.is_load:
-            return "higher levels add nothing"
-        return "more sessions add nothing" if last == "sessions" else "a higher rate adds nothing"
-
-    @staticmethod
-    def sentence(parts: Sequence[str]) -> str:
-        """Parts that are not empty, as one sentence."""
-        text = "; ".join(filter(None, parts))
-        return f"{text[:1].upper()}{text[1:]}."

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.wording import numbers
+from dbdyno.analysis.message import Message
 
 LEVEL = 0.05
 
@@ -34,13 +34,9 @@ class FailureRates:
         """Whether the sides cannot be compared."""
         return self.p <= LEVEL
 
-    def sentence(self) -> str:
+    def message(self) -> Message:
         """The counts, for people."""
-        sides = [f"{failed} of {count}" for failed, count in (self.left, self.right)]
-        return (
-            f"{sides[0]} attempts of one side were void without a measurement, {sides[1]} of the"
-            f" other (exact test: p {numbers.number(self.p)})"
-        )
+        return Message("void_rates", left=self.left, right=self.right, p=self.p)
 
 
 def of(measured: Measured, left: int, right: int) -> FailureRates | None:

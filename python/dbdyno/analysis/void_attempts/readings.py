@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from dbdyno.analysis.claims.cases import Case
 from dbdyno.analysis.claims.contrast import Around, Contrast, Interval
-from dbdyno.analysis.claims.verdict_text import edges_of
+from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message
 from dbdyno.experiment.claims.grammar import ResolvedPart
 
 
@@ -78,24 +79,18 @@ def _both(kept: Case, attempted: Case) -> Case:
         return _open(kept, attempted.part.why)
     bounds = [one.part.estimate.bound for one in (kept, attempted) if one.part.estimate]
     if len(set(bounds)) > 1:
-        return _open(kept, "they are known on one side only")
+        return _open(kept, Message("known_one_side"))
     return replace(kept, contrast=Both(kept.contrast, attempted.contrast, edges_of(kept.part)))
 
 
 def _open(case: Case, why: str) -> Case:
-    text = f"not judged: with the values of void attempts, {why}"
-    return replace(case, contrast=None, part=replace(case.part, why=text))
+    torn = Message("void_unjudged", why=why)
+    return replace(case, contrast=None, part=replace(case.part, why=torn))
 
 
-def sentence(measured: Measured, cells: Sequence[int]) -> str:
+def message(measured: Measured, cells: Sequence[int]) -> str:
     """That both readings were used for these cells, with the counts of each; empty: no need to."""
     counts = [measured.attempts(cell) for cell in dict.fromkeys(cells)]
     if not any(one.void_measured for one in counts):
         return ""
-    if len(counts) == 2:
-        sides = [f"{one.void_measured} of {one.all} attempts" for one in counts]
-        which = f"{sides[0]} of one side and {sides[1]} of the other were"
-    else:
-        void, all_ = (sum(one.void_measured for one in counts), sum(one.all for one in counts))
-        which = f"{void} of {all_} attempts {'was' if void == 1 else 'were'}"
-    return f"{which} void though measured: a verdict must hold with their values and without them"
+    return Message("void_read_twice", sides=[(one.void_measured, one.all) for one in counts])

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbdyno.analysis import causes
+from dbdyno.analysis.message import Message, joined
 from dbdyno.analysis.types import Cause, CellStalls, Inside, Stall, Step
-from dbdyno.analysis.within_trial import stalls, stalls_text, warmup
+from dbdyno.analysis.within_trial import stalls, warmup
 from dbdyno.analysis.within_trial.autocorrelation import effective
 from dbdyno.analysis.within_trial.changepoints import SECONDS, changes
 from dbdyno.analysis.within_trial.trend import trend
@@ -57,7 +58,7 @@ def look(
         try:
             one = trace(record.id)
         except (DynoError, KeyError, TypeError, ValueError) as error:
-            why = error.what if isinstance(error, DynoError) else "its events make no sense"
+            why = error.what if isinstance(error, DynoError) else Message("events_unreadable")
             found.append(_unknown(record.id, record.cell, record.block, why))
             continue
         if one is not None:
@@ -80,7 +81,7 @@ def inside(trace: Trace, cell: int, block: int) -> Inside:
     """How one trial went. What cannot be told is left at its harmless value, and `problem` says
     why."""
     measured = trace.measured()
-    problem = "; ".join(_problems(trace, measured))
+    problem = joined(*_problems(trace, measured))
     per_s = spread.seconds(measured)
     if not np.any(measured.total):
         return _unknown(trace.trial, cell, block, problem, trace.measured_s)
@@ -128,7 +129,7 @@ def cell_stalls(
         return None
     measured_s = sum(one.measured_s for one in trials)
     regular = stalls.period([[stall.start_s for stall in one.stalls] for one in trials])
-    said = CellStalls(
+    together = CellStalls(
         cell=cell,
         trials=len(trials),
         stalls=len(found),
@@ -140,9 +141,12 @@ def cell_stalls(
         period_s=regular.period_s if regular else None,
         period_n=regular.distances if regular else 0,
         cause=cause,
-        sentence="",
     )
-    return stalls_text.with_sentence(said, trials)
+    first = next(one.stalls[0] for one in trials if one.stalls)
+    distances = sum(len(one.stalls) - 1 for one in trials if one.stalls)
+    return replace(
+        together, sentence=Message("cell_stalls", found=together, first=first, distances=distances)
+    )
 
 
 def _unknown(trial: str, cell: int, block: int, problem: str, measured_s: float = 0.0) -> Inside:
@@ -154,24 +158,24 @@ def _problems(trace: Trace, measured: Trace) -> Iterable[str]:
     yield from trace.unread
     ends = measured.ends_s
     if not len(ends):
-        yield "it has no counts of commits over time"
+        yield Message("no_counts")
         return
     if not np.any(measured.total):
-        yield "nothing was committed"
+        yield Message("nothing_committed")
     steps = np.diff(trace.ends_s)
     if np.any(steps <= 0.0):
         at_s = float(trace.ends_s[int(np.argmax(steps <= 0.0))])
-        yield f"its clock went backwards at {at_s:.1f} s"
+        yield Message("clock_backwards", at_s=at_s)
     gaps = np.diff(ends, prepend=0.0, append=trace.measured_s + TICK_S) - TICK_S
     missing_s = max(trace.measured_s - TICK_S * len(ends), float(gaps[gaps > LATE - TICK_S].sum()))
     if missing_s > LATE:
-        yield f"{missing_s:.1f} of {trace.measured_s:.1f} s have no counts of commits"
+        yield Message("counts_missing", missing_s=missing_s, measured_s=trace.measured_s)
     if trace.outages:
-        yield f"it had {len(trace.outages)} outage{'s' if len(trace.outages) > 1 else ''}"
+        yield Message("had_outages", n=len(trace.outages))
     if trace.due and set(trace.due) == set(trace.commits):
-        yield "its sessions are open loops, which commit what arrives: warm-up does not show"
+        yield Message("all_open_loops")
     elif trace.measured_s < SECONDS_MIN:
-        yield f"{trace.measured_s:g} s are too short to tell warm-up and steps"
+        yield Message("too_short", measured_s=trace.measured_s)
 
 
 def _course(measured: Trace, found: tuple[Stall, ...]) -> tuple[float, tuple[Step, ...], bool]:

@@ -9,39 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdyno.analysis.estimates.measured import Measured
-from dbdyno.plan import level_text
+from dbdyno.analysis.message import Message
 from dbdyno.plan.types import Cell, GroupPlan
 from dbdyno.store.metrics import open_loop
-from dbdyno.wording import numbers
 
 NAMED = 3  # cells named in the sentence
 
 
-def sentence(measured: Measured) -> str:
-    """`The rate was not held in 2 of 4 cells: at rate 20000/s 8,012 of 20,000/s were achieved.`
-    Empty if all were."""
+def message(measured: Measured) -> str:
+    """Which rates were not held, and what was achieved. Empty if all were."""
     cells = [cell for cell in measured.plan.cells if measured.cells[cell.index]]
     loops = [cell for cell in cells if any(group.arrivals for group in cell.groups)]
     found = {cell.index: list(_overloaded(measured, cell)) for cell in loops}
     over = [cell for cell in loops if found[cell.index]]
     if not over:
         return ""
-    said = []
+    cases = []
     for cell in over[:NAMED]:
         group, trials = found[cell.index][0]
         prefix = f"{group.name}." if len(cell.groups) > 1 else ""
         achieved, due = (
             _mean(measured, cell, f"{prefix}{name}") for name in ("transactions_per_s", "due_per_s")
         )
-        of = f" of {group.name}" if prefix else ""
-        at = level_text.levels(measured.plan, cell.levels)
-        count = len(measured.cells[cell.index])
-        some = f" in {trials} of {numbers.counted(count, 'trial')}" if trials < count else ""
-        held = f"{numbers.number(achieved)} of {numbers.number(due)}/s{of}"
-        said.append(f"{f'at {at} ' if at else ''}{held} were achieved{some}")
-    more = f", and {len(over) - NAMED} more" if len(over) > NAMED else ""
-    where = f" in {len(over)} of {len(loops)} cells" if len(loops) > 1 else ""
-    return f"The system could not hold the rate{where}: {'; '.join(said)}{more}."
+        name, count = group.name if prefix else "", len(measured.cells[cell.index])
+        cases.append((cell.levels, name, achieved, due, trials, count))
+    return Message("overload", cases=cases, over=len(over), loops=len(loops))
 
 
 def _overloaded(measured: Measured, cell: Cell) -> Iterator[tuple[GroupPlan, int]]:

@@ -157,8 +157,9 @@ def _answer(
     wished: Plan, run: Run, source: str, detect: float, wanted: float, as_json: bool
 ) -> int:
     # Imported here: scipy takes most of a second, which a pilot need not wait for.
-    from dbdyno.analysis.planning import plan_blocks, to_json
+    from dbdyno.analysis.planning import to_json
     from dbdyno.report.planning import planning_text
+    from dbdyno.wording.runs import plan_blocks
 
     _refuse(run, source)
     found = plan_blocks(wished, run.plan, run.records(), run.trace, detect, wanted)

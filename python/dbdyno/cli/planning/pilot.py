@@ -42,7 +42,7 @@ def measured(
 
 
 def _draw(run: Run) -> None:
-    from dbdyno import report
-    from dbdyno.analysis.findings import analyse
+    from dbdyno.report import Report
+    from dbdyno.wording.findings import analyse
 
-    report.render(run, analyse(run.plan, run.records(), run.trace))
+    Report(run, analyse(run.plan, run.records(), run.trace)).write()

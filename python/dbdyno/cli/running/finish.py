@@ -30,17 +30,18 @@ def conclude(
     """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
     returns the exit code: that of `gate`, if the rest is well."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
-    from dbdyno import report
-    from dbdyno.analysis.findings import analyse
     from dbdyno.analysis.types import REFUTED
+    from dbdyno.report import Report
+    from dbdyno.wording.findings import analyse
 
     records = run.records()
     findings = analyse(run.plan, records, run.trace, run.histograms, void=run.voided())
-    report.render(run, findings, to)
+    report = Report(run, findings)
+    report.write(to)
     if as_json:
         click.echo(_result(to or run.path), nl=False)
     else:
-        Shown().print(report.terminal(run, findings, to))
+        Shown().print(report.terminal(to))
     if said := nothing_measured(run, records):
         click.echo(f"dyno: {said}", err=True)
         return 2
@@ -71,8 +72,9 @@ def decided(run: Run) -> str | None:
     if run.plan.looks is None:
         return None
     from dbdyno.analysis.claims import stopping  # here: as above
+    from dbdyno.wording.catalogue import worded
 
-    return stopping.decided(run.plan, run.records(), run.voided())
+    return worded(stopping.decided(run.plan, run.records(), run.voided()))
 
 
 def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | None:

@@ -45,6 +45,7 @@ def verdict(compared: Compared) -> int:
     """The exit code: 0 nothing is worse, 1 something is and a second run confirms it, 2 it cannot
     be told, 4 one run alone is worse. stderr says why, and how often chance does that."""
     from dbdyno.analysis import between_runs
+    from dbdyno.wording import runs
 
     if compared.judged:
         suspected, confirmed = between_runs.a_month(len(compared.before))
@@ -63,7 +64,7 @@ def verdict(compared: Compared) -> int:
             err=True,
         )
         return SUSPECTED
-    if why := between_runs.failing(compared):
+    if why := runs.failing(compared):
         return cannot(why)
     return 0
 

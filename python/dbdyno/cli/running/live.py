@@ -154,7 +154,8 @@ class Live:
         if not done and table == event["table"] and time.monotonic() - printed < 1:
             return
         self._loading = (event["table"], time.monotonic())
-        self._print(f"  {event['table']}: {event['rows']:,} of {event['rows_total']:,} rows")
+        unit = event.get("unit", "rows")
+        self._print(f"  {event['table']}: {event['rows']:,} of {event['rows_total']:,} {unit}")
 
     def _print(self, message: str) -> None:
         self._console.print(message, markup=False, soft_wrap=True)

@@ -356,10 +356,10 @@ def described(plan: Plan, scratch: Path) -> dict[str, Any]:
     """The environment: this machine, what is installed, and external servers, by target and
     URL; a login that does not work is an error before a run directory is made."""
     servers = {
-        f"{target.name}: {url}": reach.survey(target, url)
+        f"{target.name}: {node.url}": reach.survey(target, node.url)
         for target in _targets(plan)
-        for url in (target.url, *target.read_urls)
-        if url is not None
+        for node in target.nodes
+        if node.url is not None
     }
     versions = _versions(plan) | {name: each.version for name, each in servers.items()}
     facts = environment.describe(plan, Machine.read(), versions, scratch)
@@ -373,8 +373,8 @@ def _targets(plan: Plan) -> list[TargetPlan]:
     found: dict[tuple[str | None, ...], TargetPlan] = {}
     for cell in plan.cells:
         for target in cell.targets:
-            key = (target.name, target.kind, target.version, target.basedir, target.url)
-            found.setdefault((*key, *target.read_urls), target)
+            key = (target.name, target.kind, target.version, target.basedir)
+            found.setdefault((*key, *(node.url for node in target.nodes)), target)
     return list(found.values())
 
 

@@ -51,18 +51,19 @@ def after(
     is `code` if that is not 0."""
     if history is None or run.status == INTERRUPTED:
         return code
-    from dbdyno.analysis import between_runs as across
     from dbdyno.report.between_runs.comparison import compared_text
+    from dbdyno.wording import runs
+    from dbdyno.wording.catalogue import worded
 
     now = past.reduced(run, run.path.name)
     if now.unusable:
-        return code or _without(f"{now.name}: {now.unusable}", gate)
+        return code or _without(f"{now.name}: {worded(now.unusable)}", gate)
     limit = gate.limit if gate else None
     with stored(history):
         there = history.is_dir()
         earlier, unread = past.read_all(history, like=now.fingerprint) if there else ([], [])
         named = [past.read(reference)] if reference else []
-        compared = across.judge(now, earlier, matters=limit, unread=unread, reference=named)
+        compared = runs.judge(now, earlier, matters=limit, unread=unread, reference=named)
     if compared is None:
         return code or _without(f"no earlier run of this plan on this machine in {history}", gate)
     console = Shown(stderr=as_json)

@@ -52,9 +52,9 @@ def compare(
     runs of this plan differ anyway. Then B is held against the last runs before it, and against A
     if that is an older one. Two versions in the same blocks are one run: see its report.
     """
-    from dbdyno.analysis import between_runs
     from dbdyno.analysis.between_runs.result import compared_json
     from dbdyno.report.between_runs.comparison import compared_text
+    from dbdyno.wording import runs
 
     def shown() -> int:
         first, second = past.read(a, metrics), past.read(b, metrics)
@@ -62,9 +62,7 @@ def compare(
             past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
         )
         limit = gate.limit if gate else None
-        compared = between_runs.compare(
-            first, second, earlier, anyway=anyway, matters=limit, unread=unread
-        )
+        compared = runs.compare(first, second, earlier, anyway=anyway, matters=limit, unread=unread)
         if as_json:
             click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
         else:

@@ -37,13 +37,13 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
     Run directories at any depth, and bundles. Runs of the same plan ask the same: cells, workload,
     data, durations, words; seed, number of blocks, versions and settings may differ.
     """
-    from dbdyno.analysis import between_runs
     from dbdyno.analysis.between_runs.result import history_json
     from dbdyno.report.between_runs.history import history_text
     from dbdyno.report.between_runs.history_page import history_page
+    from dbdyno.wording import runs
 
     def shown() -> int:
-        found = between_runs.history(*past.read_all(directory, metrics))
+        found = runs.history(*past.read_all(directory, metrics))
         if html_to is not None:
             output.put(history_page(found, directory.name or str(directory)), html_to, "page")
         if as_json:

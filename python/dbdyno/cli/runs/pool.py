@@ -50,13 +50,13 @@ def pool(
     experiment claims are combined by a random-effects model: their mean over such runs, where a
     further run is expected, and how far the runs differ.
     """
-    from dbdyno.analysis.between_runs import pooling
     from dbdyno.analysis.between_runs.pooling.result import combined_json
     from dbdyno.report.pooling.page import combined_page
     from dbdyno.report.pooling.text import combined_markdown, combined_text
+    from dbdyno.wording import runs
 
     def shown() -> int:
-        found = pooling.pool([one for path in paths for one in past.sources(path)], claims)
+        found = runs.pool([one for path in paths for one in past.sources(path)], claims)
         if html_to is not None:
             output.put(combined_page(found), html_to, "page")
         if markdown_to is not None:

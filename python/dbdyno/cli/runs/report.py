@@ -55,7 +55,9 @@ def report(
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
     the answer. With --redact, whatever is written or printed is redacted.
     """
-    from dbdyno.report.write import HTML, MARKDOWN, RESULT  # here, since scipy comes with it
+    # Here, since scipy comes with it; and not in a child that has given root up.
+    import dbdyno.wording.findings  # noqa: F401
+    from dbdyno.report.write import HTML, MARKDOWN, RESULT
 
     place = to or _default(run, redacted)
 

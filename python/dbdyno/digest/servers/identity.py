@@ -4,11 +4,12 @@ and fingerprint as in a log, made by `dyno-engine fingerprints`."""
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import TimedOut
 from dbdyno.installed import find
 
 TIMEOUT_S = 120  # a server's whole table takes a second
@@ -29,19 +30,15 @@ def identify(texts: Iterable[str], language: str) -> dict[str, Identity]:
     ordered = [text for text in dict.fromkeys(texts) if "\0" not in text]
     if not ordered:
         return {}
-    given = "".join(f"{text}\0" for text in ordered).encode("utf-8", "replace")
+    given = "".join(f"{text}\0" for text in ordered)
     try:
-        done = subprocess.run(
-            [find(), "fingerprints", language],
-            input=given,
-            capture_output=True,
-            check=True,
-            timeout=TIMEOUT_S,
-        )
+        done = LOCAL.run([find(), "fingerprints", language], given=given, timeout_s=TIMEOUT_S)
+        if done.returncode != 0:
+            raise ValueError(f"it ended with status {done.returncode}")
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         made = [Identity(**(line | {"tables": tuple(line["tables"])})) for line in lines]
         return dict(zip(ordered, made, strict=True))
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as error:
+    except (OSError, TimedOut, ValueError, TypeError, KeyError) as error:
         raise DynoError(
             f"dyno-engine cannot compute statement classes: {error}",
             cause="dyno and dyno-engine are of different versions",

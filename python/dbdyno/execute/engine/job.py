@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine.watchdog import Watchdog
+from dbdyno.hosts.base import PIPE, Host, Process, TimedOut
 from dbdyno.installed import find as find
 
 Event = dict[str, Any]
@@ -45,11 +45,14 @@ class Outcome:
 class Job:
     """One run of the engine. `run()` blocks; `stop()` may be called from a signal handler."""
 
-    def __init__(self, engine: Path, plan: Mapping[str, Any], events_path: Path) -> None:
+    def __init__(
+        self, host: Host, engine: Path, plan: Mapping[str, Any], events_path: Path
+    ) -> None:
+        self._host = host
         self._engine = engine
         self._plan = plan
         self._events_path = events_path
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._stopping = False
 
     @property
@@ -66,12 +69,9 @@ class Job:
             diskfiles.opened(self._events_path, "wb") as kept,
             diskfiles.opened(stderr_path, "wb") as stderr,
         ):
-            self._process = process = subprocess.Popen(
-                [self._engine, "run"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                start_new_session=True,  # Ctrl-C is ours to pass on
+            # In a session of its own: Ctrl-C is ours to pass on.
+            self._process = process = self._host.start(
+                [self._engine, "run"], stdin=PIPE, stdout=PIPE, stderr=stderr
             )
             watchdog = Watchdog(process, self._plan)
             try:
@@ -103,7 +103,7 @@ class Job:
             stderr_path.unlink(missing_ok=True)
         return Outcome(end, failed, returncode, tail, watchdog.reason)
 
-    def _send_plan(self, process: subprocess.Popen[bytes]) -> None:
+    def _send_plan(self, process: Process) -> None:
         assert process.stdin is not None
         # A broken pipe means that the engine died at once: its exit and stderr say why.
         with contextlib.suppress(BrokenPipeError):
@@ -111,10 +111,10 @@ class Job:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
 
-    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+    def _wait(self, process: Process) -> int:
         try:
             return process.wait(timeout=KILL_AFTER_S)
-        except subprocess.TimeoutExpired:
+        except TimedOut:
             process.kill()
             return process.wait()
 

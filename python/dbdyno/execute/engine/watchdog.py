@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from select import POLLIN, poll
-from subprocess import Popen
 from typing import Any
+
+from dbdyno.hosts.base import Process
 
 LOOK_S = 0.5
 START_S = 1800.0  # until the first interval: connecting, preparing, and what a script does there
@@ -25,9 +26,7 @@ _PIECE = 1 << 16
 class Watchdog:
     """Reads an engine's lines; kills it, and says why in `reason`, where it does not go on."""
 
-    def __init__(
-        self, process: Popen[bytes], plan: Mapping[str, Any], look_s: float = LOOK_S
-    ) -> None:
+    def __init__(self, process: Process, plan: Mapping[str, Any], look_s: float = LOOK_S) -> None:
         """`plan` is the engine's: it says how often it is to be heard."""
         self._process = process
         self._look_s = look_s

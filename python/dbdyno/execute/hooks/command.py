@@ -11,44 +11,21 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shlex
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from dbdyno.experiment.targets import ssh
+from dbdyno import hosts
 from dbdyno.experiment.types import Hook
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host, Process, end_group
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, STOPPED
 
 HEAD_BYTES, TAIL_BYTES = 960 << 10, 64 << 10  # of output that is kept: 1 MiB together
 TERM_S = 2.0  # between a polite signal and the other one
 POLL_S = 0.05
 NO_SSH = 127  # what a shell says of a program that is not there
-
-# Waits for a line on standard input; at its end instead (dyno was killed) the command never begins.
-_HELD = 'read -r go && exec /bin/sh -c "$0" </dev/null'
-
-# Arguments: variables, the command. All of it is one compound command, so that the shell has read
-# everything before `cat` waits on what is left of standard input: its end, the connection's.
-_REMOTE = """dyno() {
-%s
-setsid=$(command -v setsid)
-$setsid /bin/sh -c %s </dev/null 3<&- &
-command=$!
-{ cat; kill -TERM -$command || kill -TERM $command; sleep 2; kill -KILL -$command; } \
-<&3 3<&- >/dev/null 2>&1 &
-watcher=$!
-exec 3<&-
-wait $command
-status=$?
-kill $watcher 2>/dev/null
-exit $status
-}; exec 3<&0; dyno
-"""
 
 
 @dataclass
@@ -89,6 +66,7 @@ def run(
     hook: Hook,
     variables: Mapping[str, str],
     *,
+    here: Host = LOCAL,
     directory: str | None = None,
     hidden: frozenset[str] = frozenset(),
     deadline_s: float | None = None,
@@ -103,28 +81,19 @@ def run(
     limit_s = hook.deadline_s if deadline_s is None else deadline_s
     begun = time.monotonic()
     inherited = {name: value for name, value in os.environ.items() if name not in hidden}
-    if hook.on is None:
-        words, script = ["/bin/sh", "-c", _HELD, hook.run], "\n"
-    else:
-        words, script = ssh.address(hook.on).command(), remote_script(hook.run, variables)
     try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**inherited, **variables},
-            cwd=directory,
-            start_new_session=True,
+        held = hosts.shell(hook.on, here).hold(
+            hook.run, variables, environment=inherited, cwd=directory
         )
     except OSError as error:
-        said = f"{error.filename or words[0]}: {error.strerror}\n"
+        said = f"{error.filename or 'sh'}: {error.strerror}\n"
         return Ended(FAILED, NO_SSH, time.monotonic() - begun, said)
+    process = held.process
     output = Output()
     killed = ""
     try:
         began(process.pid)
-        threading.Thread(target=_feed, args=(process, script), daemon=True).start()
+        threading.Thread(target=held.release, daemon=True).start()
         killed = _follow(process, output, begun + limit_s, stop)
     finally:
         _end(process, everything=bool(killed) or process.poll() is None)
@@ -135,38 +104,7 @@ def run(
     return Ended(OK if code == 0 else FAILED, code, seconds, output.text())
 
 
-def remote_script(command: str, variables: Mapping[str, str]) -> str:
-    """What `/bin/sh` on the host is given to run `command`."""
-    exports = "\n".join(f"export {name}={shlex.quote(text)}" for name, text in variables.items())
-    return _REMOTE % (exports or ":", shlex.quote(command))
-
-
-def kill_group(group: int, ticks: int) -> None:
-    """Kills what is left of a command whose dyno was killed, if its first process still lives."""
-    if group > 1 and began_ticks(group) == ticks:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
-
-
-def began_ticks(pid: int) -> int:
-    """When a process began, in clock ticks since boot; 0 if it is gone. proc(5), field 22."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def _feed(process: subprocess.Popen[bytes], script: str) -> None:
-    """Writes the script; the pipe stays open, since its end means the end of the command."""
-    assert process.stdin is not None
-    with contextlib.suppress(OSError, ValueError):
-        process.stdin.write(script.encode())
-        process.stdin.flush()
-
-
-def _follow(
-    process: subprocess.Popen[bytes], output: Output, deadline: float, stop: Callable[[], bool]
-) -> str:
+def _follow(process: Process, output: Output, deadline: float, stop: Callable[[], bool]) -> str:
     """Reads until the command has ended: "". Or why it must be killed.
 
     A process that it left behind may keep the pipe open, so its end is not waited for."""
@@ -189,7 +127,7 @@ def _follow(
 
 
 def _read(
-    process: subprocess.Popen[bytes],
+    process: Process,
     output: Output,
     selector: selectors.BaseSelector,
     wait_s: float,
@@ -208,14 +146,10 @@ def _read(
         output.add(data)
 
 
-def _end(process: subprocess.Popen[bytes], *, everything: bool) -> None:
+def _end(process: Process, *, everything: bool) -> None:
     """Closes the pipes; with `everything`, kills the command and all that it has started."""
     if everything:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(TERM_S)
+        end_group(process, TERM_S)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):

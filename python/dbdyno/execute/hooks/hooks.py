@@ -9,6 +9,7 @@ force is in a journal before it begins (`store.hooklog`), and is undone however 
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -19,19 +20,22 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
 from dbdyno.execute.hooks import command
+from dbdyno.execute.timeline import Moment, TrialVoid
 from dbdyno.experiment.targets.hooks import variable
-from dbdyno.experiment.types import Hook, LevelHooks
+from dbdyno.experiment.types import Hook, LevelHooks, MomentHook
+from dbdyno.hosts.base import began_ticks, kill_group
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.hooklog import DEADLINE, LOGS, OK, STOPPED, Applied, HookLog, HookRun
 from dbdyno.store.text import files
 from dbdyno.store.text.scrub import scrub
 
-QUIET = ("wait_until", "before_trial", "after_trial")  # too often to be said each time
+IN_TRIAL = ("before_trial", "during_trial", "after_trial")
+QUIET = ("wait_until", *IN_TRIAL)  # too often to be said each time
 LOGS_MAX = 10_000  # of one point and place: file names that are tried
 
 
-class HookFailed(Exception):
-    """A command did not do what it should: the trial is void, for this reason."""
+class HookFailed(TrialVoid):
+    """A command did not do what it should."""
 
 
 class Hooks:
@@ -42,11 +46,13 @@ class Hooks:
         self._hooks = run.plan.hooks
         self._order = [factor.name for factor in run.plan.factors]
         self._control = context.control
+        self._host = context.host
         self._say = context.say
         self._log = HookLog(run.path)
         self._hidden = hidden(run.plan)
         # Where the run was begun: paths in commands mean the same when it is resumed elsewhere.
         self._directory: str | None = run.manifest.get("directory")
+        self._logging = threading.Lock()  # commands within a trial may end at the same time
         self._cell: int | None = None
         self._begun = False
         self._applied = self._log.applied() if run.writable else []
@@ -56,7 +62,7 @@ class Hooks:
     def recover(self) -> None:
         """Undoes what a process that was killed has left in force. DynoError if that fails."""
         for level in self._applied:
-            command.kill_group(level.group, level.group_ticks)
+            kill_group(level.group, level.group_ticks)
         if self._applied:
             self._say("undoing what an earlier process, which was killed, had applied")
         self._leave(list(self._applied))
@@ -110,6 +116,19 @@ class Hooks:
     def before_trial(self, trial: TrialPlan, cell: Cell) -> None:
         """HookFailed if a command fails."""
         self._all("before_trial", self._hooks.before_trial, self._variables(trial, cell))
+
+    def during_trial(self, trial: TrialPlan, cell: Cell) -> list[Moment]:
+        """The commands within it; each raises HookFailed if it fails, Interrupted if stopped."""
+        variables = self._variables(trial, cell)
+
+        def moment(hook: MomentHook) -> Moment:
+            what = f"{_named('during_trial', '', hook.at_s)}: `{_short(hook)}`"
+            return Moment(hook.at_s, what, lambda zero_s: self._at(hook, variables, zero_s))
+
+        return [moment(hook) for hook in self._hooks.during_trial]
+
+    def _at(self, hook: MomentHook, variables: Mapping[str, str], zero_unix_s: float) -> None:
+        _check(self._one("during_trial", hook, variables, zero_unix_s=zero_unix_s), hook)
 
     def after_trial(self, trial: TrialPlan, cell: Cell) -> None:
         """HookFailed if a command fails. Also for a trial that failed or was stopped."""
@@ -179,17 +198,21 @@ class Hooks:
         for hook in hooks:
             if not patient:
                 self._control.check()
-            done = self._one(point, hook, variables, of, patient)
-            if done.outcome == STOPPED:
-                raise Interrupted
-            if done.outcome != OK:
-                raise HookFailed(f"{_named(point, of)}: `{_short(hook)}` {done.reason}")
+            _check(self._one(point, hook, variables, of, patient=patient), hook)
 
     def _one(
-        self, point: str, hook: Hook, variables: Mapping[str, str], of: str, patient: bool
+        self,
+        point: str,
+        hook: Hook,
+        variables: Mapping[str, str],
+        of: str = "",
+        *,
+        patient: bool = False,
+        zero_unix_s: float = 0.0,
     ) -> HookRun:
+        """Runs one to its end and journals it. `zero_unix_s`: of a trial's clock, for a command
+        that has a moment on it."""
         trial = variables.get("DYNO_TRIAL", "")
-        log = self._log_file(point, of, trial)
         if point not in QUIET:
             where = f" on {hook.on}" if hook.on else ""
             self._say(f"{_named(point, of)}{where}: {_short(hook)}")
@@ -202,6 +225,7 @@ class Hooks:
             ended = command.run(
                 hook,
                 variables,
+                here=self._host,
                 directory=self._directory,
                 hidden=self._hidden,
                 deadline_s=left_s,
@@ -230,9 +254,15 @@ class Hooks:
             outcome=outcome,
             exit_code=ended.exit_code,
             tries=tries,
-            log=str(log.relative_to(self._run.path)),
+            log="",
         )
-        self._keep(done, log, ended.output)
+        if isinstance(hook, MomentHook):
+            started_s = round(started_unix_s - zero_unix_s, 3)
+            done = replace(done, at_s=hook.at_s, started_s=started_s)
+        with self._logging:
+            log = self._log_file(point, of, trial)
+            done = replace(done, log=str(log.relative_to(self._run.path)))
+            self._keep(done, log, ended.output)
         return done
 
     def _note_group(self, point: str, of: str, pid: int) -> None:
@@ -240,7 +270,7 @@ class Hooks:
         before it is undone. Only of what can be cut short: an `undo` is left to finish."""
         if point not in ("apply", "wait_until"):
             return
-        ticks = command.began_ticks(pid) if pid else 0
+        ticks = began_ticks(pid) if pid else 0
         self._journal(
             [
                 replace(a, group=pid, group_ticks=ticks) if f"{a.factor}={a.level}" == of else a
@@ -251,7 +281,7 @@ class Hooks:
     def _log_file(self, point: str, of: str, trial: str) -> Path:
         """Where a command's output goes: with its trial if that has begun, else with the run."""
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{point}-{of}" if of else point)[:100]
-        in_trial = point in ("before_trial", "after_trial")
+        in_trial = point in IN_TRIAL
         base = self._run.trial_dir(trial) if in_trial else self._run.path
         directory = base / LOGS
         with files.explained(directory, self._run.path):
@@ -266,7 +296,7 @@ class Hooks:
         where = f" on {done.on}" if done.on else ""
         tries = f", {done.tries} tries, output of the last" if done.tries > 1 else ""
         result = "ended with status 0" if done.outcome == OK else done.reason
-        head = f"$ {done.run}\n# {_named(done.point, done.of)}{where}"
+        head = f"$ {done.run}\n# {_named(done.point, done.of, done.at_s)}{where}"
         head += f" for {done.trial}" if done.trial else ""
         text = scrub(f"{head}: {result}, {done.seconds:.1f} s{tries}\n{output}")
         with files.explained(log, self._run.path):
@@ -294,8 +324,19 @@ def hidden(plan: Plan) -> frozenset[str]:
     return frozenset(name for name in names if name)
 
 
-def _named(point: str, of: str) -> str:
-    return f"{point} of {of}" if of else point
+def _check(done: HookRun, hook: Hook) -> None:
+    """Interrupted or HookFailed for a command that did not succeed."""
+    if done.outcome == STOPPED:
+        raise Interrupted
+    if done.outcome != OK:
+        raise HookFailed(
+            f"{_named(done.point, done.of, done.at_s)}: `{_short(hook)}` {done.reason}"
+        )
+
+
+def _named(point: str, of: str, at_s: float | None = None) -> str:
+    at = "" if at_s is None else f" at {at_s:g} s"
+    return f"{point} of {of}" if of else f"{point}{at}"
 
 
 def _short(hook: Hook) -> str:

@@ -1,4 +1,4 @@
-"""One target of a cell with its servers: one, or several alike (`instances:`)."""
+"""One target of a cell with the servers of its nodes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
@@ -21,14 +21,29 @@ class Deployment:
     system: System
     binaries: Binaries
     resolved: Resolved
-    servers: list[Server] = field(default_factory=list)
+    servers: dict[str, Server] = field(default_factory=dict)  # by their nodes' names
     database: str = DATABASE  # the schema that the load goes to
-    replicas: list[RemoteServer] = field(default_factory=list)  # of an external server
+
+    @property
+    def written(self) -> dict[str, Server]:
+        """Those that take writes, by name: not the replicas."""
+        return self._started("write")
+
+    @property
+    def replicas(self) -> dict[str, RemoteServer]:
+        """Those that are only read, as metrics call them: `read1`, `read2`."""
+        prefix = f"{self.target.name}."
+        found = self._started("read").items()
+        return {name.removeprefix(prefix): cast("RemoteServer", each) for name, each in found}
+
+    def _started(self, access: str) -> dict[str, Server]:
+        names = (node.name for node in self.target.nodes_for(access))
+        return {name: self.servers[name] for name in names if name in self.servers}
 
     @property
     def server(self) -> Server | None:
         """The first one, which speaks for all where they are alike."""
-        return self.servers[0] if self.servers else None
+        return next(iter(self.written.values()), None)
 
     @property
     def kind(self) -> str:
@@ -38,26 +53,12 @@ class Deployment:
     @property
     def sampled(self) -> Server | MergedServers | None:
         """Whose metrics are the target's: of several servers the sums."""
-        return MergedServers(self.servers) if len(self.servers) > 1 else self.server
-
-    def names(self) -> tuple[str, ...]:
-        """What the engine calls its servers: `db`, `db.2`, `db.3`."""
-        return instance_names(self.target.name, self.target.instances)
-
-    def replica_names(self) -> tuple[str, ...]:
-        """What the engine calls its replicas: `db.read1`, `db.read2`."""
-        return tuple(f"{self.target.name}.{node}" for node in self.nodes())
-
-    def nodes(self) -> dict[str, RemoteServer]:
-        """Its replicas as metrics call them: `read1`, `read2`."""
-        return {f"read{number}": server for number, server in enumerate(self.replicas, 1)}
+        servers = tuple(self.written.values())
+        return MergedServers(servers) if len(servers) > 1 else self.server
 
     def engine_targets(self) -> dict[str, dict[str, Any]]:
         """How the engine reaches each of its servers, by the engine's name for it."""
-        names, servers = (*self.names(), *self.replica_names()), (*self.servers, *self.replicas)
-        return {
-            name: self.engine_target(server) for name, server in zip(names, servers, strict=True)
-        }
+        return {name: self.engine_target(server) for name, server in self.servers.items()}
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after
@@ -68,11 +69,6 @@ class Deployment:
             "session_sql": [*found["session_sql"], *self.target.session],
             "read_only": self.resolved.read_only,
         }
-
-
-def instance_names(target: str, count: int) -> tuple[str, ...]:
-    """The engine's names for so many servers of a target."""
-    return (target, *(f"{target}.{number}" for number in range(2, count + 1)))
 
 
 class MergedServers:

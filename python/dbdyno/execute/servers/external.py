@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from dbdyno import kinds
@@ -47,10 +47,9 @@ Fill = Callable[[TargetPlan, RemoteServer, Resolved, str, Cell], None]
 class Reached:
     """A target of a cell, ready for load."""
 
-    server: RemoteServer
+    servers: dict[str, RemoteServer]  # by their nodes' names
     resolved: Resolved
     database: str  # the schema that the load works in
-    replicas: tuple[RemoteServer, ...]
 
 
 @dataclass
@@ -88,10 +87,11 @@ class ExternalServers:
         server = self._server(target)
         resolved = self.adopt(target, cell)
         database = target.existing or self._own(target, server, resolved, cell)
-        replicas = tuple(self._replica(target, url) for url in target.read_urls)
+        primary, *others = target.nodes
+        replicas = {node.name: self._replica(target, node.url) for node in others if node.url}
         if replicas and target.existing is None:
-            self._replicated(server, replicas, database)
-        return Reached(server, resolved, database, replicas)
+            self._replicated(server, replicas.values(), database)
+        return Reached({primary.name: server, **replicas}, resolved, database)
 
     def adopt(self, target: TargetPlan, cell: Cell) -> Resolved:
         """Makes all but the data ready for a cell; the target's words, as its servers are now."""
@@ -265,7 +265,7 @@ class ExternalServers:
         self._fill(target, server, resolved, schema, cell)
 
     def _replicated(
-        self, server: RemoteServer, replicas: tuple[RemoteServer, ...], schema: str
+        self, server: RemoteServer, replicas: Iterable[RemoteServer], schema: str
     ) -> None:
         """Waits until all that was loaded has reached every replica."""
         token = secrets.token_hex(8)

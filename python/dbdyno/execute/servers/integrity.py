@@ -30,7 +30,7 @@ def checked(record: TrialRecord, cell: Cell, deployments: Mapping[str, Deploymen
     broken: list[str] = []
     for target, check in wanted:
         deployment = deployments[target]
-        for name, server in zip(deployment.names(), deployment.servers, strict=True):
+        for name, server in deployment.written.items():
             try:
                 rows = server.run(deployment.database, [check.sql])
             except DynoError as error:

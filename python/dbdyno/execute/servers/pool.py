@@ -20,6 +20,7 @@ from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.snapshots import Snapshots
+from dbdyno.experiment.types import Node
 from dbdyno.plan.data import data_sets
 from dbdyno.plan.types import Cell, GroupPlan
 from dbdyno.systems import versions
@@ -95,10 +96,10 @@ class ServerPool:
         """Stops all servers and removes their working directories."""
         while self.deployments:
             _, deployment = self.deployments.popitem()
-            for server in deployment.servers:
+            for server in deployment.servers.values():
                 server.stop(discard=True)
-            for name in deployment.names():
-                shutil.rmtree(self._work(name), ignore_errors=True)
+            for node in deployment.target.nodes:
+                shutil.rmtree(self._work(node), ignore_errors=True)
         self._loaded_from.clear()
 
     def remarks(self) -> tuple[str, ...]:
@@ -108,16 +109,16 @@ class ServerPool:
         return told
 
     def alive(self) -> bool:
-        """Whether every server still answers."""
+        """Whether every server that is written to still answers."""
         return all(
-            deployment.servers and all(server.alive() for server in deployment.servers)
+            deployment.written and all(server.alive() for server in deployment.written.values())
             for deployment in self.deployments.values()
         )
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
-        deployment = self.deployments[group.target]
-        return deployment.replica_names() if group.node == "read" else deployment.names()
+        nodes = self.deployments[group.target].target.nodes_for(group.node)
+        return tuple(node.name for node in nodes)
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
         """Values of `column:` parameters: by group, then by parameter. They are those of the data
@@ -157,11 +158,10 @@ class ServerPool:
         self.deployments[target.name] = Deployment(
             target,
             reach.system_of(target),
-            Binaries(reached.server.version, {}),
+            Binaries(reached.servers[target.name].version, {}),
             reached.resolved,
-            [reached.server],
+            dict(reached.servers),
             reached.database,
-            list(reached.replicas),
         )
 
     def _fill(
@@ -191,24 +191,22 @@ class ServerPool:
         deployment.database = snapshot.database
         self._loaded_from[deployment.target.name] = snapshot.key
         self.deployments[deployment.target.name] = deployment
-        for name in deployment.names():
+        for node in deployment.target.nodes:
             self._control.check()
-            work = self._work(name)
+            work = self._work(node)
             shutil.rmtree(work, ignore_errors=True)
             work.parent.mkdir(mode=0o711, exist_ok=True)
             copy_tree(snapshot.path, work)
-            deployment.servers.append(
-                deployment.system.start(
-                    deployment.binaries,
-                    work,
-                    deployment.resolved,
-                    cpus=cell.server_cpus or self._plan.server_cpus,
-                    transport=deployment.target.transport,
-                )
+            deployment.servers[node.name] = deployment.system.start(
+                deployment.binaries,
+                work,
+                deployment.resolved,
+                cpus=cell.server_cpus or self._plan.server_cpus,
+                transport=deployment.target.transport,
             )
 
-    def _work(self, name: str) -> Path:
-        return self._scratch.path / "work" / name
+    def _work(self, node: Node) -> Path:
+        return self._scratch.path / "work" / node.name
 
     # ---- the machine around them
 

@@ -9,7 +9,6 @@ import gzip
 import os
 import re
 import shutil
-import subprocess
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,6 +18,8 @@ from typing import IO
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.execute.control import Control
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import DEVNULL, PIPE
 from dbdyno.systems.base import Server
 from dbdyno.systems.sql_files import Importer, Rejected
 
@@ -126,13 +127,7 @@ def _zstd(raw: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
             f"{path.name} is packed with zstd, and that program is not here",
             fix="install it: `apt-get install zstd`, or pack the file with gzip",
         )
-    process = subprocess.Popen(
-        [program, "-dcq"],
-        stdin=raw,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = LOCAL.start([program, "-dcq"], stdin=raw, stdout=PIPE, stderr=DEVNULL)
     assert process.stdout is not None
     try:
         yield process.stdout

@@ -21,7 +21,7 @@ HIGHER = "higher"
 LOWER = "lower"
 NEITHER = ""
 
-ANY, OPEN, SEARCH = "", "open", "search"
+ANY, OPEN, SEARCH, BLOCKS = "", "open", "search", "blocks"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Metric:
     about: str
     aliases: tuple[str, ...] = ()
     per_group: bool = True
-    loop: str = ANY  # which groups have it: ANY, OPEN (a `rate` or `find`), SEARCH (a `find`)
+    loop: str = ANY  # groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS
 
 
 def _service(quantile: str, about: str, *aliases: str) -> Metric:
@@ -141,6 +141,14 @@ METRICS: tuple[Metric, ...] = (
         loop=SEARCH,
     ),
     Metric("probes", "probes", "", NEITHER, "runs that a search took", loop=SEARCH),
+    Metric(
+        "mib_per_s",
+        "MiB/s",
+        "1/s",
+        HIGHER,
+        "MiB a second that committed transactions of blocks moved (workload `io`)",
+        loop=BLOCKS,
+    ),
     Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
     Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
     Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
@@ -249,10 +257,12 @@ class Scope:
     open_loops: tuple[str, ...] | None = None
     closed_loops: tuple[str, ...] = ()  # groups without either in some cell
     searches: tuple[str, ...] | None = None
+    blocks: tuple[str, ...] | None = None  # groups whose transactions are blocks
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
-        having = {OPEN: self.open_loops, SEARCH: self.searches}.get(metric.loop)
+        of = {OPEN: self.open_loops, SEARCH: self.searches, BLOCKS: self.blocks}
+        having = of.get(metric.loop)
         return having is None or group in having
 
     def names(self) -> Iterator[str]:
@@ -459,6 +469,13 @@ def _refuse_other_loop(
             where,
             "only a group with `find` has a highest rate",
             "add `find: {rate: max, while: response_ms_p99 < 20}` to the group",
+        )
+    if metric.loop == BLOCKS:
+        raise _error(
+            f"`{name}` is not measured: no blocks are moved",
+            where,
+            "only transactions of the workload `io` have a size",
+            "claim `transactions_per_s`, or use `kind: io`",
         )
     service = metric.name.replace("response_", "service_", 1)
     instead = "" if service == metric.name else f", or claim `{service}`"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Protocol
 
 from dbdyno.experiment.claims.metrics import Scope
 from dbdyno.experiment.types import Arrivals, Find, Target
+from dbdyno.experiment.workloads import block_bytes
 
 
 class _Group(Protocol):
@@ -16,6 +18,8 @@ class _Group(Protocol):
     def arrivals(self) -> Arrivals | None: ...
     @property
     def find(self) -> Find | None: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
 
 
 class _Cell(Protocol):
@@ -25,9 +29,9 @@ class _Cell(Protocol):
     def targets(self) -> Sequence[Target]: ...
 
 
-def of(cells: Sequence[_Cell]) -> Scope:
+def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind")) -> Scope:
     """Groups prefix their metrics if there are several; targets theirs (`db.status.NAME`) if some
-    cell has several at once."""
+    cell has several at once. `workload` gives a group's."""
     at_once = any(len(cell.targets) > 1 for cell in cells)
     targets = dict.fromkeys(target.name for cell in cells for target in cell.targets)
     groups = [group for cell in cells for group in cell.groups]
@@ -37,4 +41,5 @@ def of(cells: Sequence[_Cell]) -> Scope:
         open_loops=tuple(dict.fromkeys(g.name for g in groups if g.arrivals or g.find)),
         closed_loops=tuple(dict.fromkeys(g.name for g in groups if not g.arrivals and not g.find)),
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
+        blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
     )

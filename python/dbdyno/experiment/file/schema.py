@@ -18,7 +18,13 @@ from dbdyno.experiment.model import (
     SetupModel,
     Strict,
 )
-from dbdyno.experiment.targets.hooks import HookModel, HooksModel, LevelHooksModel, WaitModel
+from dbdyno.experiment.targets.hooks import (
+    HookModel,
+    HooksModel,
+    LevelHooksModel,
+    MomentModel,
+    WaitModel,
+)
 from dbdyno.experiment.types import Scalar
 
 FILE = "experiment.schema.json"
@@ -33,11 +39,10 @@ class SetForm(Strict):
 
 def _as_written(model: type[Strict], command: type[Strict], extra: str) -> type[BaseModel]:
     """A model of commands as a file may give them: text, a mapping, a list of either."""
-    one: Any = str | command
-    fields: dict[str, Any] = {
-        name: (one | list[one], Field([], description=field.description))
-        for name, field in model.model_fields.items()
-    }
+    fields: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        one: Any = MomentModel if name == "during_trial" else str | command
+        fields[name] = (one | list[one], Field([], description=field.description))
     config = ConfigDict(extra=extra)  # type: ignore[typeddict-item]
     return create_model(model.__name__, __config__=config, __doc__=model.__doc__, **fields)
 

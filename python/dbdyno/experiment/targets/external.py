@@ -69,13 +69,36 @@ def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, An
         "credentials": _credentials(name, model, node, kind),
         "may": May(**may.model_dump()),
         "existing": _existing(name, model, urls[0], kind, node),
-        "tls": model.tls or _tls(urls),
+        "tls": _tls(name, model, urls, node),
         "host": model.host,
     }
 
 
-def _tls(urls: Sequence[ServerUrl]) -> str:
-    return "prefer" if all(url.on_this_machine for url in urls) else "verify"
+def _tls(name: str, model: TargetModel, urls: Sequence[ServerUrl], node: Node) -> str:
+    is_near = all(url.on_this_machine for url in urls)
+    by_scheme = urls[0].tls
+    if by_scheme is None:
+        return model.tls or ("prefer" if is_near else "verify")
+    if any(url.tls != by_scheme for url in urls):
+        raise DynoError(
+            f"target `{name}`: some of its nodes speak TLS by their URLs, and some do not",
+            where=node.mapping["nodes"].place,
+            fix="begin all of them alike",
+        )
+    if model.tls == "prefer" or (model.tls is not None and (model.tls == "off") == by_scheme):
+        raise DynoError(
+            f"`tls: {model.tls}` of target `{name}` is not what its URL says",
+            where=node.mapping["tls"].where,
+            cause="a port of such a server speaks TLS from the start, or not at all",
+            fix=f"remove `tls`, or begin the URL with {' or '.join(_both_ways(urls[0]))}",
+        )
+    if not by_scheme:
+        return "off"
+    return model.tls or ("require" if is_near else "verify")
+
+
+def _both_ways(url: ServerUrl) -> list[str]:
+    return [f"{scheme}://" for scheme in kinds.of(url.kinds[0]).schemes]
 
 
 def _urls(model: TargetModel, node: Node) -> list[ServerUrl]:
@@ -183,17 +206,19 @@ def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Creden
             where=node.mapping[given[1]].place,
             fix="keep one of them",
         )
-    if model.defaults_group is not None and kinds.of(kind).language == kinds.POSTGRES:
+    is_mysql, title = kinds.of(kind).language == kinds.MYSQL, kinds.of(kind).title
+    is_postgres = kinds.of(kind).language == kinds.POSTGRES
+    if model.defaults_group is not None and not is_mysql:
         raise DynoError(
-            "`defaults_group` is a group of ~/.my.cnf, which PostgreSQL does not have",
+            f"`defaults_group` is a group of ~/.my.cnf, which {title} does not have",
             where=node.mapping["defaults_group"].place,
-            fix="write the password into ~/.pgpass, or use `password_env:`",
+            fix=f"{'write the password into ~/.pgpass, or ' * is_postgres}use `password_env:`",
         )
-    if model.server_public_key is not None and kinds.of(kind).language == kinds.POSTGRES:
+    if model.server_public_key is not None and not is_mysql:
         raise DynoError(
-            "`server_public_key` is of MySQL's logins, which PostgreSQL does not have",
+            f"`server_public_key` is of MySQL's logins, which {title} does not have",
             where=node.mapping["server_public_key"].place,
-            fix="remove it; SCRAM needs no key",
+            fix=f"remove it{'; SCRAM needs no key' * is_postgres}",
         )
     return Credentials(
         env=model.password_env,
@@ -216,6 +241,13 @@ def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: No
     if model.data is None:
         return None
     existing = model.data.existing
+    if not kinds.of(kind).speaks_sql:
+        raise DynoError(
+            f"target `{name}`: {kinds.of(kind).title} has no schemas that exist already",
+            where=node.mapping["data"].place,
+            cause="its sessions cannot be kept from writing, as those of SQL systems are",
+            fix="remove `data`: the workload loads records under a prefix of dbdyno's own",
+        )
     if kinds.of(kind).language != kinds.POSTGRES and url.schema not in (None, existing):
         raise DynoError(
             f"`data.existing` is `{existing}`, and the URL of target `{name}` ends in another",

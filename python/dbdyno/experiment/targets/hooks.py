@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, Field, ValidationError
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file import problems
 from dbdyno.experiment.file.document import Node
-from dbdyno.experiment.targets import ssh
-from dbdyno.experiment.types import Hook, Hooks, LevelHooks
+from dbdyno.experiment.types import Cell, Hook, Hooks, LevelHooks, MomentHook
 from dbdyno.experiment.values.scalars import Duration, Strict
+from dbdyno.hosts import ssh
 
 HOOKS_MAX = 50  # commands at one point
 OF_LEVEL = ("apply", "undo", "wait_until")
@@ -40,6 +40,14 @@ class HookModel(Strict):
     )
 
 
+class MomentModel(HookModel):
+    """A command at a moment of a trial."""
+
+    at_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        description="second of the measured time at which it runs; 0 is the end of the warm-up"
+    )
+
+
 class WaitModel(HookModel):
     """A command that is tried again until it exits with 0."""
 
@@ -58,6 +66,9 @@ class HooksModel(Strict):
         [], description="when another cell is next, before its servers start"
     )
     before_trial: Commands = Field([], description="before each trial, its servers running")
+    during_trial: Annotated[list[MomentModel], Field(max_length=HOOKS_MAX)] = Field(
+        [], description="while a trial is measured, each at its `at_s`"
+    )
     after_trial: Commands = Field([], description="after each trial")
     after_run: Commands = Field([], description="when a run ends, however it ends")
 
@@ -101,11 +112,45 @@ def level(nodes: Mapping[str, Node], owner: Node, prefix: str) -> LevelHooks:
 
 def read(model: HooksModel, levels: Mapping[str, Mapping[str, LevelHooks]], root: Node) -> Hooks:
     """All commands of an experiment. `levels`: those of levels that have any, by factor."""
-    points = {name: _hooks(getattr(model, name)) for name in HooksModel.model_fields}
-    hooks = Hooks(levels={name: dict(each) for name, each in levels.items() if each}, **points)
+    moments = tuple(
+        MomentHook(each.run, each.on, each.deadline, at_s=each.at_s) for each in model.during_trial
+    )
+    hooks = Hooks(
+        _hooks(model.before_run),
+        _hooks(model.before_cell),
+        _hooks(model.before_trial),
+        moments,
+        _hooks(model.after_trial),
+        _hooks(model.after_run),
+        {name: dict(each) for name, each in levels.items() if each},
+    )
     if hooks != Hooks():
         _refuse_same_variables(root)
     return hooks
+
+
+def check_moments(hooks: Hooks, cells: Sequence[Cell], root: Node) -> None:
+    """DynoError, with its place, for a command at a moment that not every trial is sure to have."""
+    for number, hook in enumerate(hooks.during_trial):
+        steady = next((cell for cell in cells if cell.until_steady), None)
+        shortest_s = min(cell.duration_s for cell in cells)
+        if steady is None and hook.at_s < shortest_s:
+            continue
+        where = normal(root.mapping["hooks"]).mapping["during_trial"].items[number].mapping["at_s"]
+        if steady is not None:
+            raise DynoError(
+                f"`at_s: {hook.at_s:g}` is of a trial that ends once it is steady",
+                where=where.where,
+                cause="some trials of a cell would end before that second and others would not, and"
+                " a disturbance is not steady",
+                fix="give a length: `duration: 60s`",
+            )
+        raise DynoError(
+            f"`at_s: {hook.at_s:g}` is not within the trial: it measures {shortest_s:g} s",
+            where=where.where,
+            cause="0 is the start of the measured time; the warm-up is before it",
+            fix=f"write less than {shortest_s:g}, or a longer `duration`",
+        )
 
 
 def variable(factor: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
-from dbdyno.experiment.targets import ssh
+from dbdyno.hosts import ssh
 
 FORM = "ssh://user@db1, or prometheus:http://prom:9090?instance=db1:9100"
 _PREFIX = "prometheus:"

@@ -24,7 +24,7 @@ FROM_ELSEWHERE = (
 
 # A password may itself hold `/`, `?` or `#`, whatever the standard says.
 _WITH_PASSWORD = re.compile(
-    r"(?:mysql|mariadb|postgres|postgresql)://(?:[^\s@]*(?::|%(?:25)*3a)[^\s@]*@|\S*[?&](?:password|passwd|pwd)=)",
+    rf"(?:{'|'.join(kinds.SCHEMES)})://(?:[^\s@]*(?::|%(?:25)*3a)[^\s@]*@|\S*[?&](?:password|passwd|pwd)=)",
     re.IGNORECASE,
 )
 _SCHEMA = re.compile(r"[^\x00-\x1f/`\"'\\]{1,64}")
@@ -39,7 +39,8 @@ class ServerUrl:
     host: str | None
     port: int | None
     socket: str | None  # of MySQL the socket itself, of PostgreSQL its directory
-    schema: str | None  # the schema (MySQL) or database (PostgreSQL) to connect to
+    schema: str | None  # the schema (MySQL), database (PostgreSQL) or its number (Redis)
+    tls: bool | None = None  # whether its scheme says that it is encrypted; None: it says nothing
 
     @property
     def on_this_machine(self) -> bool:
@@ -92,11 +93,15 @@ def parse(text: str) -> ServerUrl:
     schema = unquote(parts.path.removeprefix("/")) or None
     if schema is not None and not _SCHEMA.fullmatch(schema):
         raise ValueError("ends in something that cannot be a schema's name")
+    if schema is not None and not kinds.of(behind[0]).speaks_sql and not schema.isdecimal():
+        raise ValueError("ends in something that is no number of a database")
     if port == 0:
         raise ValueError("names port 0")
     if not host and not socket and kinds.of(behind[0]).language == kinds.POSTGRES:
         raise ValueError("names no host")
-    return ServerUrl(behind, unquote(user) if user else None, host, port, socket, schema)
+    with_tls = kinds.of(behind[0]).schemes_with_tls
+    tls = parts.scheme.lower() in with_tls if with_tls else None
+    return ServerUrl(behind, unquote(user) if user else None, host, port, socket, schema, tls)
 
 
 def _socket(query: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.experiment.workloads import kv, lua, mix, oltp, replay, tpcc
+from dbdyno.experiment.workloads import io, kv, lua, mix, oltp, replay, tpcc
 from dbdyno.experiment.workloads.base import Contradiction, Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -17,6 +17,7 @@ WORKLOADS: Mapping[str, Workload] = {
         oltp.WORKLOAD,
         mix.WORKLOAD,
         kv.WORKLOAD,
+        io.WORKLOAD,
         tpcc.WORKLOAD,
         lua.WORKLOAD,
         replay.WORKLOAD,
@@ -52,6 +53,11 @@ def data_options(workload: str, options: Options) -> dict[str, Any] | None:
 def changes_data(workload: str, options: Options) -> bool:
     """See `Workload.changes_data`."""
     return of(workload).changes_data(options)
+
+
+def block_bytes(workload: str, options: Options) -> int:
+    """What a transaction moves, where it is a block of a file; 0: it is something else."""
+    return int(effective(workload, options)["block_size"]) if workload == io.WORKLOAD.name else 0
 
 
 def contradictions(workload: str, options: Options) -> Iterator[Contradiction]:

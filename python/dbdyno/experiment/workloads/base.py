@@ -14,9 +14,10 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field, create_model
 
-from dbdyno.experiment.values.scalars import Strict, Whole
+from dbdyno.experiment.values.scalars import Size, Strict, Whole
 
 INTEGER = "integer"
+SIZE = "size"
 NUMBER = "number"
 FLAG = "flag"
 WORD = "word"
@@ -165,7 +166,7 @@ def _field(option: Option) -> tuple[Any, Any]:
         limits["ge"] = option.low
     if option.high is not None:
         limits["le"] = option.high
-    kind: Any = {INTEGER: Whole, NUMBER: float, FLAG: bool, TEXT: str}.get(option.type)
+    kind: Any = {INTEGER: Whole, SIZE: Size, NUMBER: float, FLAG: bool, TEXT: str}.get(option.type)
     if option.type == WORD:
         kind = Literal[option.words]
     default = "" if option.default in (None, "") else f"; default: {option.default}"

@@ -1,4 +1,4 @@
-"""`kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, over SQL.
+"""`kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, over SQL or by key.
 
 Source: `engine/workloads/src/kv/settings.rs`; a contract test tries each option on the engine.
 """
@@ -22,7 +22,7 @@ from dbdyno.experiment.workloads.base import (
     Options,
     model_of,
 )
-from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, TRANSACTIONS
+from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, SQL, TRANSACTIONS
 
 DEFAULT_PRESET = "a"
 DISTRIBUTIONS = ("uniform", "zipfian", "latest")
@@ -136,6 +136,8 @@ class Kv(NoFiles):
             yield Need(KEY_RANGES, ("scan", "preset"), "for scans")
         if full["transactional"] and full["read_modify_write"]:
             yield Need(TRANSACTIONS, ("transactional",), "for `transactional`")
+        if full["table_options"]:
+            yield Need(SQL, ("table_options",), "for `table_options`")
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
         return {**options, "records": min(self.effective(options)["records"], rows_max)}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dbdyno.experiment.types import Hook
+from dbdyno.experiment.types import Hook, MomentHook
 from dbdyno.plan.types import Plan
 
-BEFORE, AFTER = ("before_run", "before_cell", "before_trial"), ("after_trial", "after_run")
+BEFORE = ("before_run", "before_cell", "before_trial")
+AFTER = ("during_trial", "after_trial", "after_run")
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,14 @@ class Planned:
 
     @property
     def when(self) -> str:
-        """`before_run`, `apply of swappiness=low`."""
-        return f"{self.point} of {self.of}" if self.of else self.point
+        """`before_run`, `apply of swappiness=low`, `during_trial at 30 s`."""
+        at = f" at {self.at_s:g} s" if self.at_s is not None else ""
+        return f"{self.point} of {self.of}" if self.of else f"{self.point}{at}"
+
+    @property
+    def at_s(self) -> float | None:
+        """Its second of the measured time, if it has one."""
+        return self.hook.at_s if isinstance(self.hook, MomentHook) else None
 
 
 def commands(plan: Plan) -> list[Planned]:

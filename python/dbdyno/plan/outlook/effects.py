@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dbdyno.experiment.types import Hook, Hooks, Target
+from dbdyno.experiment.types import POINTS, Hook, Hooks, Target
 
 # Workloads whose statements are dbdyno's own.
-_OWN_STATEMENTS = frozenset({"oltp", "kv", "tpcc"})
+_OWN_STATEMENTS = frozenset({"oltp", "kv", "tpcc", "io"})
 # Settings by which a server loads code, runs a command, or reads and writes files.
 _RISKY = re.compile(
     r"command|librar|plugin|preload|init|load|file|dir|path|program|extension", re.I
@@ -38,7 +38,7 @@ def effects(
 
 
 def _of_hooks(hooks: Hooks) -> Iterator[str]:
-    for point in ("before_run", "before_cell", "before_trial", "after_trial", "after_run"):
+    for point in POINTS:
         yield from (f"the command {_quoted(hook)}" for hook in getattr(hooks, point))
     for levels in hooks.levels.values():
         for level in levels.values():

@@ -166,11 +166,11 @@ def _ours(cell: Cell) -> list[TargetPlan]:
 
 
 def _server_count(cell: Cell) -> int:
-    return sum(target.instances for target in _servers(cell))
+    return sum(len(target.nodes) for target in _servers(cell))
 
 
 def _start_s(cell: Cell) -> float:
-    starting = sum(target.instances * kinds.of(target.kind).start_s for target in _servers(cell))
+    starting = sum(len(target.nodes) * kinds.of(target.kind).start_s for target in _servers(cell))
     loading_s = 0.0
     if cell.state.data == data.RESTORE:
         loading_s = _reloaded_bytes(cell) / _LOAD_BYTES_PER_S
@@ -199,7 +199,7 @@ def _files_bytes(cell: Cell) -> int:
 def _copied_bytes(cell: Cell) -> int:
     """What is copied before a start: each instance works on files of its own."""
     return sum(
-        target.instances
+        len(target.nodes)
         * (data.data_bytes(target, cell.groups) + kinds.of(target.kind).directory_bytes)
         for target in _ours(cell)
     )
@@ -214,7 +214,7 @@ def _disk_bytes(cells: Sequence[Cell]) -> int:
 def memory_bytes(cell: Cell) -> int:
     """What servers and sessions of a cell may use."""
     caches = sum(
-        target.instances
+        len(target.nodes)
         * (target.memory_bytes if target.memory_bytes is not None else _CACHE_BYTES)
         for target in _ours(cell)
         if kinds.of(target.kind).stores_data

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno import __version__
 from dbdyno.analysis.between_runs.types import Entry, Group, History, Series
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.between_runs import history
 from dbdyno.report.charts.over_time.trend import trend_chart
 from dbdyno.report.text import names
@@ -47,11 +46,10 @@ class Section:
 
 def history_page(found: History, directory: str) -> str:
     """The page; it needs no network and no other file."""
-    return write.styled(
+    return templating.styled(
         "history.html.j2",
         {
             "directory": directory,
-            "version": __version__,
             "sections": [_section(group) for group in found.groups],
             "left_out": found.left_out,
             "runs": count(sum(len(group.runs) for group in found.groups), "run"),

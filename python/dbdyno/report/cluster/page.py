@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbdyno import __version__
 from dbdyno.models.cluster.files.reading import Case
 from dbdyno.models.cluster.outcome import timeline
 from dbdyno.models.cluster.outcome.history import History
 from dbdyno.models.cluster.outcome.timeline import seconds
 from dbdyno.models.cluster.topology import Member, Topology
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.cluster.drawing import drawing
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 
 
 def page(case: Case, found: History) -> str:
@@ -22,13 +21,11 @@ def page(case: Case, found: History) -> str:
         "Who can write, and when",
         "The taller the bar, the better the node serves. A bar tells more when pointed at.",
         "cluster",
-        drawing(found, names, WIDE),
-        drawing(found, names, NARROW),
+        lambda width: drawing(found, names, width),
     )
-    return write.styled(
+    return templating.styled(
         "cluster.html.j2",
         {
-            "version": __version__,
             "name": case.name,
             "answer": timeline.answer(found),
             "figure": figure,

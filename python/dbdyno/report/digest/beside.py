@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbdyno import __version__
 from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, Change, Compared
 from dbdyno.digest.document import Class, Document
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
@@ -169,10 +168,9 @@ def markdown(compared: Compared) -> str:
 def page(compared: Compared) -> str:
     """The same as one HTML file."""
     data = {
-        "version": __version__,
         "answer": answer(compared),
         "loads": loads(compared),
         "notes": _notes(compared),
         "tables": tables(compared, 4000),
     }
-    return write.styled("digest_compare.html.j2", data)
+    return templating.styled("digest_compare.html.j2", data)

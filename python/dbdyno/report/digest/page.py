@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dbdyno import __version__
 from dbdyno.digest.document import Class, Concurrency, Distribution, Document
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.charts.columns import columns
 from dbdyno.report.charts.over_time.areas import SHADES, Band, areas
 from dbdyno.report.digest import profile, words
 from dbdyno.report.digest.profile import Column
 from dbdyno.report.digest.text import squeeze
-from dbdyno.report.figures import NARROW, Figure
+from dbdyno.report.figures import Figure
 
 WIDE = 1040.0
 HALF = 500.0
@@ -57,10 +56,9 @@ class Section:
 def page(document: Document) -> str:
     """The page; it needs no network and no other file."""
     found = profile.columns(document, maxima=True)
-    return write.styled(
+    return templating.styled(
         "digest.html.j2",
         {
-            "version": __version__,
             "title": ", ".join(one.path for one in document.inputs)[:120],
             "answer": words.answer(document),
             "censoring": words.limits(document),
@@ -95,10 +93,6 @@ def figures(document: Document) -> list[Figure]:
     return found
 
 
-def _figure(title: str, note: str, name: str, draw: Callable[[float], Markup]) -> Figure:
-    return Figure(title, note, name, draw(WIDE), draw(NARROW))
-
-
 def _load(document: Document) -> Figure:
     timeline = document.timeline
     assert timeline is not None
@@ -129,12 +123,13 @@ def _load(document: Document) -> Figure:
             height=260,
         )
 
-    return _figure(
+    return Figure(
         "Load over time by class",
         "Query time by length of time: how many statements ran at once in the mean. "
         + ("A statement counts where it ended. UTC." if document.is_sampled else "UTC."),
         "load",
         draw,
+        WIDE,
     )
 
 
@@ -166,7 +161,7 @@ def _gaps(document: Document) -> Figure:
     note = "The longest gap between two ends of statements. A column that stands out is a stall."
     if document.clock_s:
         note += " The log's clock has full seconds: gaps of up to one tell nothing."
-    return _figure("Stalls", note, "stalls", draw)
+    return Figure("Stalls", note, "stalls", draw, WIDE)
 
 
 def _concurrency(found: Concurrency) -> Figure:
@@ -187,7 +182,7 @@ def _concurrency(found: Concurrency) -> Figure:
     note = f"How many statements ran at the same time; at most {found.max:,}."
     if found.caveat:
         note += f" Not exact: {found.caveat}."
-    return _figure("Concurrency", note, "concurrency", draw)
+    return Figure("Concurrency", note, "concurrency", draw, WIDE)
 
 
 def _profile_row(document: Document, found: Sequence[Column], one: Class) -> ProfileRow:

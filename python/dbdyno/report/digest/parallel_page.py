@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from markupsafe import Markup
 
-from dbdyno import __version__
 from dbdyno.digest.parallelism import Parallelism
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.charts.lines import Point, Series, line_chart, value_axis
 from dbdyno.report.digest import parallel, words
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 
 STYLES = {"schema": 0, "log": 1, "rows": 2}
 
@@ -17,10 +18,9 @@ STYLES = {"schema": 0, "log": 1, "rows": 2}
 def page(found: Parallelism) -> str:
     """The page; it needs no network and no other file."""
     by = found.schemas
-    return write.styled(
+    return templating.styled(
         "digest_parallel.html.j2",
         {
-            "version": __version__,
             "title": ", ".join(one.path for one in found.inputs)[:120],
             "answer": parallel.answer(found),
             "censoring": words.censoring(found),
@@ -69,8 +69,7 @@ def figures(found: Parallelism) -> list[Figure]:
             f"Speed-up by workers, {parallel.ORDERS[kept]}",
             "Simulated from the order of the log's transactions.",
             f"speedup-{'ordered' if kept else 'any'}",
-            draw(kept, WIDE),
-            draw(kept, NARROW),
+            partial(draw, kept),
         )
         for kept in (True, False)
         if drawn[kept]

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from dbdyno import __version__
 from dbdyno.models.calculate import Answer
 from dbdyno.models.sweep import Effect, Sweep
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.charts.curve import curve
-from dbdyno.report.figures import NARROW, WIDE, Figure
+from dbdyno.report.figures import Figure
 from dbdyno.report.models import tables, words
 from dbdyno.report.text.escaping import html, visible
 
@@ -26,10 +25,9 @@ def page(
     """The page; it needs no network and no other file."""
     model, currency = answer.model, answer.given.currency
     heads = (sweep.range.name, *sweep.outputs) if sweep else ()
-    return write.styled(
+    return templating.styled(
         "model.html.j2",
         {
-            "version": __version__,
             "model": model,
             "question": model.document.question,
             "trap": coded(model.document.trap),
@@ -89,4 +87,4 @@ def _figure(answer: Answer, sweep: Sweep, name: str, style: int) -> Figure:
 
     note = f"{model.step(name).about}; the point is the answer above"
     title = f"{words.name(name)} by {words.name(sweep.range.name)}"
-    return Figure(title, note, name, draw(WIDE), draw(NARROW))
+    return Figure(title, note, name, draw)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dbdyno import __version__
 from dbdyno.analysis.between_runs.pooling import Combined
-from dbdyno.report import write
+from dbdyno.report import templating
 from dbdyno.report.charts.ratios.forest import Mark, forest
 from dbdyno.report.pooling import words
 
@@ -33,11 +32,10 @@ def combined_page(found: Combined) -> str:
         }
         for line in found.lines
     ]
-    return write.styled(
+    return templating.styled(
         "pool.html.j2",
         {
             "experiment": found.experiment,
-            "version": __version__,
             "runs": len(found.runs),
             "sections": sections,
             "differ": words.changes(found),

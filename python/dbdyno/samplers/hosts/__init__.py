@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbdyno import kinds
-from dbdyno.experiment.targets import host, server_url, ssh
+from dbdyno.experiment.targets import host, server_url
 from dbdyno.experiment.types import Target
+from dbdyno.hosts import ssh
 from dbdyno.samplers.base import prefixed
 from dbdyno.samplers.hosts.feed import Feed
 from dbdyno.samplers.hosts.prometheus import PrometheusFeed

@@ -12,15 +12,14 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from dbdyno import kinds
-from dbdyno.experiment.targets.ssh import SshAddress
+from dbdyno.hosts.base import Process, TimedOut, end_group
+from dbdyno.hosts.ssh import SshAddress, SshHost
 from dbdyno.samplers.hosts import feed
 from dbdyno.samplers.machine import cpu, disk, load, memory, network, paging
 from dbdyno.samplers.server import process
@@ -203,7 +202,7 @@ class SshFeed:
     finish_s = END_S + 1.0
 
     def __init__(self, address: SshAddress, kind: str, port: int | None, prefix: str) -> None:
-        self._command = address.command()
+        self._host = SshHost(address)
         self._where = address.destination
         self._script = script(kind, port)
         self._prefix = prefix
@@ -245,33 +244,22 @@ class SshFeed:
                 emit(feed.sample(t_s, elapsed_s, f"{self._prefix}.{source}", values))
 
     @contextlib.contextmanager
-    def _ssh(self) -> Iterator[subprocess.Popen[bytes]]:
-        process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,  # Ctrl-C is not meant for it
-        )
+    def _ssh(self) -> Iterator[Process]:
+        process = self._host.open()
         assert process.stdin and process.stdout and process.stderr
         try:
             with contextlib.suppress(BrokenPipeError):  # it will say why
                 process.stdin.write(self._script.encode())  # less than a pipe holds: no waiting
+                process.stdin.flush()
             yield process
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(END_S)
-            if process.poll() is None:
-                process.kill()
+            end_group(process, END_S)
             for pipe in (process.stdin, process.stdout, process.stderr):
                 with contextlib.suppress(OSError):
                     pipe.close()
 
 
-def _lines(ssh: subprocess.Popen[bytes], ending: threading.Event) -> Iterator[str]:
+def _lines(ssh: Process, ending: threading.Event) -> Iterator[str]:
     """Lines as they come, until the trial is over. Dropped if ssh ends before that."""
     assert ssh.stdout is not None
     pending = b""
@@ -290,11 +278,11 @@ def _lines(ssh: subprocess.Popen[bytes], ending: threading.Event) -> Iterator[st
                 yield line.decode(errors="replace")
 
 
-def _why(ssh: subprocess.Popen[bytes]) -> str:
+def _why(ssh: Process) -> str:
     """What ssh says of its end."""
     try:
         ssh.wait(END_S)
-    except subprocess.TimeoutExpired:
+    except TimedOut:
         return "the connection was closed"
     assert ssh.stderr is not None
     os.set_blocking(ssh.stderr.fileno(), False)

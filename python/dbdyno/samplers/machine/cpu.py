@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.samplers.base import ProcFile
+from dbdyno.samplers.base import ProcFile, ProcSampler
 
 # Columns of the line "cpu"; guest time is contained in user and nice.
 COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
-class Cpu:
+class Cpu(ProcSampler):
     """See the module."""
 
     source = "cpu"
@@ -22,20 +22,7 @@ class Cpu:
     quick = True
 
     def __init__(self) -> None:
-        self._file = ProcFile("/proc/stat", 1 << 20)
-        self._last: dict[str, int] = {}
-
-    def open(self) -> None:
-        self._file.open()
-        self._last = parse(self._file.text())
-
-    def sample(self, elapsed_s: float) -> Mapping[str, float]:
-        now = parse(self._file.text())
-        last, self._last = self._last, now
-        return shares(last, now, elapsed_s)
-
-    def close(self) -> None:
-        self._file.close()
+        super().__init__(ProcFile("/proc/stat", 1 << 20), parse, shares)
 
 
 def parse(text: str) -> dict[str, int]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbdyno.samplers.base import ProcFile
+from dbdyno.samplers.base import ProcFile, ProcSampler
 
 
-class Load:
+class Load(ProcSampler):
     """See the module."""
 
     source = "load"
@@ -15,16 +13,7 @@ class Load:
     quick = False
 
     def __init__(self) -> None:
-        self._file = ProcFile("/proc/loadavg")
-
-    def open(self) -> None:
-        self._file.open()
-
-    def sample(self, elapsed_s: float) -> Mapping[str, float]:
-        return parse(self._file.text())
-
-    def close(self) -> None:
-        self._file.close()
+        super().__init__(ProcFile("/proc/loadavg"), parse)
 
 
 def parse(text: str) -> dict[str, float]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from dbdyno.samplers.base import ProcFile
+from dbdyno.samplers.base import ProcFile, ProcSampler
 
 NAMES = {
     "Dirty": "dirty_bytes",
@@ -16,7 +14,7 @@ NAMES = {
 }
 
 
-class Memory:
+class Memory(ProcSampler):
     """See the module."""
 
     source = "memory"
@@ -24,16 +22,7 @@ class Memory:
     quick = True
 
     def __init__(self) -> None:
-        self._file = ProcFile("/proc/meminfo")
-
-    def open(self) -> None:
-        self._file.open()
-
-    def sample(self, elapsed_s: float) -> Mapping[str, float]:
-        return parse(self._file.text())
-
-    def close(self) -> None:
-        self._file.close()
+        super().__init__(ProcFile("/proc/meminfo"), parse)
 
 
 def parse(text: str) -> dict[str, float]:

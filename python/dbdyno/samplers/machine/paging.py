@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.samplers.base import ProcFile
+from dbdyno.samplers.base import ProcFile, ProcSampler
 
 NAMES = {
     "pswpin": "swap_in_pages_per_s",
@@ -16,7 +16,7 @@ NAMES = {
 }
 
 
-class Paging:
+class Paging(ProcSampler):
     """See the module."""
 
     source = "paging"
@@ -24,20 +24,7 @@ class Paging:
     quick = False
 
     def __init__(self) -> None:
-        self._file = ProcFile("/proc/vmstat")
-        self._last: dict[str, int] = {}
-
-    def open(self) -> None:
-        self._file.open()
-        self._last = parse(self._file.text())
-
-    def sample(self, elapsed_s: float) -> Mapping[str, float]:
-        now = parse(self._file.text())
-        last, self._last = self._last, now
-        return rates(last, now, elapsed_s)
-
-    def close(self) -> None:
-        self._file.close()
+        super().__init__(ProcFile("/proc/vmstat"), parse, rates)
 
 
 def parse(text: str) -> dict[str, int]:

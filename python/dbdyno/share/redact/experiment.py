@@ -14,6 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from dbdyno.experiment.types import POINTS
 from dbdyno.experiment.values.scalars import VERSION_PATTERN
 from dbdyno.share.redact import vocabulary
 from dbdyno.share.redact.claims import claim
@@ -23,10 +24,7 @@ _SQL = frozenset({"sql", "steps", "one_of", "session", "after", "session_sql", "
 _PATHS = frozenset(
     {"dump", "template", "basedir", "password_file", "file", "defaults_file", "server_public_key"}
 )
-_COMMANDS = frozenset(
-    {"run", "apply", "undo", "wait_until", "password_command"}
-    | {"before_run", "before_cell", "before_trial", "after_trial", "after_run"}
-)
+_COMMANDS = frozenset({"run", "apply", "undo", "wait_until", "password_command", *POINTS})
 _URLS = frozenset({"url", "write", "read", "on", "host", "nodes"})
 _SECRETS = frozenset({"password_env", "defaults_group", "password", "secret", "token"})
 _SCHEMAS = frozenset({"existing", "schema"})

@@ -102,6 +102,8 @@ RULES: Mapping[str, Rule] = {
     "Setup.schema": _of_kind("schema"),
     "Hook.run": _whole("command"),
     "Hook.on": Texts.url,
+    "MomentHook.run": _whole("command"),
+    "MomentHook.on": Texts.url,
     "Prices.currency": _keep,
     "Prices.under": claim,
     "Imported.tools": Texts.prose,

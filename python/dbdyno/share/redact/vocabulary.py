@@ -107,7 +107,9 @@ PUBLIC = _words(
 # Values that options of workloads, targets and states take.
 OPTION = _words(
     """
-    oltp mix kv tpcc lua null mariadb mysql postgres sqlite
+    oltp mix kv tpcc lua io null mariadb mysql postgres sqlite files
+    random_read random_write random_mixed sequential_read sequential_write random sequential
+    pread mmap dsync fsync fdatasync
     read_write read_only write_only point_select update_index update_non_index insert delete
     bulk_insert oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write
     oltp_update_index oltp_update_non_index oltp_write_only select_random_points

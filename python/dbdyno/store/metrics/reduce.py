@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dbdyno import kinds
+from dbdyno.experiment import workloads
 from dbdyno.experiment.claims.metrics import KIND_FAMILY
 from dbdyno.plan.types import GroupPlan
 from dbdyno.store.metrics import open_loop
@@ -26,6 +27,7 @@ from dbdyno.systems.base import TargetPlan
 
 Event = Mapping[str, Any]
 
+MIB = 1 << 20
 BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
@@ -79,7 +81,8 @@ def reduce_trial(
     for group in groups:
         prefix = f"{group.name}." if len(groups) > 1 else ""
         total = end["groups"][group.name]
-        parts = [_group(total, measured_s)]
+        block_bytes = workloads.block_bytes(group.workload, group.options)
+        parts = [_group(total, measured_s, block_bytes)]
         if total.get("open"):
             own = [
                 (event["t_s"], event["groups"][group.name])
@@ -127,8 +130,8 @@ def _measured(events: Sequence[Event]) -> list[Event]:
     ]
 
 
-def _group(total: Mapping[str, Any], measured_s: float) -> Times:
-    """Metrics of one group from its totals."""
+def _group(total: Mapping[str, Any], measured_s: float, block_bytes: int) -> Times:
+    """Metrics of one group from its totals. `block_bytes`: of a transaction, if it is a block."""
     metrics = {
         "transactions_per_s": total["transactions"] / measured_s,
         "operations_per_s": total["operations"] / measured_s,
@@ -137,6 +140,8 @@ def _group(total: Mapping[str, Any], measured_s: float) -> Times:
         "retries_per_s": total["retries"] / measured_s,
         "failed_per_s": total["failed"] / measured_s,
     }
+    if block_bytes:
+        metrics["mib_per_s"] = metrics["transactions_per_s"] * block_bytes / MIB
     service = times("service", total.get("latency"))
     metrics |= service.metrics
     bounds = dict(service.bounds)

@@ -14,23 +14,26 @@ import getpass
 import os
 import re
 import selectors
-import signal
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.hidden import HIDDEN
+from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.experiment.types import Credentials
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import DEVNULL, PIPE, Process, TimedOut, end_group
 from dbdyno.systems.logins.mysql import rsa_key
 from dbdyno.systems.logins.policy import PUBLIC_KEY_BYTES_MAX, TAKE_KEY, LoginRules
 
 COMMAND_TIMEOUT_S = 30.0
+END_S = 0.2  # that the command is given to end by itself when it is stopped
 PASSWORD_MAX = 4096  # characters: more is not a password but the wrong file
 FILE_BYTES_MAX = 1 << 20
 TLS_ORDER = ("off", "prefer", "require", "verify")  # weakest first
@@ -52,6 +55,11 @@ class Login:
     cleartext: bool = False  # see `LoginRules`
     server_key: str = ""
 
+    @property
+    def is_on_this_machine(self) -> bool:
+        """Whether nothing that is sent leaves the machine."""
+        return self.socket is not None or server_url.is_loopback(self.host)
+
     def rules(self, place: str) -> LoginRules:
         """What the server at `place` may ask of us."""
         return LoginRules(place, self.user, self.cleartext, self.server_key)
@@ -63,11 +71,12 @@ _asked: dict[tuple[str, int, str | None, str], str] = {}  # answers to prompts, 
 def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int) -> Login:
     """The login for a URL. DynoError where a named source does not give a password."""
     options: Mapping[str, str] = {}
-    if kind != "postgres":
+    language = kinds.of(kind).language
+    if language == kinds.MYSQL:
         options = option_file(Path.home() / ".my.cnf", kind, credentials.defaults_group)
     socket = url.socket or (None if url.host else options.get("socket"))
     login = Login(
-        user=url.user or options.get("user") or getpass.getuser(),
+        user=url.user or options.get("user") or _default_user(language),
         password="",
         host=url.host or options.get("host") or "localhost",
         port=url.port or _port(options) or default_port,
@@ -83,6 +92,11 @@ def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int)
         password = _asked.get(_key(login), "")
         source = "the prompt" if password else source
     return replace(login, password=password, source=source, warning=warning)
+
+
+def _default_user(language: str) -> str:
+    """Redis has a user for those who name none."""
+    return "" if language == kinds.REDIS else getpass.getuser()
 
 
 def ask(login: Login, place: str) -> Login | None:
@@ -115,7 +129,10 @@ def _password(
         return _from_file(Path(credentials.file))
     if credentials.command is not None:
         return (*_from_command(credentials.command), "")
-    if kind == "postgres":
+    if variable := kinds.of(kind).password_variable:
+        password = os.environ.get(variable, "")
+        return password, variable if password else "", ""
+    if kinds.of(kind).language == kinds.POSTGRES:
         path = Path(os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
         found = password_file(path, login, url.schema or login.user)
         return found, str(path) if found else "", ""
@@ -164,12 +181,9 @@ def _from_command(command: str) -> tuple[str, str]:
             cause="`--set` gave it, or the experiment's file has moved",
             fix="put the file back; or start a new run from an experiment that names the source",
         )
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        process_group=0,  # whatever it has started ends with it
-    )
+    # In the terminal's session, since it may ask there; in a group of its own, since whatever it
+    # has started ends with it.
+    process = LOCAL.start(["/bin/sh", "-c", command], stdin=DEVNULL, stdout=PIPE, group="group")
     output = _said(process)
     if process.returncode != 0:
         raise DynoError(
@@ -185,7 +199,7 @@ def _from_command(command: str) -> tuple[str, str]:
     return _plausible(lines[0], "password_command")
 
 
-def _said(process: subprocess.Popen[bytes]) -> bytes:
+def _said(process: Process) -> bytes:
     """What it prints until its end. Killed with all it has started if that takes too long, is far
     too much, or the user wants to stop."""
     assert process.stdout is not None
@@ -205,8 +219,8 @@ def _said(process: subprocess.Popen[bytes]) -> bytes:
                         cause="it is not a command that prints a password",
                         fix="run it by hand",
                     )
-        raise subprocess.TimeoutExpired("password_command", COMMAND_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
+        raise TimedOut("password_command", COMMAND_TIMEOUT_S)
+    except TimedOut:
         raise DynoError(
             f"`password_command` did not end within {COMMAND_TIMEOUT_S:.0f} s",
             cause="it waits for something, such as an answer or a network",
@@ -215,8 +229,7 @@ def _said(process: subprocess.Popen[bytes]) -> bytes:
     finally:
         process.stdout.close()
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            end_group(process, END_S)
 
 
 def _plausible(password: str, source: str) -> tuple[str, str]:

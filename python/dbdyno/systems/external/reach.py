@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import pg8000.exceptions
 import pymysql
@@ -26,6 +26,9 @@ from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres import system
 from dbdyno.systems.postgres.control import message
 from dbdyno.systems.postgres.external import PostgresRemote
+from dbdyno.systems.redis.client import RedisError
+from dbdyno.systems.redis.external import RedisRemote
+from dbdyno.systems.redis.settings import refuse_sql_words
 from dbdyno.systems.server_errors import understanding
 
 AS_FOUND = Word(
@@ -33,7 +36,7 @@ AS_FOUND = Word(
     {},
     "not started by dbdyno: memory, durability and all else are as found",
 )
-ERRORS = (pymysql.Error, pg8000.exceptions.Error, OSError)
+ERRORS = (pymysql.Error, pg8000.exceptions.Error, RedisError, OSError)
 
 
 def system_of(target: TargetPlan) -> System:
@@ -59,11 +62,13 @@ class RemoteSystem:
 
     def resolve(self, target: TargetPlan) -> Resolved:
         portable_options.check_words(target)
+        if kinds.of(target.kind).language == kinds.REDIS:
+            refuse_sql_words(target)
         config = portable_options.settings_of(target.config, target.kind, ())
         said: list[Word] = [AS_FOUND]
         session: tuple[str, ...] = ()
         if target.isolation is not None:
-            family = system if target.kind == "postgres" else mysqlfamily
+            family = system if kinds.of(target.kind).language == kinds.POSTGRES else mysqlfamily
             word = family.isolation_word(target.isolation)
             said.append(word)
             session = (word.settings["session"],)
@@ -146,17 +151,13 @@ def connect(target: TargetPlan, text: str) -> RemoteServer:
 
 
 def _logged_in(target: TargetPlan, url: ServerUrl, login: Login) -> RemoteServer:
-    server: MysqlRemote | PostgresRemote
-    if target.kind == "postgres":
-        server = PostgresRemote(url, login, target.tls)
-    else:
-        server = MysqlRemote(target.kind, url, login, target.tls)
+    server = _REMOTES[kinds.of(target.kind).language](target.kind, url, login, target.tls)
     try:
         server.log_in()
     except BaseException:
         server.close_connection()
         raise
-    return cast("RemoteServer", server)
+    return server
 
 
 def _check_kind(server: RemoteServer, target: TargetPlan, url: ServerUrl) -> None:
@@ -176,16 +177,29 @@ def _check_kind(server: RemoteServer, target: TargetPlan, url: ServerUrl) -> Non
     )
 
 
+_REMOTES: dict[str, Callable[[str, ServerUrl, Login, str], Any]] = {
+    kinds.MYSQL: MysqlRemote,
+    kinds.POSTGRES: lambda _, url, login, tls: PostgresRemote(url, login, tls),
+    kinds.REDIS: RedisRemote,
+}
+
+
 def _refused(words_: str, url: ServerUrl, login: Login, target: TargetPlan) -> DynoError:
+    user = login.user or "default"
+    own = {
+        kinds.MYSQL: ", `defaults_group:` or ~/.my.cnf",
+        kinds.POSTGRES: " or ~/.pgpass",
+        kinds.REDIS: f" or the environment's {kinds.of(target.kind).password_variable}",
+    }
     if login.password:
         cause = f"the password from {login.source} is wrong, or the user may not come from here"
     else:
         cause = "no password is known for it"
     return DynoError(
-        f"target `{target.name}`: {url.place} refuses user {login.user}: {words_}",
+        f"target `{target.name}`: {url.place} refuses user {user}: {words_}",
         cause=cause,
         fix="name the password's source: `password_env:`, `password_file:`, `password_command:`"
-        + (" or ~/.pgpass" if target.kind == "postgres" else ", `defaults_group:` or ~/.my.cnf"),
+        + own[kinds.of(target.kind).language],
     )
 
 

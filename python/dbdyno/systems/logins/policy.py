@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from dbdyno.errors import DynoError
 
-Protocol = Literal["mysql", "postgres"]
+Protocol = Literal["mysql", "postgres", "redis"]
 
 SCRAM_ITERATIONS_MIN = 4096  # RFC 7677, section 4: with fewer, guessing the password is too cheap
 SCRAM_ITERATIONS_MAX = 100_000  # with more, a server makes its clients work without end
@@ -68,6 +68,8 @@ DEMANDS = (
     Demand("postgres", "10, SCRAM-SHA-256", _PROOF, Answer.GIVEN, Answer.GIVEN),
     Demand("postgres", "any other method", "", Answer.REFUSED, Answer.REFUSED),
 )
+# Redis asks for nothing: AUTH is sent by the client, or not at all. This machine counts as private.
+AUTH = Demand("redis", "AUTH", _PASSWORD, Answer.NAMED, Answer.GIVEN)
 FULL = "caching_sha2_password, full authentication"  # the server does not know the proof yet
 
 
@@ -116,7 +118,7 @@ def _engine_key(key: str) -> str | dict[str, str]:
 
 def demand_of(protocol: Protocol, name: str) -> Demand:
     """The row for what a server asks for; the protocol's last row is for all others."""
-    rows = [row for row in DEMANDS if row.protocol == protocol]
+    rows = [row for row in (*DEMANDS, AUTH) if row.protocol == protocol]
     return next((row for row in rows if row.name == name), rows[-1])
 
 
@@ -142,5 +144,6 @@ def _fix(demand: Demand, answer: Answer) -> str:
         "mysql": "caching_sha2_password, mysql_native_password or ed25519; of PAM with "
         "pam_use_cleartext_plugin=ON, which asks for mysql_clear_password",
         "postgres": "scram-sha-256 in pg_hba.conf",
+        "redis": "AUTH",
     }
     return f"use an account with {known[demand.protocol]}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
 from dbdyno.systems.process.paths import program
 from dbdyno.systems.sql_files import ClientImporter, Confined, Importer, Program, Rule, rule
 
@@ -103,9 +103,7 @@ def importer(
 
 def _knows_restrict(psql: Path) -> bool:
     """Whether it can be kept from running commands that a file holds in mid-line."""
-    said = subprocess.run(
-        [psql, "--version"], capture_output=True, text=True, timeout=20, check=False, env={}
-    ).stdout
+    said = LOCAL.run([psql, "--version"], timeout_s=20, environment={}).stdout
     found = re.search(r"(\d+)\.(\d+)", said)
     if not found:
         return "psql" in said  # a version without a minor number: not released yet, so a late one

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Completed, Ids, TimedOut
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,11 @@ class Account:
     uid: int
     gid: int
     switch: bool  # whether we must change to it (we are root)
+
+    @property
+    def ids(self) -> Ids | None:
+        """Of what runs under it; None: our own."""
+        return (self.uid, self.gid) if self.switch else None
 
 
 def account_for(name: str) -> Account:
@@ -93,29 +99,17 @@ def run_as(
     command: Sequence[str | Path],
     environment: Mapping[str, str],
     timeout_s: float,
-) -> subprocess.CompletedProcess[str]:
+) -> Completed:
     """Runs a set-up program under the account and returns what it said; DynoError on a timeout.
 
     `TMPDIR` and the like must come in `environment`: nothing of ours is passed on.
     """
     words = [str(word) for word in command]
     try:
-        return subprocess.run(
-            words,
-            env=dict(environment),
-            cwd="/",
-            user=account.uid if account.switch else None,
-            group=account.gid if account.switch else None,
-            extra_groups=[] if account.switch else None,
-            umask=0o077,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            start_new_session=True,
+        return LOCAL.run(
+            words, environment=environment, cwd="/", ids=account.ids, timeout_s=timeout_s
         )
-    except subprocess.TimeoutExpired:
+    except TimedOut:
         raise DynoError(
             f"{words[0]} did not finish within {timeout_s:.0f} s",
             cause="a very slow or full disk",

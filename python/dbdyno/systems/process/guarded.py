@@ -12,7 +12,6 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import DEVNULL, PIPE, Completed, TimedOut
 from dbdyno.systems.process import guardian
 from dbdyno.systems.process.account import Account
 from dbdyno.systems.process.owner import Owner
@@ -66,14 +67,13 @@ class Guarded:
         self._pidfd: int | None = None
         # The directory in its command line is for people who read the output of `ps`.
         shown = directory or next(iter((*make, *directories)), "")
-        self._guardian = subprocess.Popen(
+        self._guardian = LOCAL.start(
             [sys.executable, "-I", "-S", guardian.__file__, str(shown)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
             cwd="/",
-            env={"PATH": os.defpath, "LC_ALL": "C"},
+            environment={"PATH": os.defpath, "LC_ALL": "C"},
         )
         charge = {
             "make": [str(path) for path in make],
@@ -124,11 +124,8 @@ class Guarded:
             self._exit = self._receive(START_TIMEOUT_S, until="exited") or {"exited": None}
 
     def _owner(self) -> dict[str, int | None]:
-        switch = self._account is not None and self._account.switch
-        return {
-            "uid": self._account.uid if self._account and switch else None,
-            "gid": self._account.gid if self._account and switch else None,
-        }
+        uid, gid = (self._account and self._account.ids) or (None, None)
+        return {"uid": uid, "gid": gid}
 
     def _ask(self, message: dict[str, Any], answer: str, failure: str) -> dict[str, Any]:
         """Sends a message and returns its answer; DynoError if there is none."""
@@ -212,7 +209,7 @@ class Guarded:
                     stream.close()
         try:
             self._guardian.wait(CLEAN_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
+        except TimedOut:
             self._guardian.kill()
             self._guardian.wait()
         if self._pidfd is not None:
@@ -259,7 +256,7 @@ def run_guarded(
     timeout_s: float,
     log: Path,
     data: Path | None = None,
-) -> subprocess.CompletedProcess[str]:
+) -> Completed:
     """Runs a set-up program to its end, under a guardian: it does not outlive us.
 
     What it said is in `stdout`, both streams of it; `log` holds it while it runs. DynoError if it
@@ -283,4 +280,4 @@ def run_guarded(
             fix="look at the disk with `df` and `iostat`, then run again",
         )
     code = -signal.SIGKILL if status is None else status
-    return subprocess.CompletedProcess([str(word) for word in command], code, said, "")
+    return Completed([str(word) for word in command], code, said, "")

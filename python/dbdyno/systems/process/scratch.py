@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from dbdyno.errors import DynoError
 from dbdyno.systems.process.guarded import Guarded
@@ -53,21 +54,37 @@ def filesystem(path: Path) -> str:
 
 
 def mounted(path: Path) -> tuple[str, str]:
-    """Type and source of the filesystem that holds `path` ("ext4", "/dev/sda1"; empty if unknown):
-    proc(5), mountinfo."""
-    best, kind, source = "", "", ""
+    """Type and source of the filesystem that holds `path` ("ext4", "/dev/sda1"; empty if
+    unknown)."""
+    found = mount_of(path)
+    return found.kind, found.source
+
+
+class Mount(NamedTuple):
+    """A mounted filesystem: "ext4", "/dev/sda1", "rw,noatime"; empty if unknown."""
+
+    kind: str = ""
+    source: str = ""
+    options: str = ""
+
+
+def mount_of(path: Path) -> Mount:
+    """The mount that holds `path`: proc(5), mountinfo."""
+    best, found = "", Mount()
     real = os.path.realpath(path)
     try:
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:
-        return "", ""
+        return found
     for line in lines:
         fields, _, rest = line.partition(" - ")
         mount = fields.split()[4].replace("\\040", " ")
         inside = real == mount or real.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):
-            best, (kind, source) = mount, rest.split()[:2]
-    return kind, source
+            kind, source, of_all = rest.split()[:3]
+            options = dict.fromkeys((*fields.split()[5].split(","), *of_all.split(",")))
+            best, found = mount, Mount(kind, source, ",".join(options))
+    return found
 
 
 class Scratch:

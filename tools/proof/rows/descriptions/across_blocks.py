@@ -15,6 +15,7 @@ from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ratios import Pairs
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording.catalogue import worded
 
 RUNS, TIMES, QUICK = 3000, 500, 4
 BLOCKS = (5, 6, 9, 12)
@@ -99,7 +100,8 @@ def named(kind: str, blocks: int, number: int, rng: np.random.Generator) -> bool
     plan = ordered(experiment({"cache": ("off", "on")}, (CLAIM,), blocks=blocks), number)
     judged, _ = verdict.judge(Measured.of(plan, trials(plan, kind, block, rng)))
     names = f"block {block}:" if kind == OUTLIER else ""
-    return any(one.startswith(names) and MARKS[kind] in one for one in judged[0].uneven)
+    said = worded(judged[0].uneven, plan)
+    return any(one.startswith(names) and MARKS[kind] in one for one in said)
 
 
 def trials(plan: Plan, kind: str, block: int, rng: np.random.Generator) -> list[TrialRecord]:

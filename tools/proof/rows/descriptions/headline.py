@@ -10,7 +10,7 @@ from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import experiment, ordered, records, steady
 from tools.proof.simulating.many import clopper_pearson, many, percent, share
 
-from dbdyno.analysis import analyse
+from dbdyno.wording.findings import analyse
 
 RUNS, QUICK = 500, 4
 BLOCKS = (3, 6, 10)

@@ -179,19 +179,6 @@ impl Details {
         }
     }
 
-    /// Fetches into the processor's cache what adding such an event will change far from here: values are
-    /// counted in buckets all over its sketches.
-    #[inline]
-    pub fn fetch(&self, duration_ns: u64, numbers: impl Iterator<Item = (Measure, u64)>) {
-        self.time.sketch.fetch(duration_ns);
-        for (measure, value) in numbers {
-            let place = usize::from(self.place[measure as usize]);
-            if let Some((_, spread)) = self.measures.get(place.wrapping_sub(1)) {
-                spread.sketch.fetch(value);
-            }
-        }
-    }
-
     #[inline]
     fn spread(&mut self, measure: Measure) -> &mut Spread {
         let place = &mut self.place[measure as usize];

@@ -110,33 +110,12 @@ struct Numbered {
     /// Names by number; number 0 is the empty one.
     all: Vec<Box<[u8]>>,
     by_name: HashMap<Box<[u8]>, u16>,
-    /// Some short ones again, by [`short`].
-    near: [(Short, u16); NEAR],
-}
-
-const NEAR: usize = 64;
-
-/// All of a name of at most 16 bytes: its length, and words that cover it.
-type Short = (usize, u64, u64);
-
-/// None: the name is longer.
-#[inline]
-fn short(name: &[u8]) -> Option<Short> {
-    let length = name.len();
-    let (first, last) = match (name.first_chunk(), name.last_chunk()) {
-        (Some(first), Some(last)) if length <= 16 => {
-            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-        }
-        (None, _) => (name.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)), 0),
-        _ => return None,
-    };
-    Some((length, first, last))
 }
 
 impl Default for Numbered {
     fn default() -> Self {
         let all = vec![Box::default()];
-        Self { all, by_name: HashMap::new(), near: [((0, 0, 0), 0); NEAR] }
+        Self { all, by_name: HashMap::new() }
     }
 }
 
@@ -147,16 +126,6 @@ impl Numbered {
         if name.is_empty() {
             return Some(0);
         }
-        let Some(short) = short(name) else { return self.number_of(name) };
-        let mixed = (short.1 ^ short.2.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let near = (mixed >> 32) as usize % NEAR;
-        if self.near[near].0 != short {
-            self.near[near] = (short, self.number_of(name)?);
-        }
-        Some(self.near[near].1)
-    }
-
-    fn number_of(&mut self, name: &[u8]) -> Option<u16> {
         if let Some(&number) = self.by_name.get(name) {
             return Some(number);
         }
@@ -237,9 +206,6 @@ impl PendingDetails {
         let used = std::mem::take(&mut self.used[at]);
         let waiting = &self.waiting[at].0[..used.words as usize];
         let (details, counts) = (&mut self.all[at], &mut self.counts[at]);
-        for words in waiting.chunks_exact(used.size()) {
-            details.fetch(words[3], numbers(used, words));
-        }
         for words in waiting.chunks_exact(used.size()) {
             let (seen, who) = read(self.input, words);
             details.add(&seen, numbers(used, words));
@@ -361,13 +327,5 @@ mod tests {
             let counts = names(users);
             assert_eq!(counts.values().sum::<u64>(), users as u64 * 3, "{users}");
         }
-    }
-
-    #[test]
-    fn short_names_are_told_apart_by_words_that_cover_them() {
-        let all = ["a", "b", "ab", "ba", "aaaaaaa", "aaaaaaaa", "aaaaaaaab", "aaaaaaaaaaaaaaaa"];
-        let words: std::collections::BTreeSet<_> = all.map(|name| short(name.as_bytes())).into();
-        assert_eq!((words.len(), words.contains(&None)), (all.len(), false));
-        assert_eq!(short(b"aaaaaaaaaaaaaaaaa"), None);
     }
 }

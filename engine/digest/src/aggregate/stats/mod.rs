@@ -2,7 +2,6 @@
 
 pub mod concurrency;
 pub mod name_counts;
-mod prefetch;
 pub mod quantile_sketch;
 pub mod sum_table;
 pub mod timeline;

@@ -4,8 +4,6 @@
 //! value in it (the layout of HdrHistogram, the error bound of Masson, Rim and Lee, "DDSketch", 2019).
 //! Merging is adding: a sketch does not depend on the order of its values.
 
-use crate::aggregate::stats::prefetch::fetch;
-
 /// Largest relative error of a quantile.
 pub const ERROR: f64 = 1.0 / 128.0;
 
@@ -54,15 +52,6 @@ impl Sketch {
         match self.counts.get_mut(at) {
             Some(count) => *count = count.saturating_add(weight),
             None => self.add_elsewhere(bucket, weight),
-        }
-    }
-
-    /// Fetches into the processor's cache what adding this value will change.
-    #[inline]
-    pub fn fetch(&self, value: u64) {
-        let at = usize::from(bucket(value)).wrapping_sub(usize::from(self.first));
-        if let Some(count) = self.counts.get(at) {
-            fetch(count);
         }
     }
 

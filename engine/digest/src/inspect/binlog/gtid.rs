@@ -5,7 +5,7 @@
 //! second flags MariaDB's `log_event.h`. Seen from MariaDB 10.11 and MySQL 9.7.
 
 use super::event::Order;
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// Order, and when it was committed, microseconds since 1970.
 type Mysql = (Order, Option<i64>);

@@ -3,7 +3,7 @@
 //! Source: MySQL internals manual, "Binary Log Event Structures"; MariaDB knowledge base, "Replication
 //! Protocol".
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// What a binary log begins with.
 pub const MAGIC: &[u8; 4] = b"\xfebin";

@@ -3,7 +3,7 @@
 //! Sources: MariaDB knowledge base, "Compressing Events to Reduce Size of the Binary Log"; MySQL source
 //! documentation, "Transaction_payload_event".
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// The most that one event may unpack to: MariaDB's and MySQL's longest packet.
@@ -40,15 +40,15 @@ pub fn transaction(body: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Bytes(body);
     let (mut is_zstd, mut size) = (true, 0);
     loop {
-        let field = bytes.packed()?;
+        let field = bytes.lenenc()?;
         if field == END {
             break;
         }
-        let length = bytes.packed()?;
+        let length = bytes.lenenc()?;
         let mut value = Bytes(bytes.take(usize::try_from(length).ok()?)?);
         match field {
-            COMPRESSION => is_zstd = value.packed()? == 0,
-            SIZE => size = value.packed()?,
+            COMPRESSION => is_zstd = value.lenenc()? == 0,
+            SIZE => size = value.lenenc()?,
             _ => {}
         }
     }

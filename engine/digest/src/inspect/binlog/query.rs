@@ -3,9 +3,9 @@
 //!
 //! Sources: MySQL source documentation, "Query_event", status variables, "Execute_load_query_event".
 
-use crate::inspect::bytes::Bytes;
 use crate::sql::distill::distill;
 use crate::sql::language::Language;
+use dyno_protocol::bytes::Bytes;
 
 /// The body of a query event.
 #[derive(Debug, PartialEq, Eq)]

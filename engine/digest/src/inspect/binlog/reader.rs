@@ -7,8 +7,8 @@ use super::header::{Description, HEADER, Header, MAGIC, MAGIC_ENCRYPTED, kind};
 use super::packed;
 use super::query::{Query, Role};
 use super::table::{Rows, Table};
-use crate::inspect::bytes::Bytes;
 use crate::sink::Part;
+use dyno_protocol::bytes::Bytes;
 use std::collections::HashMap;
 
 /// Reads a log from its begin, in as many parts as it comes in.

@@ -3,7 +3,7 @@
 //! Source: MySQL source documentation, "Table_map_event", types and their metadata; MariaDB knowledge
 //! base, "TABLE_MAP_EVENT", compressed columns.
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// How many bytes a value takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +37,9 @@ impl Table {
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
         let (schema, name) = (bytes.named()?.to_vec(), bytes.named()?.to_vec());
-        let columns = usize::try_from(bytes.packed()?).ok()?;
+        let columns = usize::try_from(bytes.lenenc()?).ok()?;
         let types = bytes.take(columns)?;
-        let metadata = bytes.packed()?;
+        let metadata = bytes.lenenc()?;
         let mut metadata = Bytes(bytes.take(usize::try_from(metadata).ok()?)?);
         let widths =
             types.iter().map(|&kind| width(kind, &mut metadata)).collect::<Option<Vec<_>>>()?;
@@ -57,7 +57,7 @@ impl Table {
 fn key(mut bytes: Bytes<'_>, columns: usize) -> Vec<usize> {
     let mut field = || {
         let kind = bytes.byte()?;
-        let length = bytes.packed()?;
+        let length = bytes.lenenc()?;
         Some((kind, bytes.take(usize::try_from(length).ok()?)?))
     };
     while let Some((kind, value)) = field() {
@@ -66,10 +66,10 @@ fn key(mut bytes: Bytes<'_>, columns: usize) -> Vec<usize> {
         }
         let mut value = Bytes(value);
         let mut key = vec![];
-        while let Some(column) = value.packed() {
+        while let Some(column) = value.lenenc() {
             key.push(column as usize);
             if kind == PRIMARY_KEY_WITH_PREFIX {
-                value.packed();
+                value.lenenc();
             }
         }
         return if key.iter().all(|&column| column < columns) { key } else { vec![] };
@@ -149,7 +149,7 @@ impl<'a> Rows<'a> {
         is_partial: bool,
     ) -> Option<Self> {
         let mut bytes = Bytes(body);
-        let columns = usize::try_from(bytes.packed()?).ok()?;
+        let columns = usize::try_from(bytes.lenenc()?).ok()?;
         if columns != table.columns() {
             return None;
         }
@@ -194,7 +194,7 @@ impl<'a> Rows<'a> {
     /// the image before it.
     fn image(&mut self, image: usize, before: &[&'a [u8]], key: &mut Vec<&'a [u8]>) -> Option<()> {
         let present = self.present[image];
-        if self.is_partial && image == 1 && self.bytes.packed()? & 1 == 1 {
+        if self.is_partial && image == 1 && self.bytes.lenenc()? & 1 == 1 {
             let json = self.table.json.iter().enumerate();
             let parts = json.filter(|&(column, &is_json)| is_json && bit(present, column)).count();
             self.bytes.take(parts.div_ceil(8))?;

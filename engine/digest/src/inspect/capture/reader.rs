@@ -45,26 +45,22 @@ pub fn spoken(head: &[u8]) -> Option<Dialect> {
     None
 }
 
-/// The segment in a packet, or in the packet that this one carries; `Err`: why it is not understood.
+/// The segment in a packet; `Err`: why it is not understood.
 fn segment<'a>(packet: &Packet<'a>) -> Result<Option<Segment<'a>>, &'static str> {
-    let (mut link, mut data) = (packet.link, packet.data);
-    // Each turn takes headers off, so that it ends.
-    loop {
-        let carried = match link::carried(link, data) {
-            Carried::Ip(carried) => carried,
-            Carried::Other => return Ok(None),
-            Carried::UnknownLink => return Err("a packet of a kind of link that is not known"),
-        };
-        let header = packet.data.len() - carried.len();
-        match ip::payload(carried, packet.length.saturating_sub(header)) {
-            Payload::Tcp(segment) => return Ok(Some(segment)),
-            Payload::Vxlan(inner) => (link, data) = (link::ETHERNET, inner),
-            Payload::Other => return Ok(None),
-            Payload::Fragment => return Err("a part of a packet that was sent in parts"),
-            Payload::Cut => {
-                return Err("a packet that was not kept as far as its header (tcpdump: -s 0)");
-            }
-        }
+    const TUNNEL: &str = "a packet within a tunnel that is not read (PPPoE, VXLAN)";
+    let carried = match link::carried(packet.link, packet.data) {
+        Carried::Ip(carried) => carried,
+        Carried::Other => return Ok(None),
+        Carried::Tunnel => return Err(TUNNEL),
+        Carried::UnknownLink => return Err("a packet of a kind of link that is not known"),
+    };
+    let header = packet.data.len() - carried.len();
+    match ip::payload(carried, packet.length.saturating_sub(header)) {
+        Payload::Tcp(segment) => Ok(Some(segment)),
+        Payload::Other => Ok(None),
+        Payload::Tunnel => Err(TUNNEL),
+        Payload::Fragment => Err("a part of a packet that was sent in parts"),
+        Payload::Cut => Err("a packet that was not kept as far as its header (tcpdump: -s 0)"),
     }
 }
 

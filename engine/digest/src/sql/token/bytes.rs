@@ -1,4 +1,4 @@
-//! Classes of bytes, and how far a run of them goes. Sixteen bytes a step where the processor can.
+//! Classes of bytes, and how far a run of them goes.
 
 /// Whether a byte can stand within an unquoted name: letters, digits, `_`, `$`, all beyond ASCII.
 #[inline]
@@ -15,35 +15,15 @@ pub fn is_space(byte: u8) -> bool {
 /// Where the run of word bytes that holds or ends at `from` ends.
 #[inline]
 pub fn word_end(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let length = word_length(chunk);
-        at += length;
-        if length < 16 {
-            return at;
-        }
-    }
-    while at < bytes.len() && is_word(bytes[at]) {
-        at += 1;
-    }
-    at
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| is_word(**byte)).count()
 }
 
 /// Where a run of ASCII digits ends.
 #[inline]
 pub fn digits_end(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let length = digits_length(chunk);
-        at += length;
-        if length < 16 {
-            return at;
-        }
-    }
-    while at < bytes.len() && bytes[at].is_ascii_digit() {
-        at += 1;
-    }
-    at
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// Where a run of digits and of what stands between numbers ends (space, `,`, `.`, `+`), and whether it has a
@@ -72,67 +52,10 @@ fn is_in_numbers(byte: u8) -> bool {
     is_space(byte) || byte.is_ascii_digit() || matches!(byte, b',' | b'.' | b'+')
 }
 
-/// Where the first of two bytes stands, at or after `from`; the end if neither does. Most strings are
-/// short: the first 32 bytes are looked at, all at once, before `memchr` is set up.
+/// Where the first of two bytes stands, at or after `from`; the end if neither does.
 #[inline]
 pub fn find2(first: u8, second: u8, bytes: &[u8], from: usize) -> usize {
-    let mut near = from;
-    if let Some(chunk) = bytes.get(from..).and_then(|rest| rest.first_chunk::<32>()) {
-        let found = position2(first, second, chunk);
-        near += found;
-        if found < 32 {
-            return near;
-        }
-    }
-    match memchr::memchr2(first, second, &bytes[near..]) {
-        Some(found) => near + found,
-        None => bytes.len(),
-    }
-}
-
-/// Where the first of two bytes stands; 32 if neither does.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn position2(first: u8, second: u8, chunk: &[u8; 32]) -> usize {
-    use std::arch::x86_64::*;
-    let mask = |at: usize| {
-        // SAFETY: SSE2 is part of x86-64; the load reads 16 of the 32 bytes, from 0 or from 16 on, at any
-        // alignment.
-        unsafe {
-            let x = _mm_loadu_si128(chunk[at..at + 16].as_ptr().cast());
-            let first = _mm_cmpeq_epi8(x, _mm_set1_epi8(first as i8));
-            let second = _mm_cmpeq_epi8(x, _mm_set1_epi8(second as i8));
-            _mm_movemask_epi8(_mm_or_si128(first, second)) as u32
-        }
-    };
-    (mask(0) | mask(16) << 16).trailing_zeros() as usize
-}
-
-/// Where the first of two bytes stands; 32 if neither does.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn position2(first: u8, second: u8, chunk: &[u8; 32]) -> usize {
-    chunk.iter().position(|&byte| byte == first || byte == second).unwrap_or(32)
-}
-
-/// How many of the bytes, from the first on, are digits.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn digits_length(chunk: &[u8; 16]) -> usize {
-    use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
-    let mask = unsafe {
-        let digit = _mm_sub_epi8(_mm_loadu_si128(chunk.as_ptr().cast()), _mm_set1_epi8(b'0' as i8));
-        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit))
-    };
-    (!mask).trailing_zeros() as usize
-}
-
-/// How many of the bytes, from the first on, are digits.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn digits_length(chunk: &[u8; 16]) -> usize {
-    chunk.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(16)
+    memchr::memchr2(first, second, &bytes[from..]).map_or(bytes.len(), |found| from + found)
 }
 
 /// How many of the bytes, from the first on, are digits or stand between numbers, and whether a digit is
@@ -170,55 +93,12 @@ fn numbers_length(chunk: &[u8; 64]) -> (usize, bool) {
     (length, chunk[..length].iter().any(u8::is_ascii_digit))
 }
 
-/// How many of the bytes, from the first on, are word bytes.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn word_length(chunk: &[u8; 16]) -> usize {
-    use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; the load reads the 16 bytes of the array, at any alignment.
-    let mask = unsafe {
-        let x = _mm_loadu_si128(chunk.as_ptr().cast());
-        let letter = _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8(b'a' as i8));
-        let letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
-        let digit = _mm_sub_epi8(x, _mm_set1_epi8(b'0' as i8));
-        let digit = _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit);
-        let other = _mm_or_si128(
-            _mm_cmpeq_epi8(x, _mm_set1_epi8(b'_' as i8)),
-            _mm_cmpeq_epi8(x, _mm_set1_epi8(b'$' as i8)),
-        );
-        // The highest bit of each byte is what counts: bytes beyond ASCII have it themselves.
-        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letter, digit), _mm_or_si128(other, x)))
-    };
-    (!mask).trailing_zeros() as usize
-}
-
-/// How many of the bytes, from the first on, are word bytes.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn word_length(chunk: &[u8; 16]) -> usize {
-    chunk.iter().position(|&byte| !is_word(byte)).unwrap_or(16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_word_bytes_end_where_the_table_says_whatever_the_length() {
-        for byte in 0..=255u8 {
-            for before in [0, 1, 7, 15, 16, 17, 40] {
-                let mut text = vec![b'x'; before];
-                text.push(byte);
-                text.extend_from_slice(b" tail that is long enough");
-                let expected = if is_word(byte) { before + 1 } else { before };
-                assert_eq!(word_end(&text, 0), expected, "byte {byte:#x} after {before}");
-                assert_eq!(word_end(&text[..=before], 0), expected, "byte {byte:#x} at the end");
-            }
-        }
-    }
-
-    #[test]
-    fn runs_of_digits_and_of_numbers_end_where_bytes_say_whatever_the_length() {
+    fn runs_of_numbers_end_where_bytes_say_whatever_the_length() {
         for byte in 0..=255u8 {
             for before in [0, 1, 7, 15, 16, 17, 40, 63, 64, 65, 150] {
                 for filler in [b'7', b','] {
@@ -226,8 +106,6 @@ mod tests {
                     text.push(byte);
                     text.extend_from_slice(&[b'x'; 70]);
                     for text in [&text[..], &text[..=before]] {
-                        let digits = text.iter().position(|b| !b.is_ascii_digit());
-                        assert_eq!(digits_end(text, 0), digits.unwrap_or(text.len()), "{byte:#x}");
                         let end =
                             text.iter().position(|&b| !is_in_numbers(b)).unwrap_or(text.len());
                         let has_digit = text[..end].iter().any(u8::is_ascii_digit);
@@ -235,16 +113,6 @@ mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn the_nearer_of_two_bytes_is_found_near_and_far() {
-        for distance in [0, 1, 15, 16, 17, 31, 32, 33, 300] {
-            let mut text = vec![b'x'; distance];
-            assert_eq!(find2(b'\'', b'\\', &text, 0), distance);
-            text.extend_from_slice(b"\\'");
-            assert_eq!(find2(b'\'', b'\\', &text, 0), distance);
         }
     }
 }

@@ -14,7 +14,6 @@ pub mod bytes;
 pub mod cut;
 mod literals;
 mod multibyte;
-mod utf8;
 
 use crate::sql::language::Language;
 use bytes::{is_space, is_word, word_end};
@@ -105,12 +104,6 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub fn text(&self, token: Token) -> &'a [u8] {
         &self.whole[token.begin..token.end]
-    }
-
-    /// Sixteen bytes from the token's first on, where the statement has so many.
-    #[inline]
-    pub(crate) fn sixteen(&self, token: Token) -> Option<&'a [u8; 16]> {
-        self.whole[token.begin..].first_chunk()
     }
 
     /// Where the next token is looked for.

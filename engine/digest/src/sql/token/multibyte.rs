@@ -10,7 +10,6 @@
 //! bytes of each character set (Unicode's mappings CP936, CP932, BIG5).
 
 use super::bytes::{is_space, is_word};
-use super::utf8::is_utf8;
 use super::{Kind, Lexer, Token};
 use crate::sql::language::Language;
 
@@ -272,4 +271,9 @@ impl Lexer<'_> {
     fn only_pairs(&self) -> Pairs {
         self.readings.get().only().unwrap_or(Pairs::None)
     }
+}
+
+/// Whether this is UTF-8, of which the last character may be cut.
+fn is_utf8(text: &[u8]) -> bool {
+    std::str::from_utf8(text).map_or_else(|error| error.error_len().is_none(), |_| true)
 }

@@ -3,8 +3,8 @@
 
 use super::MysqlClient;
 use crate::mysql::compressed::Codec;
-use dyno_core::client::{Answer, Answers, Bind, Client, Refused, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Answers, Bind, Client};
+use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Result};
 
 /// Room for bytes that is kept between requests.
@@ -45,7 +45,7 @@ impl Compressing {
         said
     }
 
-    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
+    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         let begin = out.len();
         let heard = self.inner.receive(input, out)?;
         if self.inner.is_compressed() {
@@ -57,10 +57,10 @@ impl Compressing {
     }
 
     /// Reads what is heard; None: more is needed.
-    fn read(&mut self, out: &mut Vec<u8>) -> Result<Option<Said>> {
+    fn read(&mut self, out: &mut Vec<u8>) -> Result<Option<Progress<()>>> {
         let heard = std::mem::take(&mut self.heard);
-        let mut said = Said::More;
-        while self.at < heard.len() && said == Said::More {
+        let mut said = Progress::More;
+        while self.at < heard.len() && said == Progress::More {
             let rest = &heard[self.at..];
             let (taken, found) = self.ask(out, |inner, spoken| inner.receive(rest, spoken))?;
             self.at += taken;
@@ -74,7 +74,7 @@ impl Compressing {
         if self.heard.is_empty() {
             self.heard.shrink_to(KEEP_BYTES);
         }
-        Ok((said != Said::More).then_some(said))
+        Ok((said != Progress::More).then_some(said))
     }
 }
 
@@ -92,7 +92,9 @@ impl Answers for Compressing {
     }
 }
 
-impl Client for Compressing {
+impl WireProtocol for Compressing {
+    type Reply = ();
+
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
         self.codec = None;
         self.heard.clear();
@@ -105,6 +107,41 @@ impl Client for Compressing {
         self.inner.tls_established(out);
     }
 
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        if self.codec.is_none() {
+            return self.login(input, out);
+        }
+        let mut consumed = 0;
+        loop {
+            if let Some(error) = self.failure.take() {
+                return Err(error);
+            }
+            if let Some(said) = self.read(out)? {
+                return Ok((consumed, said));
+            }
+            let Some(codec) = &mut self.codec else { return Ok((consumed, Progress::More)) };
+            match codec.take(&input[consumed..], &mut self.heard)? {
+                Some(taken) => consumed += taken,
+                None => return Ok((consumed, Progress::More)),
+            }
+        }
+    }
+
+    fn is_amid_message(&self) -> bool {
+        let is_amid = self.codec.as_ref().is_some_and(Codec::is_amid_packet);
+        is_amid || !self.heard.is_empty() || self.inner.is_amid_message()
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.inner.cancel()
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        self.ask(out, |inner, spoken| inner.quit(spoken));
+    }
+}
+
+impl Client for Compressing {
     fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         self.ask(out, |inner, spoken| inner.query(sql, spoken));
     }
@@ -121,40 +158,7 @@ impl Client for Compressing {
         self.ask(out, |inner, spoken| inner.close(statement, spoken))
     }
 
-    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Said)> {
-        if self.codec.is_none() {
-            return self.login(input, out);
-        }
-        let mut consumed = 0;
-        loop {
-            if let Some(error) = self.failure.take() {
-                return Err(error);
-            }
-            if let Some(said) = self.read(out)? {
-                return Ok((consumed, said));
-            }
-            let Some(codec) = &mut self.codec else { return Ok((consumed, Said::More)) };
-            match codec.take(&input[consumed..], &mut self.heard)? {
-                Some(taken) => consumed += taken,
-                None => return Ok((consumed, Said::More)),
-            }
-        }
-    }
-
-    fn is_amid_message(&self) -> bool {
-        let is_amid = self.codec.as_ref().is_some_and(Codec::is_amid_packet);
-        is_amid || !self.heard.is_empty() || self.inner.is_amid_message()
-    }
-
-    fn parting(&self) -> Option<&Refused> {
+    fn parting(&self) -> Option<&ServerError> {
         self.inner.parting()
-    }
-
-    fn cancel(&self) -> Cancel {
-        self.inner.cancel()
-    }
-
-    fn quit(&mut self, out: &mut Vec<u8>) {
-        self.ask(out, |inner, spoken| inner.quit(spoken));
     }
 }

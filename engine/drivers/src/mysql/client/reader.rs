@@ -11,7 +11,8 @@ use crate::mysql::flags::{capability, status};
 use crate::mysql::login::handshake::Agreed;
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
 use crate::results::{Results, give_back};
-use dyno_core::client::{Answer, Refused};
+use dyno_core::client::Answer;
+use dyno_core::driver::ServerError;
 use dyno_core::error::Result;
 use std::cell::Cell;
 
@@ -115,7 +116,7 @@ impl Reader {
 
     /// The refusal that ended the last reply.
     #[inline]
-    pub fn error(&self) -> Option<&Refused> {
+    pub fn error(&self) -> Option<&ServerError> {
         self.results.answers().last().and_then(|answer| answer.error.as_deref())
     }
 
@@ -183,7 +184,7 @@ impl Reader {
         if first == 0xff {
             // Its number is not checked: servers on their way out send 0 here.
             self.defined.push((0, 0));
-            self.results.refuse(Refusal::parse(payload)?.into());
+            self.results.refuse(Refusal::parse(payload)?.into_server_error());
             return Ok(true);
         }
         self.check_seq(seq)?;

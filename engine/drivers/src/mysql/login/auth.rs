@@ -8,14 +8,12 @@
 use curve25519_dalek::scalar::clamp_integer;
 use curve25519_dalek::{EdwardsPoint, Scalar};
 use dyno_core::error::{Error, Kind, Result};
+use dyno_protocol::mysql::handshake::NONCE_BYTES;
 use rsa::pkcs1::DecodeRsaPublicKey;
 use rsa::pkcs8::DecodePublicKey;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
-
-/// Bytes of the challenge of `mysql_native_password` and `caching_sha2_password`.
-pub const NONCE_BYTES: usize = 20;
 
 /// Bytes of the challenge of `client_ed25519`.
 const ED25519_NONCE_BYTES: usize = 32;

@@ -4,18 +4,19 @@
 //! knowledge base, "Connection".
 
 pub(in crate::mysql) mod auth;
-pub(in crate::mysql) mod handshake;
 
 use crate::mysql::Config;
 use crate::mysql::control;
 use crate::mysql::errors::Refusal;
 use crate::mysql::flags::capability;
-use crate::mysql::packet::{self, CONTROL_BYTES_MAX, Fields, HEADER_BYTES, broken, header};
+use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
 use crate::policy::{self, Asked, MYSQL_FULL};
-use auth::{NONCE_BYTES, Plugin, rsa_password};
+use auth::{Plugin, rsa_password};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{PublicKey, Tls};
-use handshake::{Agreed, Greeting, Login as LoginPacket};
+use dyno_protocol::bytes::Bytes;
+pub(in crate::mysql) use dyno_protocol::mysql::handshake;
+use handshake::{Agreed, Greeting, Login as LoginPacket, NONCE_BYTES};
 
 /// Replies to one login: more is a server that will not come to an end.
 const ROUNDS_MAX: u32 = 16;
@@ -168,7 +169,7 @@ impl LoginState {
         let login = LoginPacket {
             user: &config.user,
             database: &config.database,
-            plugin: self.plugin,
+            plugin: self.plugin.name(),
             answer: &answer,
         };
         self.seq = self.agreed.put_login(out, self.seq, &login);
@@ -189,9 +190,9 @@ impl LoginState {
 
     /// The server wants another plugin, with a challenge of its own.
     fn switch(&mut self, config: &Config, payload: &[u8], out: &mut Vec<u8>) -> Result<Found> {
-        let mut fields = Fields(payload);
+        let mut fields = Bytes(payload);
         // An empty request means passwords from before 4.1.
-        let name = fields.nul().unwrap_or(b"mysql_old_password");
+        let name = fields.text().unwrap_or(b"mysql_old_password");
         self.check(config, &String::from_utf8_lossy(name), &name.escape_ascii().to_string())?;
         self.plugin = Plugin::by_name(name).ok_or_else(|| broken("an unknown plug-in"))?;
         self.nonce.clear();

@@ -2,14 +2,14 @@
 
 use super::replies::{Part, encode, part};
 use super::script::*;
-use crate::mysql::client::CLIENT;
+use crate::mysql::client::build;
 use crate::mysql::flags::capability::{
     CLIENT_MYSQL, COMPRESS, DEPRECATE_EOF, LOCAL_FILES, MULTI_STATEMENTS,
 };
 use crate::mysql::flags::{extended, field_type};
 use crate::mysql::packet::{self, PAYLOAD_BYTES_MAX, put_lenenc_bytes};
-use dyno_core::client::{Answer, Bind, Client, Nature, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Target;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ struct Line {
 
 impl Line {
     fn open(target: &Target) -> Self {
-        let Nature::Wire(client) = (CLIENT.build)(target).unwrap().client().unwrap() else {
+        let Nature::Wire(client) = build(target).unwrap().client().unwrap() else {
             panic!("mysql is a wire")
         };
         let mut this = Self { client, sent: vec![] };
@@ -35,14 +35,14 @@ impl Line {
     fn ready(target: &Target, capabilities: u32) -> Self {
         let mut this = Self::open(target);
         let hello = greeting(capabilities, "mysql_native_password");
-        assert_eq!(this.hear(&hello, &[]), Ok((hello.len(), Said::More)));
-        assert_eq!(this.hear(&ok(2, 0, 2), &[]).unwrap().1, Said::Ready);
+        assert_eq!(this.hear(&hello, &[]), Ok((hello.len(), Progress::More)));
+        assert_eq!(this.hear(&ok(2, 0, 2), &[]).unwrap().1, Progress::Ready);
         this.sent.clear();
         this
     }
 
     /// The server says `bytes`, in pieces that end at `cuts`; what is not taken comes again.
-    fn hear(&mut self, bytes: &[u8], cuts: &[usize]) -> Result<(usize, Said)> {
+    fn hear(&mut self, bytes: &[u8], cuts: &[usize]) -> Result<(usize, Progress<()>)> {
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         ends.push(bytes.len());
         ends.sort_unstable();
@@ -50,11 +50,11 @@ impl Line {
         for end in ends {
             let (consumed, said) = self.client.receive(&bytes[at..end.max(at)], &mut self.sent)?;
             at += consumed;
-            if said != Said::More {
+            if said != Progress::More {
                 return Ok((at, said));
             }
         }
-        Ok((at, Said::More))
+        Ok((at, Progress::More))
     }
 
     fn query(&mut self) {
@@ -67,7 +67,7 @@ impl Line {
         let head = [0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0];
         let definition = definition(kind);
         let reply = framed_all(&[&head, &definition, &definition]);
-        assert_eq!(self.hear(&reply, &[]), Ok((reply.len(), Said::Answered)));
+        assert_eq!(self.hear(&reply, &[]), Ok((reply.len(), Progress::Reply(()))));
         let (statement, params) = self.client.prepared();
         assert_eq!(params, 1);
         statement
@@ -137,7 +137,7 @@ proptest! {
         line.query();
         // What follows the reply is not part of it.
         let followed = [&bytes[..], b"\x01\0\0"].concat();
-        prop_assert_eq!(line.hear(&followed, &cuts), Ok((bytes.len(), Said::Answered)));
+        prop_assert_eq!(line.hear(&followed, &cuts), Ok((bytes.len(), Progress::Reply(()))));
         let mut heard = line.client.answers().to_vec();
         let error = heard.last_mut().unwrap().error.take();
         prop_assert_eq!(error.map(|error| error.number), code.map(u32::from));
@@ -195,7 +195,7 @@ fn binary_rows_are_read_by_the_columns_that_came_last() {
     let mut execute = |payloads: &[&[u8]]| {
         line.client.execute(statement, &[Bind::Int(1)], &mut line.sent);
         let reply = framed_all(payloads);
-        assert_eq!(line.hear(&reply, &[3, 7]), Ok((reply.len(), Said::Answered)));
+        assert_eq!(line.hear(&reply, &[3, 7]), Ok((reply.len(), Progress::Reply(()))));
         String::from_utf8(line.row(0, 0).unwrap().remove(0).unwrap()).unwrap()
     };
     assert_eq!(execute(&[&[1, 0], &[0, 0, 0xfe, 0xff], END]), "-2");
@@ -218,7 +218,7 @@ fn rows_go_on_over_packet_borders() {
         let reply = framed_all(&[&[2], &definition, &definition, &row, b"\x01a\x01b", END]);
         let mut line = Line::ready(&target(), PLAIN | DEPRECATE_EOF);
         line.query();
-        assert_eq!(line.hear(&reply, &[1 << 20]), Ok((reply.len(), Said::Answered)));
+        assert_eq!(line.hear(&reply, &[1 << 20]), Ok((reply.len(), Progress::Reply(()))));
         assert_eq!(line.client.answers()[0].rows, 2);
         let fields = line.row(0, 0).unwrap();
         assert_eq!(fields[0].as_ref().unwrap().len(), length - 4);
@@ -235,7 +235,7 @@ fn a_farewell_is_a_lost_connection_and_says_why() {
         if is_busy {
             line.query();
         }
-        assert_eq!(line.hear(&farewell[..5], &[]), Ok((0, Said::More)));
+        assert_eq!(line.hear(&farewell[..5], &[]), Ok((0, Progress::More)));
         assert_eq!(line.client.parting(), None);
         assert_eq!(line.hear(&farewell, &[]).unwrap_err().kind, Kind::Connection);
         let parting = line.client.parting().unwrap();
@@ -279,7 +279,7 @@ fn unknown_options_are_refused_with_those_that_are_known() {
     for (name, value) in [("bulk", "auto".into()), ("metadata", true.into())] {
         let mut target = target();
         target.options.insert(name.into(), value);
-        let error = (CLIENT.build)(&target).err().unwrap();
+        let error = build(&target).err().unwrap();
         assert_eq!(error.kind, Kind::Plan);
         assert!(error.what.contains(name) && error.hint.contains("multi_statements"), "{error}");
     }
@@ -293,11 +293,11 @@ fn session_statements_run_before_anything_else() {
         let mut line = Line::open(&target);
         line.hear(&greeting(PLAIN, "mysql_native_password"), &[]).unwrap();
         line.sent.clear();
-        assert_eq!(line.hear(&ok(2, 0, 2), &[]).unwrap().1, Said::More);
+        assert_eq!(line.hear(&ok(2, 0, 2), &[]).unwrap().1, Progress::More);
         assert_eq!(line.sent, framed(0, b"\x03SET x=1"));
         line
     };
-    assert_eq!(open().hear(&ok(1, 0, 2), &[]).unwrap().1, Said::Ready);
+    assert_eq!(open().hear(&ok(1, 0, 2), &[]).unwrap().1, Progress::Ready);
     let refused = refusal(1, 1193, "HY000", "Unknown system variable 'x'");
     let error = open().hear(&refused, &[]).unwrap_err();
     assert_eq!(error.kind, Kind::Server);
@@ -314,7 +314,7 @@ fn scripts_are_guarded_too() {
         line.hear(&ok(2, 0, 2), &[]).unwrap();
         line.hear(&ok(1, 0, 2), &[]).unwrap();
         line.sent.clear();
-        assert_eq!(line.hear(&ok(1, 0, 2), &[]).unwrap().1, Said::More);
+        assert_eq!(line.hear(&ok(1, 0, 2), &[]).unwrap().1, Progress::More);
         assert!(line.sent[4..].starts_with(b"\x03SHOW SESSION VARIABLES"));
         line
     };
@@ -325,7 +325,7 @@ fn scripts_are_guarded_too() {
         let framed = (1..).zip(packets).flat_map(|(seq, payload)| framed(seq, payload));
         framed.collect::<Vec<u8>>()
     };
-    assert_eq!(asked().hear(&answer(b"ON"), &[]).unwrap().1, Said::Ready);
+    assert_eq!(asked().hear(&answer(b"ON"), &[]).unwrap().1, Progress::Ready);
     for not_held in [answer(b"OFF"), ok(1, 0, 2)] {
         assert_eq!(asked().hear(&not_held, &[]).unwrap_err().kind, Kind::Plan);
     }
@@ -348,7 +348,7 @@ fn what_comes_after_the_login_is_compressed_where_both_want_it() {
         let hello = greeting(PLAIN | offered, "mysql_native_password");
         line.hear(&hello, &[]).unwrap();
         line.sent.clear();
-        assert_eq!(line.hear(&ok(2, 0, 2), &[]).unwrap().1, Said::More);
+        assert_eq!(line.hear(&ok(2, 0, 2), &[]).unwrap().1, Progress::More);
         let plain = b"\x08\0\0\0\x03SET a=1";
         if offered == 0 {
             assert_eq!(line.sent, plain);
@@ -356,10 +356,10 @@ fn what_comes_after_the_login_is_compressed_where_both_want_it() {
         }
         assert_eq!(line.sent, [b"\x0c\0\0\0\0\0\0".as_slice(), plain].concat());
         let heard = stored(&ok(1, 0, 2));
-        assert_eq!(line.hear(&heard, &[]), Ok((heard.len(), Said::Ready)));
+        assert_eq!(line.hear(&heard, &[]), Ok((heard.len(), Progress::Ready)));
     }
     target.options.insert("compression".into(), "zstd".into());
-    let error = (CLIENT.build)(&target).err().unwrap();
+    let error = build(&target).err().unwrap();
     assert!(error.what.contains("zstd") && error.hint.contains("zlib"), "{error}");
 }
 
@@ -375,16 +375,16 @@ fn a_compressed_reply_is_the_same_wherever_it_is_cut() {
         let mut line = Line::ready(&target, PLAIN | COMPRESS);
         line.query();
         let mut at = 0;
-        let mut said = Said::More;
+        let mut said = Progress::More;
         for end in [cut, heard.len()] {
             let (taken, found) = line.client.receive(&heard[at..end], &mut line.sent).unwrap();
             at += taken;
             said = found;
-            if said != Said::More {
+            if said != Progress::More {
                 break;
             }
         }
-        assert_eq!((at, said), (heard.len(), Said::Answered), "{cut}");
+        assert_eq!((at, said), (heard.len(), Progress::Reply(())), "{cut}");
         assert_eq!(line.client.answers()[0].affected, 7);
     }
 }

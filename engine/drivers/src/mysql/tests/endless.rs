@@ -2,11 +2,12 @@
 //! nothing is left to be read again, so that buffers before the protocol stay small.
 
 use super::script::*;
-use crate::mysql::client::CLIENT;
+use crate::mysql::client::build;
 use crate::mysql::compressed::Codec;
 use crate::mysql::flags::capability::{COMPRESS, DEPRECATE_EOF};
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, write};
-use dyno_core::client::{Client, Nature, Said};
+use dyno_core::client::{Client, Nature};
+use dyno_core::driver::Progress;
 use dyno_core::error::{Error, Kind};
 
 /// What a network brings at a time.
@@ -20,7 +21,7 @@ fn amid_rows(more: u32) -> Box<dyn Client> {
     if more == COMPRESS {
         target.options.insert("compression".into(), "zlib".into());
     }
-    let Nature::Wire(mut client) = (CLIENT.build)(&target).unwrap().client().unwrap() else {
+    let Nature::Wire(mut client) = build(&target).unwrap().client().unwrap() else {
         panic!("mysql is a wire")
     };
     let mut sent = vec![];
@@ -28,7 +29,7 @@ fn amid_rows(more: u32) -> Box<dyn Client> {
     client
         .receive(&greeting(PLAIN | DEPRECATE_EOF | more, "mysql_native_password"), &mut sent)
         .unwrap();
-    assert_eq!(client.receive(&ok(2, 0, 2), &mut sent).unwrap().1, Said::Ready);
+    assert_eq!(client.receive(&ok(2, 0, 2), &mut sent).unwrap().1, Progress::Ready);
     client.query(b"SELECT 1", &mut sent);
     client
 }
@@ -41,7 +42,7 @@ fn refusal(client: &mut dyn Client, bytes: &[u8]) -> Error {
             input.extend_from_slice(piece);
             match client.receive(&input, &mut vec![]) {
                 Ok((taken, said)) => {
-                    assert_eq!(said, Said::More);
+                    assert_eq!(said, Progress::More);
                     drop(input.drain(..taken));
                 }
                 Err(error) => return error,
@@ -69,7 +70,7 @@ fn rows_without_end_are_refused() {
     for row in [&[251; 1][..], &[0xfb; 1 << 16]] {
         let mut client = amid_rows(0);
         let head = packets(1, &[&[1], b"def"]);
-        assert_eq!(client.receive(&head, &mut vec![]), Ok((head.len(), Said::More)));
+        assert_eq!(client.receive(&head, &mut vec![]), Ok((head.len(), Progress::More)));
         // 256 packets, so that their numbers begin anew with each round.
         too_large(&refusal(&mut *client, &packets(3, &[row; 256])));
     }

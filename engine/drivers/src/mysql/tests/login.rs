@@ -4,7 +4,7 @@ use super::script::*;
 use crate::mysql::flags::capability::{DEPRECATE_EOF, SSL};
 use crate::mysql::login::auth::Plugin;
 use crate::mysql::packet;
-use dyno_core::driver::{Cancel, Progress, Wire};
+use dyno_core::driver::{Cancel, Progress, Wire, WireProtocol};
 use dyno_core::error::Kind;
 use dyno_core::plan::{PublicKey, Tls};
 use rsa::pkcs8::{EncodePublicKey, LineEnding};

@@ -6,7 +6,7 @@ use crate::mysql::flags::extended;
 use crate::mysql::login::handshake::Agreed;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use crate::mysql::reply::{Expect, Found, Kept, Reader};
-use dyno_core::driver::{Progress, Reply, Wire};
+use dyno_core::driver::{Progress, Reply, Wire, WireProtocol};
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::Transaction;

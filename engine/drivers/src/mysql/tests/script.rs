@@ -4,10 +4,11 @@ use crate::mysql::flags::capability::*;
 use crate::mysql::flags::extended;
 use crate::mysql::wire::MysqlWire;
 use crate::mysql::{configure, packet};
-use dyno_core::driver::{Progress, Wire};
+use dyno_core::driver::{Progress, WireProtocol};
 use dyno_core::error::Result;
 use dyno_core::plan::{Address, Secret, Target};
 use dyno_core::workload::{Effect, ParamType, Request};
+use dyno_protocol::mysql::handshake::Greeting;
 use std::sync::Arc;
 
 pub const PASSWORD: &str = "pass word";
@@ -63,18 +64,18 @@ pub fn framed(seq: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 pub fn greeting(capabilities: u32, plugin: &str) -> Vec<u8> {
-    let mut out = b"\x0a9.1.0\0\x07\0\0\0".to_vec();
-    out.extend_from_slice(&NONCE[..8]);
-    out.push(0);
-    out.extend_from_slice(&capabilities.to_le_bytes()[..2]);
-    out.extend_from_slice(&[45, 2, 0]);
-    out.extend_from_slice(&capabilities.to_le_bytes()[2..]);
-    out.push(21);
-    out.extend_from_slice(&[0; 6]);
-    // MariaDB's own, and nothing where a server says that it is MySQL.
-    out.extend_from_slice(&extended::STMT_BULK.to_le_bytes());
-    packet::put_nul(&mut out, &NONCE[8..]);
-    packet::put_nul(&mut out, plugin.as_bytes());
+    let greeting = Greeting {
+        version: "9.1.0".into(),
+        connection_id: 7,
+        capabilities,
+        // MariaDB's own, and nothing where a server says that it is MySQL.
+        extended: extended::STMT_BULK,
+        status: 2,
+        nonce: NONCE.into(),
+        plugin: plugin.into(),
+    };
+    let mut out = vec![];
+    greeting.put(&mut out);
     framed(0, &out)
 }
 

@@ -3,10 +3,10 @@
 
 mod endless;
 
-use super::CLIENT;
+use super::build;
 use dyno_core::Result;
-use dyno_core::client::{Answer, Bind, Client, Nature, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Address, Secret, Target, Tls};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn target() -> Target {
 }
 
 fn client(target: &Target) -> Box<dyn Client> {
-    match (CLIENT.build)(target).and_then(|clients| clients.client()) {
+    match build(target).and_then(|clients| clients.client()) {
         Ok(Nature::Wire(client)) => client,
         Ok(Nature::Blocking(_)) => panic!("postgres is a wire"),
         Err(error) => panic!("{error}"),
@@ -67,14 +67,14 @@ fn feed(
     client: &mut dyn Client,
     bytes: &[u8],
     mut cut: impl FnMut() -> usize,
-) -> Result<(Said, Vec<u8>, usize)> {
+) -> Result<(Progress<()>, Vec<u8>, usize)> {
     let (mut buffer, mut out, mut given, mut used) = (Vec::new(), Vec::new(), 0, 0);
     loop {
         let (consumed, said) = client.receive(&buffer, &mut out)?;
         assert!(consumed <= buffer.len());
         buffer.drain(..consumed);
         used += consumed;
-        if said != Said::More || given == bytes.len() {
+        if said != Progress::More || given == bytes.len() {
             return Ok((said, out, used));
         }
         let piece = cut().clamp(1, bytes.len() - given);
@@ -83,7 +83,7 @@ fn feed(
     }
 }
 
-fn whole(client: &mut dyn Client, messages: &[Message<'_>]) -> Result<(Said, Vec<u8>)> {
+fn whole(client: &mut dyn Client, messages: &[Message<'_>]) -> Result<(Progress<()>, Vec<u8>)> {
     feed(client, &script(messages), || usize::MAX).map(|(said, out, _)| (said, out))
 }
 
@@ -92,13 +92,13 @@ fn ready() -> Box<dyn Client> {
     let mut client = client(&target());
     client.connected(false, &mut Vec::new());
     let said = whole(&mut *client, &[AUTH_OK, KEY, IDLE]).unwrap().0;
-    assert_eq!(said, Said::Ready);
+    assert_eq!(said, Progress::Ready);
     client
 }
 
 fn answers(client: &mut dyn Client, messages: &[Message<'_>]) -> Vec<Answer> {
     let (said, out) = whole(client, messages).unwrap();
-    assert_eq!((said, out.len()), (Said::Answered, 0));
+    assert_eq!((said, out.len()), (Progress::Reply(()), 0));
     client.answers().to_vec()
 }
 
@@ -129,11 +129,11 @@ fn session_sql_runs_before_anything_else() {
     let mut client = client(&target);
     client.connected(false, &mut Vec::new());
     let (said, out) = whole(&mut *client, &[AUTH_OK, STATUS, KEY, IDLE]).unwrap();
-    assert_eq!(said, Said::More);
+    assert_eq!(said, Progress::More);
     assert_eq!(out, b"Q\0\0\0\x0eSET a = 1\0Q\0\0\0\x0dSELECT 2\0");
     let done = (b'C', &b"SET\0"[..]);
     let rest = [done, IDLE, ONE_COLUMN, HELLO, (b'C', b"SELECT 1\0"), IDLE];
-    assert_eq!(whole(&mut *client, &rest).unwrap().0, Said::Ready);
+    assert_eq!(whole(&mut *client, &rest).unwrap().0, Progress::Ready);
     assert!(client.answers().is_empty());
     let Cancel::Packet(packet) = client.cancel() else { panic!("no key") };
     assert_eq!(packet[8..], [0, 0, 0, 9, 1, 2, 3, 4]);
@@ -154,7 +154,7 @@ fn scripts_are_guarded_too() {
         whole(&mut *client, &said).map(|(said, _)| (said, client))
     };
     let (said, mut client) = hears(b"on", b"I").unwrap();
-    assert_eq!(said, Said::Ready);
+    assert_eq!(said, Progress::Ready);
     client.query(b"SELECT lift()", &mut Vec::new());
     let lifted = (b'S', &b"default_transaction_read_only\0off\0"[..]);
     assert!(whole(&mut *client, &[ONE_COLUMN, lifted]).is_err());
@@ -290,7 +290,7 @@ fn copies_are_given_up_and_dropped() {
     let mut client = ready();
     client.query(b"COPY t FROM STDIN", &mut Vec::new());
     let (said, out) = whole(&mut *client, &[(b'G', b"\0\0\x01\0\0")]).unwrap();
-    assert_eq!((said, out[0]), (Said::More, b'f'));
+    assert_eq!((said, out[0]), (Progress::More, b'f'));
     let cancelled = (b'E', &b"SERROR\0VERROR\0C57014\0MCOPY from stdin failed\0\0"[..]);
     let got = answers(&mut *client, &[cancelled, IDLE]);
     assert_eq!(got[0].error.as_ref().map(|error| error.state.as_str()), Some("57014"));
@@ -332,7 +332,7 @@ fn large_rows_are_taken_in_pieces() {
     body.resize(size + 6, b'x');
     for piece in script(&[(b'2', b""), (b'D', &body)]).chunks(1000) {
         let (consumed, said) = client.receive(piece, &mut Vec::new()).unwrap();
-        assert_eq!((consumed, said), (piece.len(), Said::More));
+        assert_eq!((consumed, said), (piece.len(), Progress::More));
     }
     assert_eq!(answers(&mut *client, &[(b'C', b"SELECT 1\0"), IDLE]), [result(1, 1, 0)]);
     assert_eq!(row(&*client, 0, 0)[0].as_ref().map(Vec::len), Some(size));
@@ -382,7 +382,7 @@ fn answers_to_nothing_and_to_something_else_are_refused() {
 }
 
 /// What a conversation came to: said, sent, answers, the first row of the first.
-type Heard = (Said, Vec<u8>, Vec<Answer>, Vec<Option<Vec<u8>>>);
+type Heard = (Progress<()>, Vec<u8>, Vec<Answer>, Vec<Option<Vec<u8>>>);
 
 /// A whole conversation of every kind of request.
 fn conversation(mut cut: impl FnMut() -> usize) -> Vec<Heard> {
@@ -463,10 +463,10 @@ fn read_all(client: &mut dyn Client, bytes: &[u8], piece: usize) {
             (0..*rows).for_each(|row| drop(client.fetch(answer, row, &mut |_| ())));
         }
         match said {
-            Said::Answered => client.query(b"SELECT", &mut Vec::new()),
-            Said::Ready => client.prepare(b"SELECT", &mut Vec::new()),
-            Said::StartTls => client.tls_established(&mut Vec::new()),
-            Said::More => return,
+            Progress::Reply(()) => client.query(b"SELECT", &mut Vec::new()),
+            Progress::Ready => client.prepare(b"SELECT", &mut Vec::new()),
+            Progress::StartTls => client.tls_established(&mut Vec::new()),
+            Progress::More | Progress::WantData => return,
         }
     }
 }

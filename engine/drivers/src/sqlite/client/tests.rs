@@ -1,8 +1,9 @@
 //! The client for scripts, on files of its own.
 
-use super::CLIENT;
+use super::build;
 use dyno_core::Result;
-use dyno_core::client::{Answer, Bind, Library, Nature, Refused};
+use dyno_core::client::{Answer, Bind, Library, Nature};
+use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Target, Tls};
 use std::path::Path;
@@ -29,7 +30,7 @@ fn target(path: &Path) -> Target {
 }
 
 fn open(target: &Target) -> Result<Box<dyn Library>> {
-    match (CLIENT.build)(target)?.client()? {
+    match build(target)?.client()? {
         Nature::Blocking(library) => Ok(library),
         Nature::Wire(_) => panic!("sqlite is a library"),
     }
@@ -47,7 +48,7 @@ fn query(library: &mut dyn Library, sql: &str) -> Vec<Answer> {
     library.answers().to_vec()
 }
 
-fn refused(library: &mut dyn Library, sql: &str) -> Refused {
+fn refused(library: &mut dyn Library, sql: &str) -> ServerError {
     let answers = query(library, sql);
     *answers.last().unwrap().error.clone().expect("refused")
 }

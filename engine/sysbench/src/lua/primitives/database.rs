@@ -8,7 +8,8 @@ use crate::lua::sessions::now_ns;
 use crate::lua::sessions::slot::{Pending, Slot, answers};
 use crate::lua::setup::{During, Setup};
 use crate::session::Session;
-use dyno_core::client::{Bind, Nature, Refused};
+use dyno_core::client::{Bind, Nature};
+use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 use std::time::Duration;
 
@@ -119,7 +120,7 @@ pub fn query(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     }
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
-            wired.client.query(sql, &mut wired.output);
+            wired.client.query(sql, &mut wired.channel.output);
             slot.pending = Pending::Results(place);
             Reply::Yield
         }
@@ -142,7 +143,7 @@ pub fn rollback(running: &mut Running, handle: f64) -> Reply {
     slot.places[place].has_results = false;
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
-            wired.client.query(ROLLBACK, &mut wired.output);
+            wired.client.query(ROLLBACK, &mut wired.channel.output);
             slot.pending = Pending::Closed(place);
             Reply::Yield
         }
@@ -167,7 +168,7 @@ pub fn execute(running: &mut Running, handle: f64, statement: f64, values: &[Bin
     }
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
-            wired.client.execute(statement, values, &mut wired.output);
+            wired.client.execute(statement, values, &mut wired.channel.output);
             slot.pending = Pending::Results(place);
             Reply::Yield
         }
@@ -188,7 +189,7 @@ pub fn prepare(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     }
     match &mut session.connections[place] {
         Some(Connection::Wire(wired)) => {
-            wired.client.prepare(sql, &mut wired.output);
+            wired.client.prepare(sql, &mut wired.channel.output);
             slot.pending = Pending::Prepared(place);
             Reply::Yield
         }
@@ -209,7 +210,7 @@ pub fn close(running: &mut Running, handle: f64, statement: f64) -> Reply {
         trace.close(statement);
     }
     let is_answered = match &mut session.connections[place] {
-        Some(Connection::Wire(wired)) => wired.client.close(statement, &mut wired.output),
+        Some(Connection::Wire(wired)) => wired.client.close(statement, &mut wired.channel.output),
         Some(Connection::Blocking(library)) => {
             library.close(statement);
             false
@@ -294,7 +295,7 @@ pub fn prepared(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place
 const LOST: &str = "lost";
 
 /// A refusal's code, as other workloads name it.
-fn code(refused: &Refused) -> String {
+fn code(refused: &ServerError) -> String {
     if refused.number > 0 { refused.number.to_string() } else { refused.state.clone() }
 }
 
@@ -304,7 +305,7 @@ fn refusal(
     slot: &Slot,
     setup: &Setup,
     place: usize,
-    refused: &Refused,
+    refused: &ServerError,
 ) -> Reply {
     let is_ignorable = slot.is_ignorable(place, refused, setup);
     if is_ignorable {
@@ -391,7 +392,7 @@ fn recover(
     slot: &mut Slot,
     setup: &Setup,
     place: usize,
-    refused: Refused,
+    refused: ServerError,
 ) -> Reply {
     session.connections[place] = None;
     if let Some(trace) = Trace::of(slot, setup, place) {
@@ -418,7 +419,7 @@ pub fn retry(
     slot: &mut Slot,
     setup: &Setup,
     place: usize,
-    refused: Box<Refused>,
+    refused: Box<ServerError>,
     error: &Error,
 ) -> Reply {
     let is_hopeless = error.kind == Kind::Authentication || session.is_over(now_ns());
@@ -436,7 +437,7 @@ pub fn retry(
 }
 
 /// A lost connection that was made anew.
-pub fn recovered(session: &Session<'_>, refused: Refused) -> Reply {
+pub fn recovered(session: &Session<'_>, refused: ServerError) -> Reply {
     session.tally.reconnects.add(1);
     Reply::Failed(Box::new(Failure { refused, is_ignorable: true, is_lost: true, at: None }))
 }

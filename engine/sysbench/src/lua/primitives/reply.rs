@@ -1,7 +1,8 @@
 //! What a primitive gives back, at once or after a wait, and how it looks in Lua.
 
 use crate::lua::stack::set_text;
-use dyno_core::client::{Answer, Refused};
+use dyno_core::client::Answer;
+use dyno_core::driver::ServerError;
 use dyno_core::plan::Address;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
@@ -30,7 +31,7 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What the server said, or would have.
-    pub refused: Refused,
+    pub refused: ServerError,
     /// Whether the event may begin again.
     pub is_ignorable: bool,
     /// Whether the connection is lost.
@@ -42,7 +43,7 @@ pub struct Failure {
 impl Reply {
     /// A wrong use: of a closed connection, of a statement that is gone.
     pub fn misuse(message: impl Into<String>) -> Self {
-        let refused = Refused { number: 0, state: String::new(), message: message.into() };
+        let refused = ServerError { message: message.into(), ..ServerError::default() };
         Self::Failed(Box::new(Failure { refused, is_ignorable: false, is_lost: false, at: None }))
     }
 

@@ -4,7 +4,8 @@
 use crate::console::{self, Level};
 use crate::lua::sessions::slot::Slot;
 use crate::lua::setup::{Driver, Setup};
-use dyno_core::client::{Answer, Bind, Refused};
+use dyno_core::client::{Answer, Bind};
+use dyno_core::driver::ServerError;
 use dyno_core::plan::Address;
 use std::fmt::{Display, Formatter, Result};
 
@@ -78,8 +79,8 @@ impl<'a> Trace<'a> {
     }
 
     /// An error; `how`: `=` of the server, `lost` with the connection.
-    pub fn refused(&self, how: &str, refused: &Refused) {
-        let Refused { number, state, message } = refused;
+    pub fn refused(&self, how: &str, refused: &ServerError) {
+        let ServerError { number, state, message, .. } = refused;
         self.say(format_args!("{how} error {number} ({state}) {message}"));
     }
 }

@@ -5,7 +5,8 @@ use crate::lua::sessions::blocking_watch::Conduct;
 use crate::lua::setup::{During, Setup};
 use crate::rand::Rand;
 use crate::session::{Session, Wait};
-use dyno_core::client::{Answers, Refused};
+use dyno_core::client::Answers;
+use dyno_core::driver::ServerError;
 use mlua::ffi::lua_State;
 
 /// Room for connections of one session: their numbers carry how often the place was used above it.
@@ -50,9 +51,9 @@ pub enum Pending {
     /// A connection made anew because the script asked: true.
     Reconnect(usize),
     /// A connection made anew because it was lost: this refusal.
-    Recover(usize, Box<Refused>),
+    Recover(usize, Box<ServerError>),
     /// A time, to connect again then: as above.
-    Retry(usize, Box<Refused>),
+    Retry(usize, Box<ServerError>),
     /// Results of the request.
     Results(usize),
     /// A statement and the number of its parameters.
@@ -158,7 +159,7 @@ impl Slot {
     }
 
     /// A refusal of the connection at `place`, counted if it is ignorable.
-    pub fn is_ignorable(&self, place: usize, refused: &Refused, setup: &Setup) -> bool {
+    pub fn is_ignorable(&self, place: usize, refused: &ServerError, setup: &Setup) -> bool {
         setup.drivers[self.places[place].driver].ignore.has(refused)
     }
 
@@ -171,7 +172,7 @@ impl Slot {
         during: During,
         error: &dyno_core::error::Error,
         setup: &Setup,
-    ) -> Refused {
+    ) -> ServerError {
         let mut during = during;
         if let Some(Connection::Wire(wired)) = &session.connections[place] {
             if let Some(said) = wired.client.parting() {

@@ -13,8 +13,8 @@ use crate::pace::Pace;
 use crate::rand::Uniques;
 use crate::session::{Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::Tallies;
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature, Refused, Said};
-use dyno_core::driver::Cancel;
+use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Address;
 use std::sync::Arc;
@@ -36,7 +36,12 @@ fn answer(statement: &str) -> Answer {
         "rows" => Answer { fields: 2, rows: u64::from(number), ..Answer::default() },
         "change" => Answer { affected: u64::from(number), ..Answer::default() },
         "refuse" => {
-            let refused = Refused { number, state: "40001".into(), message: "no".into() };
+            let refused = ServerError {
+                number,
+                state: "40001".into(),
+                message: "no".into(),
+                ..ServerError::default()
+            };
             Answer { error: Some(Box::new(refused)), ..Answer::default() }
         }
         _ => Answer::default(),
@@ -60,11 +65,25 @@ impl Answers for Fake {
     }
 }
 
-impl Client for Fake {
+impl WireProtocol for Fake {
+    type Reply = ();
+
     fn connected(&mut self, _: bool, _: &mut Vec<u8>) {}
 
     fn tls_established(&mut self, _: &mut Vec<u8>) {}
 
+    fn receive(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        Ok((0, Progress::More))
+    }
+
+    fn cancel(&self) -> Cancel {
+        Cancel::Close
+    }
+
+    fn quit(&mut self, _: &mut Vec<u8>) {}
+}
+
+impl Client for Fake {
     fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         self.bound.clear();
         self.answers = std::str::from_utf8(sql).unwrap().split(';').map(answer).collect();
@@ -85,16 +104,6 @@ impl Client for Fake {
     fn close(&mut self, _: u32, _: &mut Vec<u8>) -> bool {
         false
     }
-
-    fn receive(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(usize, Said)> {
-        Ok((0, Said::More))
-    }
-
-    fn cancel(&self) -> Cancel {
-        Cancel::Close
-    }
-
-    fn quit(&mut self, _: &mut Vec<u8>) {}
 }
 
 struct Fakes;
@@ -211,7 +220,7 @@ fn outcome(session: &mut Session<'_>, wait: Wait) -> Outcome {
     if let Wait::Answer(place) = wait
         && let Some(Connection::Wire(wired)) = &mut session.connections[place]
     {
-        let sent = std::mem::take(&mut wired.output);
+        let sent = std::mem::take(&mut wired.channel.output);
         if sent.starts_with(b"lose") {
             return Outcome::Lost(Error::new(Kind::Connection, "it went away"));
         }

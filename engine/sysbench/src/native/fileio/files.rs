@@ -1,19 +1,17 @@
 //! The files: made and extended, opened for a run, removed.
 
-use super::buffer::Buffer;
-use super::checksum;
-use super::plan::{Flags, Io, Mode, Plan, size_text};
+use super::plan::{Io, Mode, Plan, flags_text, size_text};
 use crate::console::{self, Level};
 use crate::native::cause;
 use dyno_core::rng::Rng;
-use std::fs::{self, File, OpenOptions};
+use dyno_drivers::files::buffer::Buffer;
+use dyno_drivers::files::checksum;
+use dyno_drivers::files::open::{self, Flags, OpenFile};
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::time::Instant;
 
 const MIB: f64 = 1_048_576.0;
-const NOBODY_ELSES: u32 = 0o600;
 
 /// `prepare`: what is there stays, what is missing is written behind it.
 pub(super) fn prepare(plan: &Plan) -> Result<(), String> {
@@ -22,7 +20,7 @@ pub(super) fn prepare(plan: &Plan) -> Result<(), String> {
         "{files} files, {}Kb each, {}Mb total\nCreating files for the test...\n{}",
         each >> 10,
         (files * each) >> 20,
-        plan.flags.told().trim_end_matches('\n'),
+        flags_text(plan.flags).trim_end_matches('\n'),
     );
     console::say(Level::Notice, &text);
     let mut rng = Rng::new(now_ns());
@@ -56,10 +54,8 @@ fn extend(plan: &Plan, number: u64, block: &mut Buffer, rng: &mut Rng) -> Result
     let failed = |what: &str, error: &io::Error| {
         format!("Cannot {what} file '{name}' {}{}", cause(error), hint(error, plan.flags))
     };
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    options.mode(NOBODY_ELSES).custom_flags(plan.flags.bits());
-    let file = options.open(plan.path(number)).map_err(|error| failed("open", &error))?;
+    let path = plan.path(number);
+    let file = open::existing_or_new(&path, plan.flags).map_err(|error| failed("open", &error))?;
     let there = file.metadata().map_err(|error| failed("look at", &error))?.len();
     let word = match there {
         0 => "Creating",
@@ -69,17 +65,13 @@ fn extend(plan: &Plan, number: u64, block: &mut Buffer, rng: &mut Rng) -> Result
     console::say(Level::Notice, &format!("{word} file {name}"));
     let mut written = 0;
     if there < plan.file_bytes {
-        let mut offset = there - there % plan.block_bytes;
-        while offset < plan.file_bytes {
-            let bytes = plan.block_bytes.min(plan.file_bytes - offset);
-            let part = &mut block[..bytes as usize];
+        let begin = there - there % plan.block_bytes;
+        let filled = open::fill(&file, begin, plan.file_bytes, block, |part, offset| {
             if plan.validates {
                 checksum::fill(part, plan.block_bytes, offset, rng);
             }
-            file.write_all_at(part, offset).map_err(|error| failed("write", &error))?;
-            offset += bytes;
-            written += bytes;
-        }
+        });
+        written = filled.map_err(|error| failed("write", &error))?;
     }
     file.sync_all().map_err(|error| failed("fsync", &error))?;
     Ok(written)
@@ -107,68 +99,63 @@ fn remove(plan: &Plan, number: u64) -> Result<(), String> {
 }
 
 /// The files of a run, open.
-pub(super) struct Files(Vec<File>);
+pub(super) struct Files(Vec<OpenFile>);
 
 impl Files {
     /// Opens them, or makes them anew if they are to be created.
     pub fn open(plan: &Plan) -> Result<Self, String> {
-        (0..plan.files)
-            .map(|number| {
-                if plan.mode == Mode::SeqWrite { create(plan, number) } else { open(plan, number) }
-            })
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let one = if plan.mode == Mode::SeqWrite { create } else { existing };
+        let files =
+            Self((0..plan.files).map(|number| one(plan, number)).collect::<Result<_, _>>()?);
+        if plan.io == Io::Mapped { files.mapped(plan.file_bytes) } else { Ok(files) }
     }
 
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub fn file(&self, number: usize) -> &File {
+    pub fn file(&self, number: usize) -> &OpenFile {
         &self.0[number]
     }
 
+    /// Maps them, each of which must have so many bytes.
+    fn mapped(mut self, bytes: u64) -> Result<Self, String> {
+        for (number, file) in self.0.iter_mut().enumerate() {
+            file.map(bytes).map_err(|error| {
+                format!("Cannot map file '{}' {}", Plan::name(number as u64), cause(&error))
+            })?;
+        }
+        Ok(self)
+    }
+
     /// Makes durable what was written of a file.
-    pub fn sync(&self, number: usize, data_only: bool) -> Result<(), String> {
-        let (name, file) = (if data_only { "fdatasync" } else { "fsync" }, &self.0[number]);
-        let done = if data_only { file.sync_data() } else { file.sync_all() };
-        done.map_err(|error| {
-            format!("Failed to {name} file! file: {} {}", Plan::name(number as u64), cause(&error))
+    pub fn sync(&self, number: usize, plan: &Plan) -> Result<(), String> {
+        let data_only = plan.durability.data_only;
+        self.0[number].sync(data_only).map_err(|error| {
+            let call = match plan.io {
+                Io::Mapped => "msync",
+                _ if data_only => "fdatasync",
+                _ => "fsync",
+            };
+            format!("Failed to {call} file! file: {} {}", Plan::name(number as u64), cause(&error))
         })
     }
 }
 
-fn create(plan: &Plan, number: u64) -> Result<File, String> {
+fn create(plan: &Plan, number: u64) -> Result<OpenFile, String> {
     remove(plan, number)?;
     let name = Plan::name(number);
     let failed = |error| {
         format!("Cannot create file '{name}' {}{}", cause(&error), hint(&error, plan.flags))
     };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    options.mode(NOBODY_ELSES).custom_flags(plan.flags.bits());
-    let file = options.open(plan.path(number)).map_err(failed)?;
+    let file = open::new(&plan.path(number), plan.flags).map_err(failed)?;
     if plan.io == Io::Mapped {
-        reserve(&file, plan.file_bytes).map_err(failed)?;
+        open::reserve(&file, plan.file_bytes).map_err(failed)?;
     }
-    Ok(file)
+    Ok(file.into())
 }
 
-/// Takes the room that a file needs: what is written through memory where there is none kills the
-/// process. Where the file system cannot, the file has its length only.
-fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    // SAFETY: the descriptor is open.
-    if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes.cast_signed()) } == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::ENOSYS) => file.set_len(bytes),
-        _ => Err(error),
-    }
-}
-
-fn open(plan: &Plan, number: u64) -> Result<File, String> {
+fn existing(plan: &Plan, number: u64) -> Result<OpenFile, String> {
     let name = Plan::name(number);
     let failed = |error: io::Error| {
         let hint = match hint(&error, plan.flags) {
@@ -177,9 +164,7 @@ fn open(plan: &Plan, number: u64) -> Result<File, String> {
         };
         format!("Cannot open file '{name}' {}{hint}", cause(&error))
     };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(plan.flags.bits());
-    let file = options.open(plan.path(number)).map_err(failed)?;
+    let file = open::existing(&plan.path(number), plan.flags).map_err(failed)?;
     let there = file.metadata().map_err(failed)?.len();
     if there < plan.file_bytes {
         return Err(format!(
@@ -189,7 +174,7 @@ fn open(plan: &Plan, number: u64) -> Result<File, String> {
             size_text(plan.file_bytes)
         ));
     }
-    Ok(file)
+    Ok(file.into())
 }
 
 /// A line of its own with the likely cause; empty where none is known.

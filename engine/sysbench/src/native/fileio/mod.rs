@@ -7,22 +7,15 @@
 //! | `files` | the files: made, opened, removed |
 //! | `requests` | which request comes next |
 //! | `work` | a thread's requests, one after the other |
-//! | `mapped` | files as memory (`--file-io-mode=mmap`) |
-//! | `faults` | files that become shorter under their mapping |
-//! | `queue` | requests under way (`--file-io-mode=async`) |
-//! | `buffer` | memory for blocks |
-//! | `checksum` | blocks that can be checked (`--validate`) |
+//!
+//! The files are opened, read, written and made durable by what the file driver does it with:
+//! [`dyno_drivers::files`].
 //!
 //! Sources: the help text of sysbench 1.0.20, its test suite, and the system calls it was seen to make.
 //! What is mended against it stands in docs/reference/sysbench.md.
 
-mod buffer;
-mod checksum;
-mod faults;
 mod files;
-mod mapped;
 mod plan;
-mod queue;
 mod requests;
 #[cfg(test)]
 mod tests;
@@ -33,7 +26,7 @@ use super::{Crew, Native, Run, declared, number, text};
 use crate::options::{Declared, Kind, Options, Value};
 use crate::report;
 use files::Files;
-use plan::{Io, Plan};
+use plan::Plan;
 use requests::Requests;
 use std::path::Path;
 use std::sync::Arc;
@@ -124,12 +117,8 @@ fn run_in(directory: &Path, options: &Options, crew: Crew) -> Result<Run, String
     let descriptors = u64::from(crew.sessions) + plan.files;
     let _ = dyno_generator::machine::allow_descriptors(crew.sessions.into(), descriptors);
     let files = Files::open(&plan)?;
-    let maps = match plan.io {
-        Io::Mapped => Some(mapped::Maps::of(&files, plan.file_bytes)?),
-        Io::Sync | Io::Async { .. } => None,
-    };
     let shared =
-        Arc::new(Shared { requests: Requests::new(&plan), locks: plan.locks(), plan, files, maps });
+        Arc::new(Shared { requests: Requests::new(&plan), locks: plan.locks(), plan, files });
     Ok(Run {
         heading,
         kind: report::Kind::Fileio,

@@ -1,10 +1,10 @@
 //! What the options say, checked, and the lines that tell it before a run.
 
-use super::checksum::{self, Locks};
 use crate::console::{self, Level};
 use crate::native::{at_least, invalid};
 use crate::options::Options;
-use std::ffi::c_int;
+use dyno_drivers::files::checksum::{self, Locks};
+use dyno_drivers::files::open::Flags;
 use std::path::{Path, PathBuf};
 
 /// What `O_DIRECT` asks of sizes, at least; a device may ask for more.
@@ -70,48 +70,29 @@ pub(super) enum Io {
     Mapped,
 }
 
-/// The flags beside the usual ones with which files are opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Flags {
-    sync: bool,
-    dsync: bool,
-    pub direct: bool,
+fn flags(options: &Options) -> Result<Flags, String> {
+    let mut flags = Flags::default();
+    for name in options.list("file-extra-flags") {
+        match name.trim() {
+            "sync" => flags.sync = true,
+            "dsync" => flags.dsync = true,
+            "direct" => flags.direct = true,
+            other => return Err(invalid("file-extra-flags", other)),
+        }
+    }
+    Ok(flags)
 }
 
-impl Flags {
-    fn of(options: &Options) -> Result<Self, String> {
-        let mut flags = Self::default();
-        for name in options.list("file-extra-flags") {
-            match name.trim() {
-                "sync" => flags.sync = true,
-                "dsync" => flags.dsync = true,
-                "direct" => flags.direct = true,
-                other => return Err(invalid("file-extra-flags", other)),
-            }
-        }
-        Ok(flags)
-    }
-
-    /// For `open`.
-    pub fn bits(self) -> c_int {
-        let bit = |is_set, bit| if is_set { bit } else { 0 };
-        bit(self.sync, libc::O_SYNC)
-            | bit(self.dsync, libc::O_DSYNC)
-            | bit(self.direct, libc::O_DIRECT)
-    }
-
-    /// A line, with its end.
-    pub fn told(self) -> String {
-        let word = |is_set, word| if is_set { word } else { "" };
-        let none = self == Self::default();
-        format!(
-            "Extra file open flags: {}{}{}{}\n",
-            word(none, "(none)"),
-            word(self.sync, "sync "),
-            word(self.dsync, "dsync "),
-            word(self.direct, "directio"),
-        )
-    }
+/// A line, with its end.
+pub(super) fn flags_text(flags: Flags) -> String {
+    let word = |is_set, word| if is_set { word } else { "" };
+    format!(
+        "Extra file open flags: {}{}{}{}\n",
+        word(flags == Flags::default(), "(none)"),
+        word(flags.sync, "sync "),
+        word(flags.dsync, "dsync "),
+        word(flags.direct, "directio"),
+    )
 }
 
 /// How what is written becomes durable.
@@ -201,7 +182,7 @@ impl Plan {
             files,
             file_bytes,
             block_bytes,
-            flags: Flags::of(options)?,
+            flags: flags(options)?,
             validates: options.bool("validate"),
             mode: Mode::SeqWrite,
             io: io(options)?,
@@ -291,7 +272,7 @@ impl Plan {
 
     /// The lines before a run.
     pub fn heading(&self) -> String {
-        let mut out = self.flags.told();
+        let mut out = flags_text(self.flags);
         out += &format!("{} files, {} each\n", self.files, size_text(self.file_bytes));
         out += &format!("{} total file size\n", size_text(self.files * self.file_bytes));
         out += &format!("Block size {}\n", size_text(self.block_bytes));

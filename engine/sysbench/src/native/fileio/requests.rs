@@ -3,6 +3,7 @@
 
 use super::plan::{Durability, Mode, Plan};
 use dyno_core::rng::Rng;
+use dyno_drivers::files::Place;
 use std::sync::{Mutex, PoisonError};
 
 /// What to do with one file.
@@ -14,14 +15,6 @@ pub(super) enum Request {
     Sync {
         file: usize,
     },
-}
-
-/// Bytes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub file: usize,
-    pub offset: u64,
-    pub bytes: u64,
 }
 
 /// The source of requests, for all threads.

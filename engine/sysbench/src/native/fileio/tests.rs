@@ -1,7 +1,7 @@
 //! The commands and runs of two threads, in directories of their own.
 
 use super::plan::{Plan, size_text};
-use super::requests::{Place, Request, Requests};
+use super::requests::{Request, Requests};
 use super::{command_in, run_in};
 use crate::drive::Ending;
 use crate::native::tests::{CREW, TIMES, driven, options};
@@ -9,6 +9,7 @@ use crate::options::{Options, Value};
 use crate::pace::Pace;
 use crate::tally::Reading;
 use dyno_core::rng::Rng;
+use dyno_drivers::files::Place;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

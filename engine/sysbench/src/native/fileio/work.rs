@@ -3,29 +3,26 @@
 //! With `--file-io-mode=async` an event hands its request over, and waits only for room in the queue; what is read
 //! and written counts when it has ended. To make a file durable the thread first waits for what it has under way.
 
-use super::buffer::Buffer;
-use super::checksum::{self, Locks};
 use super::files::{self, Files};
-use super::mapped::Maps;
 use super::plan::{Io, Plan};
-use super::queue::{Ended, Pending, Queue};
-use super::requests::{Place, Request, Requests};
+use super::requests::{Request, Requests};
 use crate::native::cause;
 use crate::native::events::Work;
 use crate::session::Session;
 use crate::tally::Tally;
 use dyno_core::rng::Rng;
+use dyno_drivers::files::Place;
+use dyno_drivers::files::buffer::Buffer;
+use dyno_drivers::files::checksum::{self, Locks};
+use dyno_drivers::files::queue::{Ended, Pending, Queue};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// What all threads of a run use.
 pub(super) struct Shared {
     pub plan: Plan,
     pub files: Files,
-    /// With `--file-io-mode=mmap`.
-    pub maps: Option<Maps>,
     pub locks: Option<Locks>,
     pub requests: Requests,
 }
@@ -55,13 +52,11 @@ impl Shared {
     fn transfer(&self, pending: Pending, bytes: &mut [u8]) -> io::Result<()> {
         let place = pending.place;
         let file = self.files.file(place.file);
-        match (&self.maps, pending.is_write) {
-            (None, false) => file.read_exact_at(bytes, place.offset)?,
-            (None, true) => file.write_all_at(bytes, place.offset)?,
-            (Some(maps), false) => maps.read(place, bytes)?,
-            (Some(maps), true) => maps.write(place, bytes)?,
+        if pending.is_write {
+            file.write(place.offset, bytes)
+        } else {
+            file.read(place.offset, bytes)
         }
-        Ok(())
     }
 
     /// Looks at what has been moved, and counts it.
@@ -98,10 +93,7 @@ impl Shared {
     }
 
     fn sync(&self, file: usize, tally: &Tally) -> Result<(), String> {
-        match &self.maps {
-            Some(maps) => maps.sync(file)?,
-            None => self.files.sync(file, self.plan.durability.data_only)?,
-        }
+        self.files.sync(file, &self.plan)?;
         tally.others.add(1);
         Ok(())
     }
@@ -163,7 +155,7 @@ impl Requesting {
         if let Some(own) = room.inspect_err(|_| shared.give(pending.place))? {
             shared.fill(pending, &mut own[..pending.place.bytes as usize], rng);
         }
-        let file = shared.files.file(pending.place.file).as_raw_fd();
+        let file = shared.files.file(pending.place.file).file.as_raw_fd();
         loop {
             match queue.submit(pending, file) {
                 Ok(()) => return Ok(()),
@@ -229,11 +221,22 @@ fn wait(shared: &Shared, queue: &mut Queue) -> Result<Vec<Ended>, String> {
     Ok(all)
 }
 
+fn queue(backlog: usize, is_looked_at: bool) -> Result<Queue, String> {
+    Queue::new(backlog, is_looked_at).map_err(|error| {
+        format!(
+            "Cannot set up asynchronous I/O for {backlog} requests a thread: io_setup() {}\n\
+             WARNING: use a smaller --file-async-backlog or fewer threads, raise \
+             /proc/sys/fs/aio-max-nr, or use --file-io-mode=sync",
+            cause(&error)
+        )
+    })
+}
+
 impl Work for Requesting {
     fn set_up(&mut self) -> Result<(), String> {
         self.way = match self.shared.plan.io {
             Io::Sync | Io::Mapped => Way::Direct(self.shared.buffer(&mut self.rng)?),
-            Io::Async { backlog } => Way::Queued(Queue::new(backlog, self.shared.plan.validates)?),
+            Io::Async { backlog } => Way::Queued(queue(backlog, self.shared.plan.validates)?),
         };
         Ok(())
     }

@@ -20,6 +20,7 @@ from dbdyno.analysis.between_runs.run_summary import Reduced
 from dbdyno.analysis.between_runs.types import LeftOut
 from dbdyno.analysis.claims.cases import bound_of, case_of
 from dbdyno.analysis.estimates.measured import Measured
+from dbdyno.analysis.message import Message, joined
 from dbdyno.analysis.types import RATIO
 from dbdyno.errors import DynoError
 from dbdyno.experiment.claims import grammar
@@ -118,16 +119,16 @@ def _alike(sources: Sequence[Source]) -> tuple[list[Source], list[LeftOut]]:
         run = one.run
         why = run.unusable
         if newest is not None and run.fingerprint != newest.run.fingerprint:
-            why = f"not of the plan of {newest.run.name}"
+            why = Message("other_plan", run=newest.run.name)
         elif identity(run) in seen:
-            why = "a copy of a run that is used"
+            why = Message("copy_used")
         if why:
             left_out.append(LeftOut(run.name, why))
         else:
             seen.add(identity(run))
             used.append(one)
     if len(used) < RUNS_MIN:
-        reasons = "; ".join(f"{one.what}: {one.why}" for one in left_out[:3])
+        reasons = joined(*(Message("of_run", run=one.what, why=one.why) for one in left_out[:3]))
         raise DynoError(
             f"fewer than {RUNS_MIN} runs of one plan can be combined",
             cause=reasons or "one run was given",
@@ -141,9 +142,10 @@ def _line(text: str, part: ResolvedPart, used: Sequence[Source]) -> Line:
     case = case_of(used[-1].measured, part).part
     sound = [effect for effect, _ in found if effect.ratio is not None and not effect.problem]
     variances = [variance for effect, variance in found if not effect.problem]
-    pooled, problem, effects = None, "", [effect for effect, _ in found]
+    pooled, effects = None, [effect for effect, _ in found]
+    problem: str = ""
     if len(sound) < RUNS_MIN:
-        problem = f"{len(sound)} of {len(found)} runs have this ratio, {RUNS_MIN} are needed"
+        problem = Message("few_ratios", n=len(sound), runs=len(found), least=RUNS_MIN)
     else:
         pooled = combine([math.log(one.ratio or 1.0) for one in sound], variances)
         weights = iter(pooled.weights)
@@ -161,11 +163,11 @@ def _effect(source: Source, part: ResolvedPart) -> tuple[Effect, float]:
     name, case = source.run.name, case_of(source.measured, part)
     contrast = case.contrast
     if contrast is None or case.part.kind != RATIO or bound_of(contrast):
-        why = case.part.why or "only ratios of two cells are combined, and no bounds"
+        why = case.part.why or Message("only_ratios")
         return Effect(name, None, problem=why), 0.0
     low, high = contrast.interval(LEVEL)
     if low is None or high is None or not 0 < low < high:
-        return Effect(name, contrast.centre, problem="its blocks show no spread, or no bound"), 0.0
+        return Effect(name, contrast.centre, problem=Message("no_spread_shown")), 0.0
     half = (math.log(high) - math.log(low)) / 2
     error = half / float(special.stdtrit(contrast.n - 1, 0.5 + LEVEL / 2))
     return Effect(name, contrast.centre, low, high), error * error

@@ -8,7 +8,7 @@ from dbdyno.analysis.causes.rule import Rule
 
 FAMILIES = (
     *("server", "locks", "mutexes", "binary_log", "writeback", "checkpoint", "buffer_pool"),
-    *("disk", "network", "cpu", "steal", "generator", "host"),
+    *("disk", "network", "cpu", "generator", "host"),
 )
 
 RULES: tuple[Rule, ...] = tuple(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.evidence import DIFFERENCE, STALL, STEP, Evidence, Moved
 from dbdyno.analysis.causes.rule import Match, Rule
-from dbdyno.wording import numbers
 
 READS_FACTOR = 3.0
 READS_MIN = 0.02  # an operation
@@ -30,20 +29,14 @@ def innodb(seen: Evidence) -> Match | None:
     smaller = total is not None and total.during < CUT * total.otherwise
     if seen.question == STALL and not smaller:
         return None
-    sizes = ""
+    sizes = None
     if smaller and total is not None:
         page = seen.during("status.Innodb_page_size") or 16384.0
-        mib = [numbers.number(value * page / 2**20) for value in (total.during, total.otherwise)]
-        sizes = f" The pool has {mib[0]} MiB there, against {mib[1]}."
-    said = f"An operation reads {numbers.number(reads.during)} pages from the disk"
-    if seen.question == STALL:
-        said = f"{numbers.number(reads.during)} pages a second came from the disk"
+        sizes = [pages * page for pages in (total.during, total.otherwise)]
     return Match(
         0.93 if smaller else 0.75,
-        f"{said} {seen.here}, against {numbers.number(reads.otherwise)} {seen.there}: the buffer"
-        f" pool is too small for what is read.{sizes}",
-        "A larger innodb_buffer_pool_size: it costs that much memory.",
         reads.metric,
+        {"reads": reads, "a_second": seen.question == STALL, "sizes": sizes},
     )
 
 
@@ -59,34 +52,10 @@ def postgres(seen: Evidence) -> Match | None:
     reads = seen.get("status.pg_stat_database.blks_read")
     if reads is None or reads.during < READS_MIN or reads.factor < READS_FACTOR:
         return None
-    return Match(
-        0.7,
-        f"An operation reads {numbers.number(reads.during)} blocks into shared buffers"
-        f" {seen.here}, against {numbers.number(reads.otherwise)} {seen.there}: they are too small"
-        " for what is read.",
-        "Larger shared_buffers: it costs that much memory.",
-        reads.metric,
-    )
+    return Match(0.7, reads.metric, {"reads": reads})
 
-
-_CONDITION = "three times as many pages are read an operation, from a pool that has no room left"
 
 RULES = (
-    Rule(
-        "buffer_pool",
-        "buffer pool too small",
-        f"{_CONDITION}; in a stall it must be a smaller pool",
-        "https://mariadb.com/kb/en/innodb-buffer-pool/,"
-        " https://mariadb.com/kb/en/innodb-system-variables/#innodb_lru_scan_depth",
-        (STALL, STEP, DIFFERENCE),
-        innodb,
-    ),
-    Rule(
-        "shared_buffers",
-        "shared buffers too small",
-        _CONDITION,
-        "https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-SHARED-BUFFERS",
-        (STEP, DIFFERENCE),
-        postgres,
-    ),
+    Rule("buffer_pool", (STALL, STEP, DIFFERENCE), innodb),
+    Rule("shared_buffers", (STEP, DIFFERENCE), postgres),
 )

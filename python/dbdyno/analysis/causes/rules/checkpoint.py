@@ -5,7 +5,6 @@ from __future__ import annotations
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
 from dbdyno.analysis.causes.rules import disk
-from dbdyno.wording import numbers
 
 FULL = 0.85  # of the log: InnoDB flushes in earnest from 7/8
 FLUSH_FACTOR = 2.0
@@ -38,12 +37,8 @@ def innodb(seen: Evidence) -> Match | None:
         if full >= FULL and more:
             return Match(
                 0.78,
-                f"The redo log was {full:.0%} full {seen.here}, so that InnoDB had to flush pages:"
-                f" {numbers.number(flushed.during)} {_each(seen)}, against"
-                f" {numbers.number(flushed.otherwise)} {seen.there}.",
-                "A larger redo log (innodb_log_file_size, MySQL: innodb_redo_log_capacity): it"
-                " costs disk space and a longer recovery.",
                 age.metric,
+                {"full": full, "flushed": flushed, "a_second": seen.question == STALL},
             )
     return None
 
@@ -53,14 +48,7 @@ def log_buffer(seen: Evidence) -> Match | None:
     waits = seen.get("status.Innodb_log_waits")
     if waits is None or seen.question != STALL or waits.gained < 1 or waits.expected >= 0.3:
         return None
-    return Match(
-        0.6,
-        f"Sessions waited {numbers.number(waits.gained)} times for room in the redo log's buffer"
-        f" {seen.here}, which they do not {seen.there}.",
-        "A larger innodb_log_buffer_size, which costs that much memory; or a faster disk for the"
-        " log.",
-        waits.metric,
-    )
+    return Match(0.6, waits.metric, {"waits": waits.gained})
 
 
 def postgres(seen: Evidence) -> Match | None:
@@ -74,50 +62,15 @@ def postgres(seen: Evidence) -> Match | None:
         return None
     if seen.question != STALL and not writes:
         return None
-    return Match(
-        0.74,
-        f"A checkpoint wrote {numbers.number(wrote.during)} buffers {_each(seen)} {seen.here},"
-        f" against {numbers.number(wrote.otherwise)} {seen.there}.",
-        "A larger max_wal_size and checkpoint_timeout make them rarer (longer recovery, more disk"
-        " space); checkpoint_completion_target 0.9 spreads them out.",
-        wrote.metric,
-    )
+    return Match(0.74, wrote.metric, {"wrote": wrote, "a_second": seen.question == STALL})
 
 
 def _score(one: object) -> float:
     return float(getattr(one, "score", 0.0))
 
 
-def _each(seen: Evidence) -> str:
-    return "a second" if seen.question == STALL else "an operation"
-
-
 RULES = (
-    Rule(
-        "log_space",
-        "redo log nearly full",
-        "the checkpoint's age is 85 % of what the redo log allows, and twice as many pages are"
-        " flushed as otherwise",
-        "https://mariadb.com/kb/en/innodb-redo-log/,"
-        " https://dev.mysql.com/doc/refman/8.4/en/innodb-redo-log.html",
-        ANY,
-        innodb,
-    ),
-    Rule(
-        "log_buffer",
-        "log buffer full",
-        "Innodb_log_waits rose, which it does not otherwise",
-        "https://mariadb.com/kb/en/innodb-status-variables/#innodb_log_waits",
-        (STALL,),
-        log_buffer,
-    ),
-    Rule(
-        "checkpoint",
-        "checkpoint",
-        "PostgreSQL began a checkpoint, or wrote twice as many buffers for one as otherwise, and"
-        " the disk's requests took three times as long",
-        "https://www.postgresql.org/docs/current/wal-configuration.html",
-        ANY,
-        postgres,
-    ),
+    Rule("log_space", ANY, innodb),
+    Rule("log_buffer", (STALL,), log_buffer),
+    Rule("checkpoint", ANY, postgres),
 )

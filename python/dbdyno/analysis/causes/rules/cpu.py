@@ -4,52 +4,44 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
-from dbdyno.wording import numbers
 
 BUSY = 0.9
 QUEUE_FACTOR = 1.5
 QUEUE_MIN = 0.5  # seconds a second in which threads could run and had no CPU
 MORE_MIN = 0.1  # of the time, than on the other side
+STEAL_MIN = 0.1  # of the CPU time
+PART_MIN = 0.5  # of the throughput that is missing
 
 
-def look(seen: Evidence) -> Match | None:
+def busy(seen: Evidence) -> Match | None:
     """In a stall: all CPUs are busy and the server's threads queue for them far more than
     otherwise. Between sides: busy on the slower one, with room on the other."""
-    busy = seen.get("cpu.busy")
-    if busy is None or busy.during < BUSY:
+    used = seen.get("cpu.busy")
+    if used is None or used.during < BUSY:
         return None
     queue = seen.get("server.runqueue_cores")
     if seen.question == STALL:
         if queue is None or queue.during < max(QUEUE_MIN, QUEUE_FACTOR * queue.otherwise):
             return None
-        return Match(
-            0.65,
-            f"All CPUs were busy ({busy.during:.0%}) {seen.here}, and the server's threads waited"
-            f" for one {numbers.number(queue.during)} s a second, against"
-            f" {numbers.number(queue.otherwise)} {seen.there}.",
-            "Find who uses them (`pidstat`): fewer sessions, other processes elsewhere, or more"
-            " CPUs.",
-            queue.metric,
-        )
-    if busy.during - busy.otherwise < MORE_MIN:
+        return Match(0.65, queue.metric, {"busy": used, "queue": queue})
+    if used.during - used.otherwise < MORE_MIN:
         return None  # 100 % against 98 % explains nothing; nor does more work an operation
-    return Match(
-        0.6,
-        f"All CPUs are busy ({busy.during:.0%}) {seen.here}, against {busy.otherwise:.0%}"
-        f" {seen.there}.",
-        "Less work an operation (indexes, plans, fewer round trips), or more CPUs.",
-        busy.metric,
-    )
+    return Match(0.6, used.metric, {"busy": used, "queue": None})
+
+
+def steal(seen: Evidence) -> Match | None:
+    """Taken CPU time that explains half of what is missing: a share of it takes such a share of
+    throughput at most times."""
+    taken = seen.get("cpu.steal")
+    if taken is None:
+        return None
+    more = taken.during - taken.otherwise
+    if more < STEAL_MIN or more < PART_MIN * (1.0 - seen.share):
+        return None
+    return Match(0.88, taken.metric, {"steal": taken})
 
 
 RULES = (
-    Rule(
-        "cpu_saturation",
-        "CPU saturation",
-        "the CPUs are busy 90 % of the time; in a stall the server's threads queue for them 1.5"
-        " times as long; between sides the faster one has a tenth of its CPU time left",
-        "https://docs.kernel.org/scheduler/sched-stats.html",
-        ANY,
-        look,
-    ),
+    Rule("cpu_saturation", ANY, busy),
+    Rule("steal", ANY, steal),
 )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
-from dbdyno.wording import numbers
 
 AWAIT_FACTOR = 3.0  # a request takes so many times as long
 PRESSURE_MIN = 0.3  # of the time somebody waited for I/O
@@ -73,14 +72,12 @@ def other(seen: Evidence) -> Match | None:
         return None
     return Match(
         0.82,
-        f"Other processes used the server's disk {seen.here}: it moved"
-        f" {_megabytes(found.device)} a second, of which the server's own were"
-        f" {_megabytes(min(found.device, found.server + found.cleaned))}; a write took"
-        f" {_ms(seen.during('disk.write_await_ms'))}, against"
-        f" {_ms(seen.otherwise('disk.write_await_ms'))} {seen.there}.",
-        "Find the process (`iotop`, `pidstat -d`): move backups and batch jobs to another device or"
-        " hour, or limit them (`ionice`, cgroup io.max).",
         "disk.write_bytes_per_s" if not seen.on_host else "host.disk.write_bytes_per_s",
+        {
+            "device": found.device,
+            "own": min(found.device, found.server + found.cleaned),
+            "await_ms": (seen.during("disk.write_await_ms"), seen.otherwise("disk.write_await_ms")),
+        },
     )
 
 
@@ -89,48 +86,18 @@ def own(seen: Evidence) -> Match | None:
     util, found = seen.get("disk.util"), moved_bytes(seen)
     if util is None or util.during < BUSY:
         return None
-    whose = "by the server's own requests"
-    if found is None:
-        whose = "(whose requests is not known: the server's own were not sampled)"
-    elif found.others >= OTHERS_MIN * max(found.device, 1.0) and found.device >= BYTES_MIN:
+    if (
+        found is not None
+        and found.others >= OTHERS_MIN * max(found.device, 1.0)
+        and found.device >= BYTES_MIN
+    ):
         return None
     if util.otherwise > CALM and not slower(seen):
         return None
-    return Match(
-        0.6,
-        f"The disk was busy {util.during:.0%} of the time {seen.here}, {whose}, against"
-        f" {util.otherwise:.0%} {seen.there}.",
-        "A faster device, fewer flushes (durability that allows it), or less to write and read"
-        " (memory, indexes).",
-        util.metric,
-    )
-
-
-def _megabytes(value: float) -> str:
-    return f"{numbers.number(value / 1e6)} MB"
-
-
-def _ms(value: float) -> str:
-    return f"{numbers.number(value)} ms"
+    return Match(0.6, util.metric, {"util": util, "own": found is not None})
 
 
 RULES = (
-    Rule(
-        "io_other",
-        "another process on the server's disk",
-        "the device moves twice the bytes of otherwise, more than half of them neither the"
-        " server's nor from dirty pages of before, and its requests take three times as long",
-        "https://docs.kernel.org/admin-guide/iostats.html,"
-        " https://man7.org/linux/man-pages/man5/proc_pid_io.5.html",
-        ANY,
-        other,
-    ),
-    Rule(
-        "io_saturation",
-        "disk saturated by the server",
-        "the device is busy 90 % of the time, and was not otherwise or took far longer",
-        "https://docs.kernel.org/admin-guide/iostats.html",
-        ANY,
-        own,
-    ),
+    Rule("io_other", ANY, other),
+    Rule("io_saturation", ANY, own),
 )

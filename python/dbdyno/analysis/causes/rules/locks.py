@@ -8,7 +8,6 @@ from typing import NamedTuple
 from dbdyno.analysis.causes.evidence import STALL, Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
 from dbdyno.analysis.causes.rules import disk, network
-from dbdyno.wording import numbers
 
 SHARE_MIN = 0.5  # of the sessions
 MORE_MIN = 0.25  # than otherwise
@@ -16,6 +15,7 @@ SURE = 0.75  # this share of the sessions leaves little else
 # Who waits for a disk or a lost packet holds locks, so that others wait for those; but not all of
 # them.
 BESIDE_ANOTHER_WAIT = 0.6
+ROW_LOCKS, LOCKS = "row locks", "locks"  # counted, not seen as the state of a session
 
 _LOCK = re.compile(r"waiting: .*lock", re.IGNORECASE)
 _NOT_DATA = re.compile(r"lwlock|mutex|rwlock|rw-lock|latch|query cache|spinlock", re.IGNORECASE)
@@ -26,7 +26,7 @@ def look(seen: Evidence) -> Match | None:
     if not seen.sessions:
         return None
     found = [share for share in (_by_state(seen), _by_count(seen), _by_time(seen)) if share]
-    during, otherwise, metric, who, all_of_them = max(found, default=NOBODY)
+    during, otherwise, metric, what, all_of_them = max(found, default=NOBODY)
     if during < SHARE_MIN or during - otherwise < MORE_MIN:
         return None
     confidence = 0.9 * min(1.0, during / SURE)
@@ -36,12 +36,8 @@ def look(seen: Evidence) -> Match | None:
     n = seen.sessions
     return Match(
         confidence,
-        f"{numbers.number(during * n)} of {numbers.counted(n, 'session')} waited for {who}"
-        f" {seen.here}, against {numbers.number(otherwise * n)} {seen.there}.",
-        "Find who holds it (MariaDB, MySQL: SHOW ENGINE INNODB STATUS, INNODB_TRX, the metadata"
-        " locks; PostgreSQL: pg_blocking_pids): shorter transactions, no DDL or LOCK TABLES under"
-        " load.",
         metric,
+        {"during": during * n, "otherwise": otherwise * n, "sessions": n, "what": what},
     )
 
 
@@ -52,7 +48,7 @@ class Share(NamedTuple):
     during: float
     otherwise: float
     metric: str
-    who: str  # for what
+    what: str  # the locks that they wait for, or the state
     all_of_them: bool
 
 
@@ -69,7 +65,7 @@ def _by_state(seen: Evidence) -> Share | None:
             peak = max(peak, moved.peak)
             if moved.during > most:
                 most, metric = moved.during, moved.metric
-                what = f"a lock (“{state.partition(': ')[2]}”)"
+                what = state.partition(": ")[2]
     n = seen.sessions
     return Share(during / n, otherwise / n, metric, what, peak >= n) if metric else None
 
@@ -78,9 +74,9 @@ def _by_count(seen: Evidence) -> Share | None:
     for name in ("status.Innodb_row_lock_current_waits", "status.pg_locks.waiting"):
         moved = seen.get(name)
         if moved is not None:
-            n, who = seen.sessions, "row locks" if "row" in name else "locks"
+            n, what = seen.sessions, ROW_LOCKS if "row" in name else LOCKS
             during, otherwise = (min(1.0, value / n) for value in (moved.during, moved.otherwise))
-            return Share(during, otherwise, moved.metric, who, moved.peak >= n)
+            return Share(during, otherwise, moved.metric, what, moved.peak >= n)
     return None
 
 
@@ -91,18 +87,7 @@ def _by_time(seen: Evidence) -> Share | None:
         return None
     all_ms = seen.length_s * seen.sessions * 1000
     during, otherwise = (min(1.0, ms / all_ms) for ms in (moved.gained, moved.expected))
-    return Share(during, otherwise, moved.metric, "row locks", False)
+    return Share(during, otherwise, moved.metric, ROW_LOCKS, False)
 
 
-RULES = (
-    Rule(
-        "lock_waits",
-        "lock waits",
-        "half of the sessions or more wait for a lock on a table or on rows, many more than"
-        " otherwise",
-        "https://mariadb.com/kb/en/innodb-lock-modes/,"
-        " https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LOCK-TABLE",
-        ANY,
-        look,
-    ),
-)
+RULES = (Rule("lock_waits", ANY, look),)

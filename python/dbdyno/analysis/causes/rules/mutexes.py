@@ -6,7 +6,6 @@ import re
 
 from dbdyno.analysis.causes.evidence import Evidence
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
-from dbdyno.wording import numbers
 
 SHARE_MIN = 0.3
 MORE_MIN = 0.2
@@ -33,24 +32,9 @@ def look(seen: Evidence) -> Match | None:
     what = state.removeprefix("waiting: ")
     return Match(
         min(0.85, 0.5 + during),
-        f"{numbers.number(during * n)} of {numbers.counted(n, 'session')} waited inside the"
-        f" server (most for “{what}”) {seen.here}, against {numbers.number(otherwise * n)}"
-        f" {seen.there}.",
-        "Fewer sessions at a time (a connection pool), or spread what they share: the query cache"
-        " off, partitions, more buffer partitions.",
         most.metric,
+        {"during": during * n, "otherwise": otherwise * n, "sessions": n, "what": what},
     )
 
 
-RULES = (
-    Rule(
-        "mutex_waits",
-        "waits for mutexes",
-        "a third of the sessions wait for mutexes, latches or lightweight locks, many more than"
-        " otherwise",
-        "https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LWLOCK-TABLE,"
-        " https://mariadb.com/kb/en/query-cache-thread-states/",
-        ANY,
-        look,
-    ),
-)
+RULES = (Rule("mutex_waits", ANY, look),)

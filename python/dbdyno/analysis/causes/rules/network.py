@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 from dbdyno.analysis.causes.evidence import STALL, Evidence, Moved
 from dbdyno.analysis.causes.rule import ANY, Match, Rule
-from dbdyno.wording import numbers
 
 RETRANSMITS, SEGMENTS = "network.retransmits_per_s", "network.segments_per_s"
 OVERFLOWS = "network.listen_overflows_per_s"
@@ -37,17 +36,7 @@ def packets(seen: Evidence) -> Match | None:
     sent = seen.moved.get(moved.metric.replace(RETRANSMITS, SEGMENTS))
     if sent is None or moved.during < SHARE_MIN * _asked(seen, sent):
         return None
-    return Match(
-        0.85,
-        f"Packets were lost between client and server {seen.here}: TCP sent"
-        f" {_percent(moved.during, sent.during)} of its segments again"
-        f" ({numbers.number(moved.during)} a second), against"
-        f" {_percent(moved.otherwise, sent.otherwise)} {seen.there}.",
-        "Find where they are lost (`nstat`, `ip -s link`, `ethtool -S`, `tc -s qdisc`, counters of"
-        " the switch): a rate limit or a full queue on the way (cloud instances have one), a bad"
-        " cable, a wrong MTU.",
-        moved.metric,
-    )
+    return Match(0.85, moved.metric, {"again": moved, "sent": sent})
 
 
 def connections(seen: Evidence) -> Match | None:
@@ -55,16 +44,7 @@ def connections(seen: Evidence) -> Match | None:
     moved = _most(seen, seen.named(OVERFLOWS))
     if moved is None or not _accounts(seen, moved, CONNECT_TIMEOUT_S):
         return None
-    return Match(
-        0.85,
-        f"The listen queue was full {seen.here}: {numbers.number(moved.during)} connections a"
-        f" second found no room in it and were tried again after a second, against"
-        f" {numbers.number(moved.otherwise)} {seen.there}.",
-        "Keep connections open (a pool), or let more wait: back_log (MariaDB, MySQL) and"
-        " net.core.somaxconn, of which the smaller counts. A server that accepts slowly is busy or"
-        " stopped.",
-        moved.metric,
-    )
+    return Match(0.85, moved.metric, {"refused": moved})
 
 
 def _most(seen: Evidence, ends: Iterable[Moved]) -> Moved | None:
@@ -98,30 +78,7 @@ def _asked(seen: Evidence, sent: Moved) -> float:
     return sent.during - sent.otherwise if seen.question == STALL else sent.during
 
 
-def _percent(part: float, whole: float) -> str:
-    return f"{numbers.number(100.0 * part / max(whole, part, 1e-12))} %"
-
-
 RULES = (
-    Rule(
-        "network",
-        "packets lost on the network",
-        "TCP sends segments again, a thousandth of all or more (in a stall: of those beyond the"
-        " usual) and five times as often as otherwise; their timeouts are half or more of the time"
-        " that sessions stood still",
-        "https://docs.kernel.org/networking/snmp_counter.html,"
-        " https://www.rfc-editor.org/rfc/rfc6298",
-        ANY,
-        packets,
-    ),
-    Rule(
-        "listen_queue",
-        "full listen queue",
-        "new connections find the server's listen queue full, five times as often as otherwise;"
-        " waiting a second each is half or more of the time that sessions stood still",
-        "https://docs.kernel.org/networking/snmp_counter.html,"
-        " https://man7.org/linux/man-pages/man2/listen.2.html",
-        ANY,
-        connections,
-    ),
+    Rule("network", ANY, packets),
+    Rule("listen_queue", ANY, connections),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dbdyno.analysis.causes.evidence import STALL, STEP, Evidence
 from dbdyno.analysis.causes.rule import Match, Rule
-from dbdyno.wording import numbers
 
 STOPPED_MIN = 0.3  # of the looks
 
@@ -15,13 +14,7 @@ def stopped(seen: Evidence) -> Match | None:
     moved = max(looks, key=lambda one: one.during, default=None)
     if moved is None or moved.during < STOPPED_MIN or moved.during <= moved.otherwise:
         return None
-    return Match(
-        0.98,
-        f"The server's process was stopped by a signal (state T) {seen.here}.",
-        "Find who sends SIGSTOP: a debugger, a snapshot or backup tool, a container that is"
-        " frozen. It costs nothing.",
-        moved.metric,
-    )
+    return Match(0.98, moved.metric)
 
 
 def restarted(seen: Evidence) -> Match | None:
@@ -29,15 +22,8 @@ def restarted(seen: Evidence) -> Match | None:
     for name in ("status.Uptime", "status.uptime"):
         moved = seen.get(name)
         if moved is not None and moved.gained < 0:
-            return Match(
-                0.97,
-                f"The server was restarted: its uptime went back by"
-                f" {numbers.number(-moved.gained)} s, and"
-                f" {numbers.counted(seen.outages, 'connection')} broke.",
-                "See the end of the server's error log: a crash, a lack of memory, a restart by"
-                " hand.",
-                moved.metric,
-            )
+            back = {"back_s": -moved.gained, "outages": seen.outages}
+            return Match(0.97, moved.metric, back)
     return None
 
 
@@ -45,36 +31,11 @@ def outage(seen: Evidence) -> Match | None:
     """Connections broke, and nothing says that the server was new afterwards."""
     if not seen.outages:
         return None
-    return Match(
-        0.95,
-        f"{numbers.counted(seen.outages, 'connection')} to the server broke {seen.here}.",
-        "See the server's error log and the network between.",
-    )
+    return Match(0.95, evidence={"outages": seen.outages})
 
 
 RULES = (
-    Rule(
-        "server_stopped",
-        "server stopped by a signal",
-        "the server's process is in state T",
-        "https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html",
-        (STALL,),
-        stopped,
-    ),
-    Rule(
-        "server_restarted",
-        "restart of the server",
-        "the server's uptime went back",
-        "https://mariadb.com/kb/en/server-status-variables/#uptime",
-        (STALL, STEP),
-        restarted,
-    ),
-    Rule(
-        "outage",
-        "lost connections",
-        "connections of the load were lost",
-        "docs/reference/engine.md",
-        (STALL, STEP),
-        outage,
-    ),
+    Rule("server_stopped", (STALL,), stopped),
+    Rule("server_restarted", (STALL, STEP), restarted),
+    Rule("outage", (STALL, STEP), outage),
 )

@@ -3,20 +3,19 @@ that no other one is shown to beat on both."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dbdyno.analysis.costs.cost import WHAT
 from dbdyno.analysis.costs.tradeoffs.dominance import beaten, measured_axis
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.headlines.headline import throughput_metric
+from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import TradeOff, TradePoint
-from dbdyno.experiment.claims import metrics
 from dbdyno.experiment.claims.metrics import COST
-from dbdyno.plan import level_text
-from dbdyno.wording import numbers
 
 CELLS_MIN, CELLS_MAX = 3, 60  # more would be a cloud, and a minute of tests
 _LATENCIES = ("response_ms_p99", "service_ms_p99", "response_ms_p95", "service_ms_p95")
-_NAMED = 4  # cells that the sentence names
 
 
 def tradeoff(measured: Measured, headline: str) -> TradeOff | None:
@@ -41,8 +40,8 @@ def tradeoff(measured: Measured, headline: str) -> TradeOff | None:
         by = found[cell].by if cell in found else ()
         best = next((one for one in by if one in front), by[0] if by else None)
         points.append(TradePoint(cell, best))
-    sentence = _sentence(measured, first, second, points, judged)
-    return TradeOff((first, second), tuple(points), judged, sentence)
+    cut = TradeOff((first, second), tuple(points), judged)
+    return replace(cut, sentence=Message("tradeoff", found=cut))
 
 
 def _axes(measured: Measured, headline: str) -> tuple[str, str]:
@@ -58,28 +57,3 @@ def _axes(measured: Measured, headline: str) -> tuple[str, str]:
     cost = next((f"{COST}{what}" for what in WHAT if has(f"{COST}{what}")), "")
     is_open = has(f"{prefix}response_ms_p50") or has(f"{prefix}due_per_s")
     return cost or ("" if is_open else throughput), latency
-
-
-def _sentence(
-    measured: Measured, first: str, second: str, points: list[TradePoint], judged: bool
-) -> str:
-    """ "2 of 6 cells are not shown to be beaten on throughput and p99: wal at 4 sessions, ..." """
-    front = [point for point in points if point.beaten_by is None]
-    named = [
-        level_text.levels(measured.plan, measured.cell(point.cell).levels)
-        for point in front[:_NAMED]
-    ]
-    more = [f"{len(front) - _NAMED} more"] if len(front) > _NAMED else []
-    which = numbers.listed([*named, *more])
-    on = f"{metrics.short(first)} and {metrics.short(second)}"
-    of = numbers.counted(len(points), "cell")
-    if len(points) < len(measured.cells):
-        of = f"the {of} with both metrics"
-    cells = f"{len(front)} of {of}"
-    if not judged:
-        said = f"By the means alone (not judged: no intervals), none beats {cells} on both {on}"
-        return f"{said}: {which}."
-    if len(front) == len(points):
-        return f"No cell is shown to be beaten by another one on both {on}."
-    are = "is" if len(front) == 1 else "are"
-    return f"{cells} {are} not shown to be beaten by another one on both {on}: {which}."

@@ -2,7 +2,10 @@
 //! "OK_Packet", "EOF_Packet", "ERR_Packet".
 
 use super::command::Reply;
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
+use dyno_protocol::mysql::control::{self, Prepared};
+use dyno_protocol::mysql::flags::status;
+use dyno_protocol::mysql::packet::PAYLOAD_BYTES_MAX;
 
 /// What an answer has said so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,11 +58,8 @@ pub enum Step {
     Wrong,
 }
 
-const MORE_RESULTS: u64 = 8;
-const CURSOR: u64 = 64;
-
 /// How long a packet with the first byte of an end is an end: rows that begin so are longer.
-const END_BELOW: usize = 0xFF_FFFF;
+const END_BELOW: usize = PAYLOAD_BYTES_MAX;
 
 impl Answer {
     /// To a command that is answered so.
@@ -91,7 +91,7 @@ impl Answer {
         };
         let is_error = first == 0xFF;
         if is_error {
-            let error = Bytes(&body[1..]).little(2).unwrap_or(0) as u16;
+            let error = Bytes(&body[1..]).u16().unwrap_or(0);
             // MariaDB tells how far it is in the form of an error.
             if error == 0xFFFF {
                 return Step::More;
@@ -109,7 +109,7 @@ impl Answer {
             }
             Phase::BehindColumns => {
                 *without_eof = Some(!is_eof);
-                if is_eof && status_of_eof(body) & CURSOR == 0 {
+                if is_eof && status_of(body, true) & status::CURSOR == 0 {
                     self.phase = Phase::Rows;
                     return Step::More;
                 }
@@ -160,7 +160,7 @@ impl Answer {
     /// How many columns rows have; behind it a flag, whether they are described.
     fn columns(&mut self, body: &[u8]) -> Step {
         let mut bytes = Bytes(body);
-        let Some(count) = bytes.packed().filter(|&count| count > 0 && count <= 0xFFFF) else {
+        let Some(count) = bytes.lenenc().filter(|&count| count > 0 && count <= 0xFFFF) else {
             return Step::Wrong;
         };
         self.phase = match bytes.0 {
@@ -177,18 +177,17 @@ impl Answer {
             self.said.rows += 1;
             return Step::More;
         }
-        let status = if is_eof { status_of_eof(body) } else { ok(body).map_or(0, |ok| ok.1) };
-        self.next_result(status)
+        self.next_result(status_of(body, is_eof))
     }
 
     fn ok(&mut self, body: &[u8]) -> Step {
-        let Some((affected, status)) = ok(body) else { return Step::End };
-        self.said.affected = Some(self.said.affected.unwrap_or(0).saturating_add(affected));
-        self.next_result(status)
+        let Ok(done) = control::ok(body) else { return Step::End };
+        self.said.affected = Some(self.said.affected.unwrap_or(0).saturating_add(done.affected));
+        self.next_result(done.status)
     }
 
-    fn next_result(&mut self, status: u64) -> Step {
-        if status & MORE_RESULTS == 0 {
+    fn next_result(&mut self, status: u16) -> Step {
+        if status & status::MORE_RESULTS == 0 {
             return Step::End;
         }
         self.phase = Phase::Begin(Reply::Result);
@@ -196,10 +195,11 @@ impl Answer {
     }
 
     fn prepared(&mut self, body: &[u8]) -> Step {
-        let mut bytes = Bytes(&body[1..]);
-        let mut read = || Some((bytes.little(4)?, bytes.little(2)?, bytes.little(2)?));
-        let Some((id, columns, parameters)) = read() else { return Step::End };
-        self.said.prepared = Some((id as u32, parameters as usize));
+        let Ok(Prepared { id, columns, params }) = control::prepared(body) else {
+            return Step::End;
+        };
+        let (columns, parameters) = (u64::from(columns), u64::from(params));
+        self.said.prepared = Some((id, params.into()));
         // The last byte says whether descriptions follow, where that can be chosen.
         let is_described = body.get(12) != Some(&0);
         if columns + parameters == 0 || !is_described {
@@ -211,14 +211,7 @@ impl Answer {
     }
 }
 
-fn status_of_eof(body: &[u8]) -> u64 {
-    body.get(3..).and_then(|status| Bytes(status).little(2)).unwrap_or(0)
-}
-
-/// (rows changed, status).
-fn ok(body: &[u8]) -> Option<(u64, u64)> {
-    let mut bytes = Bytes(body.get(1..)?);
-    let affected = bytes.packed()?;
-    bytes.packed()?;
-    Some((affected, bytes.little(2)?))
+/// The status flags at the end of rows or descriptions; 0 where there are none.
+fn status_of(body: &[u8], is_eof: bool) -> u16 {
+    control::rows_end(body, !is_eof).map_or(0, |done| done.status)
 }

@@ -2,7 +2,10 @@
 
 use super::values;
 use crate::event::Kind;
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
+use dyno_protocol::mysql::flags::command;
+use dyno_protocol::mysql::handshake::Greeting;
+use dyno_protocol::mysql::packet;
 
 /// What follows a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,58 +41,46 @@ pub struct Command {
     pub reply: Reply,
 }
 
-pub const QUIT: u8 = 1;
-pub const INIT_DB: u8 = 2;
-pub const QUERY: u8 = 3;
-pub const CHANGE_USER: u8 = 17;
-pub const PREPARE: u8 = 22;
-pub const EXECUTE: u8 = 23;
-pub const LONG_DATA: u8 = 24;
-pub const CLOSE: u8 = 25;
-pub const RESET: u8 = 26;
-pub const RESET_CONNECTION: u8 = 31;
-pub const BULK_EXECUTE: u8 = 250;
-
-const fn command(code: u8, name: &'static [u8], kind: Kind, reply: Reply) -> Command {
+const fn entry(code: u8, name: &'static [u8], kind: Kind, reply: Reply) -> Command {
     Command { code, name, kind, reply }
 }
 
 const COMMANDS: &[Command] = &[
-    command(0, b"Sleep", Kind::Command, Reply::Simple),
-    command(QUIT, b"Quit", Kind::Command, Reply::None),
-    command(INIT_DB, b"Init DB", Kind::Command, Reply::Simple),
-    command(QUERY, b"Query", Kind::Statement, Reply::Result),
-    command(4, b"Field List", Kind::Command, Reply::Columns),
-    command(5, b"Create DB", Kind::Command, Reply::Simple),
-    command(6, b"Drop DB", Kind::Command, Reply::Simple),
-    command(7, b"Refresh", Kind::Command, Reply::Simple),
-    command(8, b"Shutdown", Kind::Command, Reply::Simple),
-    command(9, b"Statistics", Kind::Command, Reply::Simple),
-    command(10, b"Processlist", Kind::Command, Reply::Result),
-    command(11, b"Connect", Kind::Command, Reply::Simple),
-    command(12, b"Kill", Kind::Command, Reply::Simple),
-    command(13, b"Debug", Kind::Command, Reply::Simple),
-    command(14, b"Ping", Kind::Command, Reply::Simple),
-    command(15, b"Time", Kind::Command, Reply::Simple),
-    command(16, b"Delayed insert", Kind::Command, Reply::Simple),
-    command(CHANGE_USER, b"Change user", Kind::Command, Reply::Login),
-    command(18, b"Binlog Dump", Kind::Command, Reply::Stream),
-    command(19, b"Table Dump", Kind::Command, Reply::Stream),
-    command(20, b"Connect Out", Kind::Command, Reply::Simple),
-    command(21, b"Register Slave", Kind::Command, Reply::Simple),
-    command(PREPARE, b"Prepare", Kind::Prepare, Reply::Prepare),
-    command(EXECUTE, b"Execute", Kind::Statement, Reply::Result),
-    command(LONG_DATA, b"Long Data", Kind::Command, Reply::None),
-    command(CLOSE, b"Close stmt", Kind::Command, Reply::None),
-    command(RESET, b"Reset stmt", Kind::Command, Reply::Simple),
-    command(27, b"Set option", Kind::Command, Reply::Simple),
-    command(28, b"Fetch", Kind::Command, Reply::Rows),
-    command(29, b"Daemon", Kind::Command, Reply::Simple),
-    command(30, b"Binlog Dump GTID", Kind::Command, Reply::Stream),
-    command(RESET_CONNECTION, b"Reset Connection", Kind::Command, Reply::Simple),
-    command(32, b"Clone", Kind::Command, Reply::Stream),
-    command(33, b"Subscribe Group Replication Stream", Kind::Command, Reply::Stream),
-    command(BULK_EXECUTE, b"Bulk_execute", Kind::Statement, Reply::Result),
+    entry(0, b"Sleep", Kind::Command, Reply::Simple),
+    entry(command::QUIT, b"Quit", Kind::Command, Reply::None),
+    entry(command::INIT_DB, b"Init DB", Kind::Command, Reply::Simple),
+    entry(command::QUERY, b"Query", Kind::Statement, Reply::Result),
+    entry(command::FIELD_LIST, b"Field List", Kind::Command, Reply::Columns),
+    entry(5, b"Create DB", Kind::Command, Reply::Simple),
+    entry(6, b"Drop DB", Kind::Command, Reply::Simple),
+    entry(7, b"Refresh", Kind::Command, Reply::Simple),
+    entry(8, b"Shutdown", Kind::Command, Reply::Simple),
+    entry(command::STATISTICS, b"Statistics", Kind::Command, Reply::Simple),
+    entry(10, b"Processlist", Kind::Command, Reply::Result),
+    entry(11, b"Connect", Kind::Command, Reply::Simple),
+    entry(12, b"Kill", Kind::Command, Reply::Simple),
+    entry(13, b"Debug", Kind::Command, Reply::Simple),
+    entry(command::PING, b"Ping", Kind::Command, Reply::Simple),
+    entry(15, b"Time", Kind::Command, Reply::Simple),
+    entry(16, b"Delayed insert", Kind::Command, Reply::Simple),
+    entry(command::CHANGE_USER, b"Change user", Kind::Command, Reply::Login),
+    entry(18, b"Binlog Dump", Kind::Command, Reply::Stream),
+    entry(19, b"Table Dump", Kind::Command, Reply::Stream),
+    entry(20, b"Connect Out", Kind::Command, Reply::Simple),
+    entry(21, b"Register Slave", Kind::Command, Reply::Simple),
+    entry(command::STMT_PREPARE, b"Prepare", Kind::Prepare, Reply::Prepare),
+    entry(command::STMT_EXECUTE, b"Execute", Kind::Statement, Reply::Result),
+    entry(command::STMT_SEND_LONG_DATA, b"Long Data", Kind::Command, Reply::None),
+    entry(command::STMT_CLOSE, b"Close stmt", Kind::Command, Reply::None),
+    entry(command::STMT_RESET, b"Reset stmt", Kind::Command, Reply::Simple),
+    entry(command::SET_OPTION, b"Set option", Kind::Command, Reply::Simple),
+    entry(command::STMT_FETCH, b"Fetch", Kind::Command, Reply::Rows),
+    entry(29, b"Daemon", Kind::Command, Reply::Simple),
+    entry(30, b"Binlog Dump GTID", Kind::Command, Reply::Stream),
+    entry(command::RESET_CONNECTION, b"Reset Connection", Kind::Command, Reply::Simple),
+    entry(32, b"Clone", Kind::Command, Reply::Stream),
+    entry(33, b"Subscribe Group Replication Stream", Kind::Command, Reply::Stream),
+    entry(command::STMT_BULK_EXECUTE, b"Bulk_execute", Kind::Statement, Reply::Result),
 ];
 
 impl Command {
@@ -97,6 +88,21 @@ impl Command {
     pub fn of(code: u8) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.code == code)
     }
+}
+
+/// A server's greeting, if it looks like one.
+pub fn greeting(body: &[u8]) -> Option<Greeting> {
+    Greeting::read(body).filter(|Greeting { version, .. }| {
+        version.starts_with(|first: char| first.is_ascii_digit())
+            && version.bytes().all(|byte| byte.is_ascii_graphic())
+    })
+}
+
+/// Whether a server's first packet begins here.
+pub fn is_greeting(bytes: &[u8]) -> bool {
+    let Some((length @ 30..=1024, 0)) = packet::header(bytes) else { return false };
+    let body = &bytes[packet::HEADER_BYTES..];
+    body.len() <= length && greeting(body).is_some()
 }
 
 /// Whether a client's packets seem to begin here, and nothing else: for connections in their middle.
@@ -113,8 +119,8 @@ pub fn is_request(bytes: &[u8]) -> bool {
 
 /// What stands behind the packet of a client that seems to begin here; `None`: none does.
 fn behind_request(bytes: &[u8]) -> Option<&[u8]> {
-    let (&[a, b, c, 0, code], body) = bytes.split_first_chunk::<5>()? else { return None };
-    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+    let (length, 0) = packet::header(bytes)? else { return None };
+    let (&code, body) = bytes[packet::HEADER_BYTES..].split_first()?;
     let body_length = length.checked_sub(1)?;
     let command = Command::of(code)?;
     let here = &body[..body.len().min(body_length)];
@@ -123,22 +129,29 @@ fn behind_request(bytes: &[u8]) -> Option<&[u8]> {
         text.first().is_some_and(|&byte| byte.is_ascii_alphabetic() || b"(/#-".contains(&byte))
     };
     let fits = match command.code {
-        QUERY | PREPARE => is_text(),
-        EXECUTE => body_length >= 9,
-        BULK_EXECUTE | LONG_DATA => body_length >= 6,
-        CLOSE | RESET => body_length == 4,
-        28 => body_length == 8,
-        27 => body_length == 2,
-        QUIT | 9 | 10 | 13 | 14 | RESET_CONNECTION => body_length == 0,
-        INIT_DB | 4..=6 => body_length > 0 && body_length <= 512,
-        CHANGE_USER => body_length > 2 && body_length <= 4096,
+        command::QUERY | command::STMT_PREPARE => is_text(),
+        command::STMT_EXECUTE => body_length >= 9,
+        command::STMT_BULK_EXECUTE | command::STMT_SEND_LONG_DATA => body_length >= 6,
+        command::STMT_CLOSE | command::STMT_RESET => body_length == 4,
+        command::STMT_FETCH => body_length == 8,
+        command::SET_OPTION => body_length == 2,
+        command::QUIT | 9 | 10 | 13 | 14 | command::RESET_CONNECTION => body_length == 0,
+        command::INIT_DB | 4..=6 => body_length > 0 && body_length <= 512,
+        command::CHANGE_USER => body_length > 2 && body_length <= 4096,
         7 | 8 => body_length <= 1,
         12 => body_length == 4,
         18 | 21 | 30 => (8..=65_536).contains(&body_length),
         _ => false,
     };
     // More than one packet of TCP: only statements are so long.
-    let is_long = matches!(command.code, QUERY | PREPARE | EXECUTE | LONG_DATA | BULK_EXECUTE);
+    let is_long = matches!(
+        command.code,
+        command::QUERY
+            | command::STMT_PREPARE
+            | command::STMT_EXECUTE
+            | command::STMT_SEND_LONG_DATA
+            | command::STMT_BULK_EXECUTE
+    );
     let behind = body.get(body_length..).or(is_long.then_some(b""));
     behind.filter(|_| fits)
 }
@@ -153,8 +166,8 @@ pub fn attributed(body: &[u8], has: Option<bool>) -> Option<&[u8]> {
         return Some(body);
     }
     let mut bytes = Bytes(body);
-    let count = usize::try_from(bytes.packed()?).ok()?;
-    if bytes.packed()? != 1 {
+    let count = usize::try_from(bytes.lenenc()?).ok()?;
+    if bytes.lenenc()? != 1 {
         return None;
     }
     if count > 0 {
@@ -165,7 +178,7 @@ pub fn attributed(body: &[u8], has: Option<bool>) -> Option<&[u8]> {
         let mut types = Vec::new();
         for _ in 0..count {
             types.push(bytes.little(2)? as u16);
-            bytes.counted()?;
+            bytes.lenenc_string()?;
         }
         let mut unused = Vec::new();
         for (number, &kind) in types.iter().enumerate() {

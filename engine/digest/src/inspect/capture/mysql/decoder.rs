@@ -1,22 +1,25 @@
 //! Decodes MySQL's protocol: messages of client and server become events.
 
 use super::answer::{Answer, Step};
-use super::command::{self, Command, Reply, attributed, is_request};
-use super::login::{self, Greeting, Login, QUERY_ATTRIBUTES, WITHOUT_EOF};
+use super::command::{Command, Reply, attributed, greeting, is_request};
 use super::prepared::Prepared;
 use crate::event::{Kind, Measure, Numbers};
 use crate::inspect::capture::decoder::Decoder;
 use crate::inspect::capture::events::{Done, Out, terminated};
 use crate::inspect::capture::framer::{LONGEST, Message, Style};
 use crate::inspect::capture::position::{Position, Side};
+use dyno_protocol::mysql::flags::{capability, command};
+use dyno_protocol::mysql::handshake::Greeting;
+use dyno_protocol::mysql::login::{self, Login};
+use dyno_protocol::mysql::packet::{HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use std::collections::VecDeque;
 
 /// Requests that may wait for their answers.
 const QUEUE: usize = 4096;
 /// Bytes kept of a server's packet: more than errors and the ends of answers have.
 const KEPT: usize = 1024;
-/// Packets of this length go on in the next one.
-const FULL: usize = 0xFF_FFFF;
+/// Packets are compressed once the client is let in.
+const COMPRESSED: u32 = capability::COMPRESS | capability::COMPRESS_ZSTD;
 
 /// Where a connection is.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +38,7 @@ enum State {
 /// A connection's state.
 pub struct Mysql {
     state: State,
-    capabilities: Option<u64>,
+    capabilities: Option<u32>,
     without_eof: Option<bool>,
     /// The last login, until it is let in.
     login: Login,
@@ -100,7 +103,7 @@ impl Mysql {
         self.queue.front().is_some_and(|request| request.answer.is_taking_file())
     }
 
-    fn login(&mut self, message: &Message<'_>, known: u64) -> bool {
+    fn login(&mut self, message: &Message<'_>, known: u32) -> bool {
         let Some(login) = Login::read(message.body) else { return false };
         if login.wants_tls {
             self.state = State::Unreadable("a connection under TLS");
@@ -108,7 +111,7 @@ impl Mysql {
         }
         let capabilities = login.capabilities & known;
         self.capabilities = Some(capabilities);
-        self.without_eof = Some(capabilities & WITHOUT_EOF != 0);
+        self.without_eof = Some(capabilities & capability::DEPRECATE_EOF != 0);
         self.login = login;
         let connect = Command::of(11);
         self.state = State::Authentication;
@@ -141,26 +144,26 @@ impl Mysql {
             self.is_waiting_for_question = false;
         }
         let mut request = Request::new(command, vec![], message.begin, size);
-        let attributes = self.capabilities.map(|known| known & QUERY_ATTRIBUTES != 0);
+        let attributes = self.capabilities.map(|known| known & capability::QUERY_ATTRIBUTES != 0);
         let mut text = None;
         match code {
             command::QUERY => text = attributed(rest, attributes).map(<[u8]>::to_vec),
-            command::PREPARE => {
+            command::STMT_PREPARE => {
                 text = Some(rest.to_vec());
                 request.slot = Some(self.prepared.begin(rest));
             }
-            command::EXECUTE | command::BULK_EXECUTE => {
+            command::STMT_EXECUTE | command::STMT_BULK_EXECUTE => {
                 text = match code {
-                    command::EXECUTE => self.prepared.execute(rest, attributes),
+                    command::STMT_EXECUTE => self.prepared.execute(rest, attributes),
                     _ => self.prepared.bulk_execute(rest),
                 };
                 if text.is_none() && unknown.is_none() {
                     unknown = Some("an execution of a statement whose text is not known");
                 }
             }
-            command::LONG_DATA => self.prepared.long_data(rest),
-            command::CLOSE => self.prepared.close(rest),
-            command::RESET => self.prepared.reset(rest),
+            command::STMT_SEND_LONG_DATA => self.prepared.long_data(rest),
+            command::STMT_CLOSE => self.prepared.close(rest),
+            command::STMT_RESET => self.prepared.reset(rest),
             command::INIT_DB => text = Some(rest.to_vec()),
             command::CHANGE_USER => {
                 if let Some((user, database)) = login::change_user(rest, self.capabilities) {
@@ -202,8 +205,8 @@ impl Mysql {
             self.finish(request, message.end, true, out);
             return true;
         }
-        let Some(greeting) = Greeting::read(message.body) else { return false };
-        self.session = greeting.session;
+        let Some(greeting) = greeting(message.body) else { return false };
+        self.session = greeting.connection_id.into();
         self.product = Some(greeting.product());
         self.state = State::Login(greeting);
         true
@@ -231,7 +234,7 @@ impl Mysql {
         }
         if is_in
             && request.command.code != command::CHANGE_USER
-            && self.capabilities.is_some_and(login::compresses)
+            && self.capabilities.is_some_and(|known| known & COMPRESSED != 0)
         {
             self.state = State::Unreadable("a compressed connection");
         }
@@ -332,7 +335,7 @@ impl Decoder for Mysql {
         if self.partial_begin.is_none() && message.tag != 0 {
             return false;
         }
-        let goes_on = message.length == FULL;
+        let goes_on = message.length == PAYLOAD_BYTES_MAX;
         if !goes_on && self.partial_begin.is_none() {
             return self.command(message.body, message.length, message, message.size as u64, out);
         }
@@ -346,7 +349,8 @@ impl Decoder for Mysql {
         }
         let body = std::mem::take(&mut self.partial);
         self.partial_begin = None;
-        let packets = size.div_ceil(FULL as u64 + 4) * 4;
+        let packets =
+            size.div_ceil((PAYLOAD_BYTES_MAX + HEADER_BYTES) as u64) * HEADER_BYTES as u64;
         let message = Message { begin, ..*message };
         self.command(&body, (size - packets) as usize, &message, size, out)
     }
@@ -362,7 +366,7 @@ impl Decoder for Mysql {
             return self.may_lack_question || needs_no_question(message);
         };
         front.sent += message.size as u64;
-        let is_rest = std::mem::replace(&mut self.goes_on, message.length == FULL);
+        let is_rest = std::mem::replace(&mut self.goes_on, message.length == PAYLOAD_BYTES_MAX);
         if is_rest {
             return true;
         }

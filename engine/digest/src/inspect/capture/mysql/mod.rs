@@ -2,7 +2,6 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | `login` | who connects, with which capabilities |
 //! | `command` | what clients ask |
 //! | `prepared`, `values` | prepared statements, and their parameters as literals |
 //! | `answer` | where an answer ends, and what it says |
@@ -15,10 +14,8 @@
 mod answer;
 mod command;
 mod decoder;
-mod login;
 mod prepared;
 mod values;
 
-pub use command::is_request;
+pub use command::{is_greeting, is_request};
 pub use decoder::Mysql;
-pub use login::is_greeting;

@@ -1,9 +1,9 @@
 //! Statements that a connection has prepared, and what their executions say.
 
 use super::values;
-use crate::inspect::bytes::Bytes;
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer};
+use dyno_protocol::bytes::Bytes;
 use std::collections::HashMap;
 
 /// Statements that are kept of a connection.
@@ -166,7 +166,7 @@ impl Statement {
         let has_attributes = has_attributes.unwrap_or(flags & HAS_COUNT != 0);
         let mut count = given;
         if has_attributes && (given > 0 || flags & HAS_COUNT != 0) {
-            count = usize::try_from(bytes.packed()?).ok()?;
+            count = usize::try_from(bytes.lenenc()?).ok()?;
         }
         if count < given || count > usize::from(u16::MAX) {
             return None;
@@ -177,7 +177,7 @@ impl Statement {
             for _ in 0..count {
                 self.types.push(bytes.little(2)? as u16);
                 if has_attributes {
-                    bytes.counted()?;
+                    bytes.lenenc_string()?;
                 }
             }
         }

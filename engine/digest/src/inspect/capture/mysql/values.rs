@@ -1,7 +1,7 @@
 //! Values of the binary protocol as literals. Source: MySQL source documentation, "Binary Protocol
 //! Value".
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 use std::io::Write as _;
 
 /// The flag of types without a sign, beside the type.
@@ -29,9 +29,9 @@ pub fn write(kind: u16, bytes: &mut Bytes<'_>, into: &mut Vec<u8>) -> Option<()>
         6 => write!(into, "NULL"),
         7 | 10 | 12 | 14 => return moment(bytes, into),
         11 => return time(bytes, into),
-        0 | 246 => return decimal(bytes.counted()?, into),
+        0 | 246 => return decimal(bytes.lenenc_string()?, into),
         15..=16 | 245..=255 => {
-            text(bytes.counted()?, into);
+            text(bytes.lenenc_string()?, into);
             return Some(());
         }
         _ => return None,

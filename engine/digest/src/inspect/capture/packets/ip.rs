@@ -1,6 +1,6 @@
-//! From an IP packet to a TCP segment. Sources: RFC 791, RFC 8200, RFC 9293; RFC 768 and 7348 (VXLAN).
+//! From an IP packet to a TCP segment. Sources: RFC 791, RFC 8200, RFC 9293.
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What an IP packet carries.
@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub enum Payload<'a> {
     /// A segment of TCP.
     Tcp(Segment<'a>),
-    /// A packet of Ethernet within VXLAN, as far as it was kept.
-    Vxlan(&'a [u8]),
-    /// A part of a packet that was sent in parts, and is TCP or the begin of VXLAN.
+    /// VXLAN (RFC 7348), which is not read.
+    Tunnel,
+    /// A part of a TCP packet that was sent in parts.
     Fragment,
     /// So little was kept that the segment cannot be read.
     Cut,
@@ -80,7 +80,7 @@ fn version_4(packet: &[u8], length: usize) -> Option<Payload<'_>> {
     match protocol {
         TCP if fragment & 0x3FFF != 0 => Some(Payload::Fragment),
         TCP => tcp(kept?, total - header, from, to),
-        UDP if fragment & 0x1FFF == 0 => udp(kept.unwrap_or_default(), fragment & 0x2000 != 0),
+        UDP if fragment & 0x1FFF == 0 => Some(udp(kept.unwrap_or_default())),
         _ => Some(Payload::Other),
     }
 }
@@ -106,7 +106,7 @@ fn version_6(packet: &[u8], length: usize) -> Option<Payload<'_>> {
         let header = match next {
             TCP if is_fragment => return Some(Payload::Fragment),
             TCP => return tcp(bytes.0, left, from, to),
-            UDP => return udp(bytes.0, is_fragment),
+            UDP => return Some(udp(bytes.0)),
             0 | 43 | 60 => (usize::from(*bytes.0.get(1)?) + 1) * 8,
             AUTHENTICATION => (usize::from(*bytes.0.get(1)?) + 2) * 4,
             FRAGMENT => {
@@ -125,18 +125,11 @@ fn version_6(packet: &[u8], length: usize) -> Option<Payload<'_>> {
     }
 }
 
-/// `is_part`: a packet that was sent in parts, of which this is one.
-fn udp(kept: &[u8], is_part: bool) -> Option<Payload<'_>> {
-    /// That of UDP, and that of VXLAN.
-    const HEADERS: usize = 8 + 8;
+fn udp(kept: &[u8]) -> Payload<'_> {
     match kept.get(2..4) {
-        Some(port) if port == VXLAN_PORT.to_be_bytes() => {}
-        _ => return Some(Payload::Other),
+        Some(port) if port == VXLAN_PORT.to_be_bytes() => Payload::Tunnel,
+        _ => Payload::Other,
     }
-    if is_part {
-        return Some(Payload::Fragment);
-    }
-    Some(Payload::Vxlan(kept.get(HEADERS..)?))
 }
 
 fn tcp(kept: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Payload<'_>> {
@@ -230,26 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_vxlan_is_found() {
-        let datagram = |port: u16| {
-            let mut bytes = vec![0xC0, 0];
-            bytes.extend(port.to_be_bytes());
-            bytes.extend(b"\0\x15\0\0\x08\0\0\0\0\0\x01\0inner");
-            bytes
-        };
-        let vxlan = |fragment| {
-            let mut packet = four(41, fragment, &datagram(4789));
+    fn vxlan_is_told_from_other_udp() {
+        for (port, expected) in [(4789_u16, Payload::Tunnel), (53, Payload::Other)] {
+            let mut datagram = vec![0xC0, 0];
+            datagram.extend(port.to_be_bytes());
+            let mut packet = four(24, 0, &datagram);
             packet[9] = 17;
-            packet
-        };
-        assert_eq!(payload(&vxlan(0), 41), Payload::Vxlan(b"inner"));
-        assert_eq!(payload(&vxlan(0)[..35], 41), Payload::Cut);
-        assert_eq!(payload(&vxlan(0)[..23], 41), Payload::Other);
-        assert_eq!(payload(&vxlan(0x2000), 41), Payload::Fragment);
-        assert_eq!(payload(&vxlan(0x0010), 41), Payload::Other);
-        let (ours, theirs) = (six(b"", 17, &datagram(4789)), six(b"", 17, &datagram(53)));
-        assert_eq!(payload(&ours, ours.len()), Payload::Vxlan(b"inner"));
-        assert_eq!(payload(&theirs, theirs.len()), Payload::Other);
+            assert_eq!(payload(&packet, 24), expected);
+            packet = six(b"", 17, &datagram);
+            assert_eq!(payload(&packet, packet.len()), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! From a packet to the IP packet in it. Sources: tcpdump.org, "Link-Layer Header Types"; RFC 2516
-//! (PPPoE), RFC 1332 and 5072 (IP in PPP).
+//! From a packet to the IP packet in it. Source: tcpdump.org, "Link-Layer Header Types".
 
 /// What a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,13 +7,14 @@ pub enum Carried<'a> {
     Ip(&'a [u8]),
     /// Something else, or too little of it.
     Other,
+    /// PPPoE, which is not read.
+    Tunnel,
     /// A kind of link that is not known.
     UnknownLink,
 }
 
 const NULL: u32 = 0;
-/// Ethernet.
-pub const ETHERNET: u32 = 1;
+const ETHERNET: u32 = 1;
 const LOOP: u32 = 108;
 const LINUX_COOKED: u32 = 113;
 const LINUX_COOKED_2: u32 = 276;
@@ -24,8 +24,6 @@ const RAW: [u32; 5] = [101, 12, 14, 228, 229];
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
 const PPPOE: u16 = 0x8864;
-/// How PPP calls IP of either version.
-const PPP_IP: [u16; 2] = [0x0021, 0x0057];
 /// Tags of virtual networks, which stand before the type.
 const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
@@ -38,18 +36,18 @@ pub fn carried(link: u32, data: &[u8]) -> Carried<'_> {
         // The address family, in the byte order of the machine; 2 or one of several for IP.
         NULL | LOOP => match data.first_chunk() {
             Some([0, 0, 0, 2 | 24 | 28 | 30 | 10] | [2 | 24 | 28 | 30 | 10, 0, 0, 0]) => {
-                data.get(4..)
+                data.get(4..).map(Carried::Ip)
             }
             _ => None,
         },
-        _ if RAW.contains(&link) => Some(data),
+        _ if RAW.contains(&link) => Some(Carried::Ip(data)),
         _ => return Carried::UnknownLink,
     };
-    found.map_or(Carried::Other, Carried::Ip)
+    found.unwrap_or(Carried::Other)
 }
 
 /// `at`: where the type stands; `header`: where what it is of begins.
-fn by_type(data: &[u8], at: usize, header: usize) -> Option<&[u8]> {
+fn by_type(data: &[u8], at: usize, header: usize) -> Option<Carried<'_>> {
     let number = |at: usize| Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?));
     let (mut kind, mut begin) = (number(at)?, header);
     while TAGS.contains(&kind) {
@@ -57,8 +55,8 @@ fn by_type(data: &[u8], at: usize, header: usize) -> Option<&[u8]> {
         begin += 4;
     }
     match kind {
-        IPV4 | IPV6 => data.get(begin..),
-        PPPOE if PPP_IP.contains(&number(begin + 6)?) => data.get(begin + 8..),
+        IPV4 | IPV6 => data.get(begin..).map(Carried::Ip),
+        PPPOE => Some(Carried::Tunnel),
         _ => None,
     }
 }
@@ -75,8 +73,6 @@ mod tests {
             (1, framed(b"ddddddssssss\x08\x00")),
             (1, framed(b"ddddddssssss\x81\x00\x00\x07\x86\xDD")),
             (1, framed(b"ddddddssssss\x88\xA8\x00\x01\x81\x00\x00\x07\x08\x00")),
-            (1, framed(b"ddddddssssss\x88\x64\x11\0\0\x01\0\x05\0\x21")),
-            (1, framed(b"ddddddssssss\x81\0\0\x07\x88\x64\x11\0\0\x01\0\x05\0\x57")),
             (113, framed(b"\0\0\0\x01\0\x06mmmmmm\0\0\x08\x00")),
             (276, framed(b"\x08\x00\0\0\0\0\0\x01\0\x01\0\x06mmmmmm\0\0")),
             (0, framed(b"\x02\0\0\0")),
@@ -91,11 +87,7 @@ mod tests {
             }
         }
         assert_eq!(carried(1, b"ddddddssssss\x08\x06arp"), Carried::Other);
-        // What ends of PPP agree on.
-        assert_eq!(
-            carried(1, b"ddddddssssss\x88\x64\x11\0\0\x01\0\x05\xC0\x21lcp"),
-            Carried::Other
-        );
+        assert_eq!(carried(1, b"ddddddssssss\x81\0\0\x07\x88\x64ppp"), Carried::Tunnel);
         assert_eq!(carried(147, ip), Carried::UnknownLink);
     }
 }

@@ -1,7 +1,7 @@
 //! The classic capture file: a header, then records, in either byte order, in micro- or nanoseconds.
 
 use super::packet::{Found, Packet, Step};
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// Length of the file's header.
 pub const HEADER: usize = 24;

@@ -2,7 +2,7 @@
 //! types and clocks of their own.
 
 use super::packet::{Found, Packet, Step};
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
 
 /// Type of the block that begins a section; it reads the same in both byte orders.
 const SECTION: u64 = 0x0A0D_0D0A;

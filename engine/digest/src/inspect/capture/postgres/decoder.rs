@@ -1,14 +1,16 @@
 //! Decodes PostgreSQL's protocol: messages of client and server become events.
 
-use super::message::{Startup, completed, is_answer, is_request, sqlstate};
+use super::message::{is_answer, is_request, sqlstate};
 use super::prepared::{Portal, Prepared, Statement};
 use super::request::{Ask, Request, UNKNOWN, Who};
 use super::values;
-use crate::inspect::bytes::Bytes;
 use crate::inspect::capture::decoder::Decoder;
 use crate::inspect::capture::events::Out;
 use crate::inspect::capture::framer::{LONGEST, Message, Style};
 use crate::inspect::capture::position::{Position, Side};
+use dyno_protocol::bytes::Bytes;
+use dyno_protocol::postgres::frames::{completed, reported};
+use dyno_protocol::postgres::messages::Startup;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -172,10 +174,7 @@ impl Postgres {
 
     /// A setting of the server.
     fn status(&mut self, body: &[u8]) {
-        let mut body = Bytes(body);
-        if body.text() == Some(b"server_version")
-            && let Some(version) = body.text()
-        {
+        if let Ok((b"server_version", version)) = reported(body) {
             let version = String::from_utf8_lossy(version);
             let number = version.split_whitespace().next().unwrap_or_default();
             self.product = Some(format!("PostgreSQL {number}"));
@@ -229,7 +228,7 @@ impl Postgres {
 
     /// A command has been done.
     fn completed(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool {
-        let (command, count) = completed(message.body);
+        let (command, count) = completed(message.body.strip_suffix(b"\0").unwrap_or(message.body));
         let Some(front) = self.queue.front_mut() else { return false };
         match command {
             b"INSERT" | b"UPDATE" | b"DELETE" | b"MERGE" | b"COPY" => {

@@ -1,51 +1,11 @@
-//! Messages by their types. Source: PostgreSQL's manual, "Message Formats".
+//! What begins where a capture begins, and errors. Source: PostgreSQL's manual, "Message Formats".
 
-use crate::inspect::bytes::Bytes;
-
-/// What a client's first message is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Startup {
-    /// It says who it is: user, database.
-    Login { user: Vec<u8>, database: Vec<u8> },
-    /// It wants TLS or GSSAPI, and waits for a byte.
-    WantsEncryption,
-    /// It wants a statement of another connection cancelled.
-    Cancel,
-}
-
-const TLS: u64 = 80_877_103;
-const GSS: u64 = 80_877_104;
-const CANCEL: u64 = 80_877_102;
+use dyno_protocol::bytes::Bytes;
+use dyno_protocol::postgres::frames::Body;
+use dyno_protocol::postgres::messages::{CANCEL_REQUEST_CODE, GSS_REQUEST_CODE, SSL_REQUEST_CODE};
 
 /// The longest first message that servers take.
 const STARTUP_MAX: usize = 10_000;
-
-impl Startup {
-    /// From a message's body.
-    pub fn read(body: &[u8]) -> Option<Self> {
-        let mut bytes = Bytes(body);
-        match bytes.big(4)? {
-            TLS | GSS => Some(Self::WantsEncryption),
-            CANCEL => Some(Self::Cancel),
-            version if version >> 16 == 3 => {
-                let (mut user, mut database) = (vec![], vec![]);
-                while let Some(name) = bytes.text().filter(|name| !name.is_empty()) {
-                    let value = bytes.text()?;
-                    match name {
-                        b"user" => user = value.to_vec(),
-                        b"database" => database = value.to_vec(),
-                        _ => {}
-                    }
-                }
-                if database.is_empty() {
-                    database.clone_from(&user);
-                }
-                Some(Self::Login { user, database })
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Whether a client's first message begins here.
 pub fn is_startup(bytes: &[u8]) -> bool {
@@ -53,9 +13,9 @@ pub fn is_startup(bytes: &[u8]) -> bool {
     let length = u32::from_be_bytes(*length) as usize;
     (8..=STARTUP_MAX).contains(&length)
         && body.len() + 4 <= length
-        && match Bytes(body).big(4) {
-            Some(TLS | GSS) => length == 8,
-            Some(CANCEL) => length >= 16,
+        && match Bytes(body).big(4).map(|code| code as u32) {
+            Some(SSL_REQUEST_CODE | GSS_REQUEST_CODE) => length == 8,
+            Some(CANCEL_REQUEST_CODE) => length >= 16,
             Some(version) => version >> 16 == 3 && version & 0xFFFF < 100,
             None => false,
         }
@@ -109,21 +69,11 @@ pub fn is_answer(bytes: &[u8]) -> bool {
 
 /// The SQLSTATE of an error.
 pub fn sqlstate(body: &[u8]) -> Option<&[u8]> {
-    let mut bytes = Bytes(body);
-    loop {
-        match bytes.byte()? {
-            0 => return None,
-            b'C' => return bytes.text(),
-            _ => bytes.text()?,
-        };
+    let mut body = Body(body);
+    while let Ok(Some((field, text))) = body.field() {
+        if field == b'C' {
+            return Some(text);
+        }
     }
-}
-
-/// The command and the number in `INSERT 0 5`; of others than that no number.
-pub fn completed(body: &[u8]) -> (&[u8], Option<u64>) {
-    let tag = body.strip_suffix(b"\0").unwrap_or(body);
-    let end = tag.iter().position(|&byte| byte == b' ').unwrap_or(tag.len());
-    let last = tag.rsplit(|&byte| byte == b' ').next().unwrap_or(b"");
-    let count = std::str::from_utf8(last).ok().and_then(|digits| digits.parse().ok());
-    (&tag[..end], count.filter(|_| end < tag.len()))
+    None
 }

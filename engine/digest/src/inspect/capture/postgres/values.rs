@@ -1,26 +1,9 @@
 //! Values of parameters as PostgreSQL's logs write them: `$1 = '7', $2 = NULL`. Binary ones whose type
 //! is known are turned into text, others are written as bytes: `'\x002a'`.
 
-use crate::inspect::bytes::Bytes;
+use dyno_protocol::bytes::Bytes;
+use dyno_protocol::postgres::oid;
 use std::io::Write as _;
-
-/// Types by their numbers. Source: `pg_type.dat`, which PostgreSQL's manual calls stable.
-mod oid {
-    pub const BOOL: u32 = 16;
-    pub const CHAR: u32 = 18;
-    pub const NAME: u32 = 19;
-    pub const INT8: u32 = 20;
-    pub const INT2: u32 = 21;
-    pub const INT4: u32 = 23;
-    pub const TEXT: u32 = 25;
-    pub const OID: u32 = 26;
-    pub const JSON: u32 = 114;
-    pub const FLOAT4: u32 = 700;
-    pub const FLOAT8: u32 = 701;
-    pub const BPCHAR: u32 = 1042;
-    pub const VARCHAR: u32 = 1043;
-    pub const UUID: u32 = 2950;
-}
 
 /// The parameters of a Bind message, behind the names; `None`: it is none.
 pub fn parameters(mut bytes: Bytes<'_>, types: &[u32]) -> Option<Vec<u8>> {

@@ -218,10 +218,7 @@ impl Normaliser {
         let begin = self.length;
         self.space();
         let at = self.length;
-        match lexer.sixteen(token) {
-            Some(sixteen) if word.len() <= 16 => self.fold_sixteen(sixteen, word.len()),
-            _ => self.fold(word),
-        }
+        self.fold(word);
         let keyword = match self.before {
             Before::Dot => Keyword::None,
             _ if self.last == Keyword::Use && self.verb == Keyword::Use => {
@@ -229,7 +226,7 @@ impl Normaliser {
                 self.is_glued = is_glued;
                 return self.literal();
             }
-            _ => Keyword::of_prefix(&self.text[at..], self.length - at),
+            _ => Keyword::of(&self.text[at..self.length]),
         };
         if keyword == Keyword::None {
             self.after(Before::Operand);
@@ -572,16 +569,6 @@ impl Normaliser {
         let text = &text[..text.len().min(NAME_BYTES_MAX)];
         self.text[self.length..self.length + text.len()].copy_from_slice(text);
         self.length += text.len();
-    }
-
-    /// Writes the first bytes of sixteen in lower case: all sixteen in one step, which needs the slack.
-    #[inline]
-    fn fold_sixteen(&mut self, from: &[u8; 16], length: usize) {
-        let Some(to) = self.text[self.length..].first_chunk_mut::<16>() else { return };
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = from | (u8::from(from.wrapping_sub(b'A') < 26) << 5);
-        }
-        self.length += length;
     }
 
     /// Writes a word in lower case.

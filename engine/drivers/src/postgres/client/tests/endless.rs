@@ -12,7 +12,7 @@ fn refusal(bytes: &[u8]) -> Error {
     client.query(b"SELECT 1", &mut Vec::new());
     for _ in 0..ENDLESS / bytes.len() {
         match client.receive(bytes, &mut Vec::new()) {
-            Ok(heard) => assert_eq!(heard, (bytes.len(), Said::More)),
+            Ok(heard) => assert_eq!(heard, (bytes.len(), Progress::More)),
             Err(error) => return error,
         }
     }
@@ -68,5 +68,5 @@ fn of_the_answer_to_a_question_one_row_is_kept() {
     whole(&mut *client, &[AUTH_OK, KEY, IDLE]).unwrap();
     let row = (b'D', &b"\0\x01\0\0\0\x02on"[..]);
     let said = [(b'C', &b"SET\0"[..]), IDLE, ONE_COLUMN, row, HELLO, row, (b'C', b"SHOW\0"), IDLE];
-    assert_eq!(whole(&mut *client, &said).unwrap().0, Said::Ready, "the last one");
+    assert_eq!(whole(&mut *client, &said).unwrap().0, Progress::Ready, "the last one");
 }

@@ -85,62 +85,10 @@ const NAMES: &[(&[u8], Field)] = &[
     (b"Engine_time", Millis(M::EngineTime)),
 ];
 
-const SLOTS: usize = 256;
-const EMPTY: u8 = u8::MAX;
-const TABLE: [u8; SLOTS] = table();
-
-/// Hashes of names: their lengths and three letters tell almost all of them apart.
-const fn slot(name: &[u8]) -> usize {
-    let length = name.len();
-    let (first, middle, last) = (name[0], name[length / 2], name[length - 1]);
-    (length * 29 + first as usize * 5 + middle as usize * 17 + last as usize * 3) % SLOTS
-}
-
-/// Indices into `NAMES` by hash; the next free slot where one is taken.
-const fn table() -> [u8; SLOTS] {
-    let mut table = [EMPTY; SLOTS];
-    let mut index = 0;
-    while index < NAMES.len() {
-        let mut at = slot(NAMES[index].0);
-        while table[at] != EMPTY {
-            at = (at + 1) % SLOTS;
-        }
-        table[at] = index as u8;
-        index += 1;
-    }
-    table
-}
-
 /// What the field of this name means to us.
 #[inline]
 pub(super) fn field(name: &[u8]) -> Option<Field> {
-    if name.is_empty() {
-        return None;
-    }
-    let mut at = slot(name);
-    loop {
-        let (known, field) = NAMES.get(usize::from(TABLE[at]))?;
-        if is_same(known, name) {
-            return Some(*field);
-        }
-        at = (at + 1) % SLOTS;
-    }
-}
-
-/// Whether two names are the same: by words, since calling `memcmp` for so few bytes takes longer.
-#[inline]
-fn is_same(known: &[u8], name: &[u8]) -> bool {
-    if known.len() != name.len() {
-        return false;
-    }
-    let first = |name: &[u8]| name.first_chunk().map(|word| u64::from_ne_bytes(*word));
-    let last = |name: &[u8]| name.last_chunk().map(|word| u64::from_ne_bytes(*word));
-    match (first(known), first(name)) {
-        (Some(one), Some(other)) => {
-            one == other && last(known) == last(name) && (known.len() <= 16 || known == name)
-        }
-        _ => known.iter().eq(name),
-    }
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
 }
 
 /// A decimal number in units of 10^-`DIGITS`, and the digits behind are passed over: seconds in

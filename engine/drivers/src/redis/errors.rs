@@ -1,0 +1,48 @@
+//! Error replies: `CODE text`.
+//!
+//! Source: Redis documentation, "Redis serialization protocol specification", simple errors; "Redis
+//! cluster specification", MOVED and ASK.
+
+use dyno_core::driver::ServerError;
+
+/// How much of the server's text is kept.
+const TEXT_CHARS_MAX: usize = 500;
+
+/// What a server says when it refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// The first word where it is one in capitals: `WRONGTYPE`; else `ERR`.
+    pub code: String,
+    /// The whole text.
+    pub text: String,
+}
+
+impl Refusal {
+    /// Takes the text of an error reply apart.
+    pub fn parse(line: &[u8]) -> Self {
+        let text: String = String::from_utf8_lossy(line).chars().take(TEXT_CHARS_MAX).collect();
+        let word = text.split(' ').next().unwrap_or_default();
+        let is_code =
+            (1..=32).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_uppercase());
+        Self { code: if is_code { word } else { "ERR" }.to_owned(), text }
+    }
+
+    /// The refusal of a command. Nothing is open that could be rolled back.
+    pub fn of_command(self, class: &str) -> ServerError {
+        let Self { code, text } = self;
+        let why = match code.as_str() {
+            "MOVED" | "ASK" | "CROSSSLOT" | "CLUSTERDOWN" => {
+                ": the server is a node of a cluster, and this driver sends all keys to one node"
+            }
+            _ => "",
+        };
+        let named = if class.is_empty() { "" } else { ": " };
+        ServerError {
+            message: format!("{class}{named}{text}{why}"),
+            retryable: code == "TRYAGAIN",
+            rolled_back: true,
+            code,
+            ..ServerError::default()
+        }
+    }
+}

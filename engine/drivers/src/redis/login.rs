@@ -1,0 +1,169 @@
+//! What a target says about logging in, checked before anything is opened.
+
+use super::errors::Refusal;
+use crate::policy::{self, Asked};
+use dyno_core::error::{Error, Kind, Result};
+use dyno_core::plan::{Address, LoginRules, Secret, Target, Tls};
+use dyno_protocol::resp;
+
+/// Everything a session needs until it may send requests.
+pub(super) struct Login {
+    /// Where, for messages: `127.0.0.1:6379` or the socket's path.
+    pub place: String,
+    /// What the names of all keys begin with.
+    pub prefix: String,
+    /// Whether TLS comes before the first command.
+    pub tls: bool,
+    user: String,
+    password: Secret,
+    rules: LoginRules,
+    /// Nobody on the way can read what we send.
+    secure: bool,
+    database: u32,
+    resp3: bool,
+}
+
+impl Login {
+    /// Checks `target`; an error names the field.
+    pub fn of(target: &Target) -> Result<Self> {
+        let (mut prefix, mut resp3) = (String::new(), false);
+        for (name, value) in &target.options {
+            match (name.as_str(), value.as_str(), value.as_u64()) {
+                ("prefix", Some(text), _) => prefix = text.to_owned(),
+                ("resp", _, Some(version @ (2 | 3))) => resp3 = version == 3,
+                ("prefix" | "resp", ..) => {
+                    return Err(plan(format!("option `{name}` of driver redis cannot be {value}"))
+                        .hint("prefix: text; resp: 2 or 3"));
+                }
+                _ => {
+                    return Err(plan(format!("driver redis has no option `{name}`"))
+                        .hint("it has prefix, resp"));
+                }
+            }
+        }
+        if let Some(statement) = target.session_sql.first() {
+            return Err(plan(format!("driver redis cannot run `{statement:.80}` in each session"))
+                .hint("leave `session_sql` out: Redis has no settings of a session"));
+        }
+        if target.read_only {
+            return Err(plan("driver redis cannot keep its sessions from writing")
+                .hint("give the user only read commands (ACL SETUSER ... +@read)"));
+        }
+        let is_unix = matches!(target.address, Address::Unix(_));
+        if target.tls == Tls::Prefer && !is_unix {
+            return Err(plan(
+                "driver redis cannot try TLS: a port speaks it from the start, or not",
+            )
+            .hint("set tls to require, verify or off"));
+        }
+        let tls = target.tls != Tls::Off && !is_unix;
+        Ok(Self {
+            place: place(&target.address)?,
+            prefix,
+            tls,
+            user: target.user.clone(),
+            password: target.password.clone(),
+            rules: target.login.clone(),
+            secure: tls || target.address.is_loopback(),
+            database: database(&target.database)?,
+            resp3,
+        })
+    }
+
+    /// Appends the commands of a login, at least one; each is answered once. How many they are.
+    ///
+    /// # Errors
+    /// The password may not be sent over this connection.
+    pub fn put(&self, out: &mut Vec<u8>) -> Result<u32> {
+        let auth: &[&[u8]] = match (self.user.as_bytes(), self.password.0.as_bytes()) {
+            (_, b"") => &[],
+            (b"", password) => &[b"default", password],
+            (user, password) => &[user, password],
+        };
+        if !auth.is_empty() {
+            let Self { place, user, rules, secure, .. } = self;
+            let user = if user.is_empty() { "default" } else { user };
+            Asked { place, user, rules, secure: *secure }.check(
+                policy::REDIS,
+                "AUTH",
+                "the password",
+            )?;
+        }
+        let mut commands = 0;
+        if self.resp3 {
+            let words: &[&[u8]] = if auth.is_empty() { &[] } else { &[b"AUTH"] };
+            resp::command(&[&[b"HELLO".as_slice(), b"3"], words, auth].concat(), out);
+            commands += 1;
+        } else if !auth.is_empty() {
+            // Before version 6 a password had no user.
+            let auth = if self.user.is_empty() { &auth[1..] } else { auth };
+            resp::command(&[&[b"AUTH".as_slice()], auth].concat(), out);
+            commands += 1;
+        }
+        if self.database > 0 {
+            resp::command(&[b"SELECT", self.database.to_string().as_bytes()], out);
+            commands += 1;
+        }
+        if commands == 0 {
+            resp::command(&[b"PING"], out);
+            commands += 1;
+        }
+        Ok(commands)
+    }
+
+    /// The server refused one of these commands.
+    pub fn refused(&self, refusal: &Refusal) -> Error {
+        let Self { place, database, .. } = self;
+        let text = &refusal.text;
+        let (kind, hint) = match refusal.code.as_str() {
+            "WRONGPASS" | "NOAUTH" | "NOPERM" => (
+                Kind::Authentication,
+                "check user and password; the user needs the commands that the workload sends",
+            ),
+            "DENIED" => (
+                Kind::Authentication,
+                "protected mode: set a password at the server, or bind it to an address of yours",
+            ),
+            "NOPROTO" => (Kind::Plan, "the server is older than version 6: use option resp: 2"),
+            "LOADING" | "MASTERDOWN" => (Kind::Connection, "wait until it has read its data"),
+            _ if text.contains("max number of clients") => {
+                (Kind::Connection, "raise maxclients at the server, or use fewer sessions")
+            }
+            _ if text.contains("DB index") || text.contains("SELECT is not allowed") => {
+                (Kind::Plan, "its `databases` says how many there are; a cluster has database 0")
+            }
+            _ if text.contains("AUTH") => (
+                Kind::Authentication,
+                "the server asks for no password, or has no users (before version 6)",
+            ),
+            _ => (Kind::Connection, "see the server's log"),
+        };
+        let what = format!("Redis at {place} refused the login (database {database}): {text}");
+        Error::new(kind, what).hint(hint)
+    }
+}
+
+fn database(text: &str) -> Result<u32> {
+    match text {
+        "" => Ok(0),
+        number => number.parse().map_err(|_| {
+            plan(format!("database `{number:.80}` of driver redis is not a number"))
+                .hint("databases are numbers from 0; keys are told apart by option `prefix`")
+        }),
+    }
+}
+
+fn place(address: &Address) -> Result<String> {
+    match address {
+        Address::Tcp { host, port } if !host.is_empty() && *port != 0 => {
+            Ok(format!("{host}:{port}"))
+        }
+        Address::Unix(path) if path.is_absolute() => Ok(path.display().to_string()),
+        _ => Err(plan(format!("driver redis cannot connect to {address:?}"))
+            .hint("address {tcp: {host, port}}, or {unix: PATH} with an absolute path")),
+    }
+}
+
+fn plan(what: impl Into<String>) -> Error {
+    Error::new(Kind::Plan, what)
+}

@@ -1,0 +1,87 @@
+//! Redis 5 and newer (and what speaks its protocol: Valkey, KeyDB), as a sans-I/O state machine.
+//!
+//! A record is a hash `PREFIX` `STORE:KEY`, read by `HGETALL` and written by `HSET`; a record of one
+//! field is a string (`GET`, `SET`). There are no ranges of keys: docs/decisions/redis-records.md.
+//!
+//! | file | noun |
+//! |---|---|
+//! | `login.rs` | what a target says, checked: address, user, number of the database, TLS |
+//! | `commands.rs` | requests encoded once |
+//! | `errors.rs` | an error reply -> refusal of a command, or end of the connection |
+//! | `rows.rs` | a store's rows as pipelined writes |
+//! | `keyspace.rs` | which keys are a store's: walks them by `SCAN` |
+//! | `wire.rs` | the state machine of a session |
+//!
+//! The codec of commands and replies is `dyno_protocol::resp`.
+//!
+//! Source: Redis documentation, "Redis serialization protocol specification" (RESP2 and RESP3),
+//! "Redis pipelining", and the pages of the commands.
+
+use dyno_core::Result;
+use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
+use dyno_core::plan::Target;
+use dyno_core::request::Request;
+use dyno_core::request::capability::Capability;
+use dyno_core::workload::Dialect;
+use std::sync::Arc;
+
+mod commands;
+mod errors;
+mod keyspace;
+mod login;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use commands::Command;
+use login::Login;
+
+/// The family member.
+pub static KIND: DriverKind = DriverKind {
+    name: "redis",
+    about: "Redis 5 and newer over TCP or a Unix socket: AUTH, TLS, RESP2 and RESP3; records are \
+            hashes (HGETALL, HSET), those of one field strings (GET, SET)",
+    capabilities: &[Capability::KeyValue, Capability::Populate],
+    dialect: Dialect::Null,
+    options: &[
+        DriverOption {
+            name: "prefix",
+            about: "what the name of each key begins with; no other key is touched",
+            default: "\"\"",
+        },
+        DriverOption {
+            name: "resp",
+            about: "version of the protocol: 2, or 3 (Redis 6 and newer)",
+            default: "2",
+        },
+    ],
+    library: || None,
+    build,
+    clients: None,
+};
+
+fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
+    let login = Login::of(target)?;
+    let commands = requests
+        .iter()
+        .map(|request| Command::of(request, &login.prefix))
+        .collect::<Result<_>>()?;
+    Ok(Box::new(Redis { shared: Arc::new(Shared { login, commands }) }))
+}
+
+/// What all sessions of one group share and none changes.
+struct Shared {
+    login: Login,
+    commands: Vec<Command>,
+}
+
+struct Redis {
+    shared: Arc<Shared>,
+}
+
+impl Driver for Redis {
+    fn session(&self, _session: u32) -> Result<Session> {
+        Ok(Session::Wire(Box::new(wire::RedisWire::new(Arc::clone(&self.shared)))))
+    }
+}

@@ -1,0 +1,109 @@
+//! What a session of a plan wants next, as bytes on its socket.
+
+use super::session_slot::Connection;
+use super::worker::Worker;
+use crate::reactor::closing::Closing;
+use crate::reactor::sending::Sending;
+use crate::reactor::timers::Cause;
+use crate::session::Step;
+use crate::transport::poller::Poller;
+use dyno_core::clock::Clock;
+use dyno_core::driver::{Reply, Task, Wire};
+use dyno_core::error::{Error, Kind};
+
+impl<C: Clock, P: Poller> Worker<'_, C, P> {
+    /// The session, connected, starts or goes on.
+    pub(crate) fn begin(&mut self, index: u32) {
+        if self.origin_ns.is_none() {
+            return;
+        }
+        let now_ns = self.io.clock.now_ns();
+        let sinks = self.sinks(self.slots[index as usize].group);
+        let slot = &mut self.slots[index as usize];
+        slot.has_begun = true;
+        let step = slot.session.begin(now_ns, sinks, &self.group_targets[slot.group].config);
+        self.perform(index, step);
+    }
+
+    /// Carries out what the session wants.
+    pub(crate) fn perform(&mut self, index: u32, step: Step) {
+        match step {
+            Step::Send => self.send_request(index),
+            Step::Rollback => self.send_aside(index, |wire, out| {
+                wire.task(Task::Rollback, out);
+            }),
+            Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
+            Step::SendText(words) => self.send_aside(index, |wire, out| wire.query(&words, out)),
+            Step::Rest => {}
+            Step::Leave => self.leave_server(index),
+            Step::Reconnect(cause) => {
+                self.connection_lost(index, Error::new(Kind::Server, cause));
+            }
+        }
+    }
+
+    fn send_request(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        let open = &self.metrics.groups[slot.group].open;
+        match &mut slot.connection {
+            Connection::Wire(wire) => {
+                let Some(link) = &mut slot.channel.link else { return };
+                self.out.clear();
+                let (op, transaction) = slot.session.op();
+                wire.request(op, transaction, &mut self.out);
+                // The stamp is the last thing before the bytes leave.
+                self.io.now_ns = self.io.clock.now_ns();
+                slot.session.sent(self.io.now_ns, open);
+                let sent = link.send(&self.out);
+                self.after_send(index, sent);
+            }
+            Connection::Timed(timed, owed) => {
+                self.io.now_ns = self.io.clock.now_ns();
+                let t_s = (self.io.now_ns as f64 - self.measure_ns as f64) / 1e9;
+                let (op, transaction) = slot.session.op();
+                let (delay, reply) = timed.execute(op, transaction, t_s);
+                slot.session.sent(self.io.now_ns, open);
+                *owed = Some(reply);
+                match delay.as_nanos() as u64 {
+                    0 => self.instant.push_back(index),
+                    delay_ns => self.add_timer(index, self.io.now_ns + delay_ns, Cause::Answer),
+                }
+            }
+            Connection::None => return,
+        }
+        self.watch_deadline(index);
+    }
+
+    /// Sends what is no request of the group.
+    fn send_aside(&mut self, index: u32, put: impl FnOnce(&mut dyn Wire, &mut Vec<u8>)) {
+        let slot = &mut self.slots[index as usize];
+        self.io.now_ns = self.io.clock.now_ns();
+        slot.session.sent(self.io.now_ns, &self.metrics.groups[slot.group].open);
+        match &mut slot.connection {
+            Connection::Wire(wire) => {
+                put(&mut **wire, &mut slot.channel.output);
+                self.send_output(index);
+            }
+            Connection::Timed(_, owed) => {
+                *owed = Some(Reply::default());
+                self.instant.push_back(index);
+            }
+            Connection::None => return,
+        }
+        self.watch_deadline(index);
+    }
+
+    /// A session has one deadline timer, moved when it comes up: none is touched a transaction.
+    #[inline]
+    pub(crate) fn watch_deadline(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        if slot.has_deadline_timer {
+            return;
+        }
+        if let Some(since_ns) = slot.session.under_way_since_ns() {
+            slot.has_deadline_timer = true;
+            let at_ns = since_ns + self.group_targets[slot.group].config.deadline_ns;
+            self.add_timer(index, at_ns, Cause::Deadline);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A load thread of sessions of a plan: its state, and what the event loop asks of it.
+
+use super::session_slot::SessionSlot;
+use crate::metrics::notice::Notices;
+use crate::metrics::thread::ThreadMetrics;
+use crate::reactor::control::{Control, GroupTargets};
+use crate::reactor::event_loop::Turns;
+use crate::reactor::load_thread::Io;
+use crate::reactor::receive_buffer::{ARENA_BYTES, RECEIVE_BYTES};
+use crate::reactor::timers::{Cause, Timer};
+use crate::session::Sinks;
+use crate::transport::poller::Poller;
+use dyno_core::clock::Clock;
+use dyno_core::error::Result;
+use std::collections::VecDeque;
+
+/// One load thread and its sessions. Connections are named by their slots.
+pub struct Worker<'a, C, P> {
+    pub(crate) io: Io<'a, C, P>,
+    pub(crate) control: &'a Control,
+    pub(crate) group_targets: &'a [GroupTargets<'a>],
+    pub(crate) metrics: &'a ThreadMetrics,
+    pub(crate) notices: &'a Notices,
+    pub(crate) slots: Vec<SessionSlot>,
+    /// Slots whose timed answer is due at once.
+    pub(crate) instant: VecDeque<u32>,
+    /// Bytes to send, built here and sent at once.
+    pub(crate) out: Vec<u8>,
+    pub(crate) origin_ns: Option<u64>,
+    pub(crate) measure_ns: u64,
+    pub(crate) open: Vec<OpenGroup>,
+}
+
+/// A group of this worker with an arrival source.
+pub(crate) struct OpenGroup {
+    pub(crate) group: usize,
+    /// How many arrivals had been given back when its sessions were last looked through.
+    pub(crate) given_back: u64,
+}
+
+impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
+    /// A worker for these slots (group, number), none connected yet. `connects_max`: how many it
+    /// may be connecting at the same time.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call; a struct would only repeat the fields"
+    )]
+    pub fn new(
+        clock: &'a C,
+        poller: P,
+        control: &'a Control,
+        group_targets: &'a [GroupTargets<'a>],
+        metrics: &'a ThreadMetrics,
+        notices: &'a Notices,
+        slots: &[(usize, u32)],
+        connects_max: usize,
+    ) -> Self {
+        let mut groups: Vec<usize> = slots.iter().map(|slot| slot.0).collect();
+        groups.dedup();
+        groups.sort_unstable();
+        groups.dedup();
+        let open = groups
+            .into_iter()
+            .filter(|&group| group_targets[group].config.arrival_source.is_some());
+        let mut io =
+            Io::new((clock, poller), Some(metrics), slots.len(), connects_max, ARENA_BYTES);
+        (0..slots.len() as u32).for_each(|index| io.queue.push(index));
+        Self {
+            io,
+            control,
+            group_targets,
+            metrics,
+            notices,
+            slots: slots.iter().map(|&(group, number)| SessionSlot::new(group, number)).collect(),
+            instant: VecDeque::new(),
+            out: Vec::with_capacity(RECEIVE_BYTES),
+            origin_ns: None,
+            measure_ns: 0,
+            open: open.map(|group| OpenGroup { group, given_back: 0 }).collect(),
+        }
+    }
+
+    /// It has a CPU to itself, and may use the moments before an arrival is due up: up to 50 us
+    /// each, which do not count as busy. Without open loops nothing changes.
+    #[must_use]
+    pub fn spins(mut self, has_own_cpu: bool) -> Self {
+        let is_paced = |slot: &SessionSlot| {
+            self.group_targets[slot.group]
+                .config
+                .replay
+                .is_some_and(|play| play.recording.is_paced())
+        };
+        self.io.spins = has_own_cpu && (!self.open.is_empty() || self.slots.iter().any(is_paced));
+        self
+    }
+
+    pub(crate) fn sinks(&self, group: usize) -> Sinks<'a> {
+        Sinks { group, metrics: &self.metrics.groups[group], notices: self.notices }
+    }
+
+    pub(crate) fn add_timer(&mut self, index: u32, at_ns: u64, cause: Cause) {
+        let era = self.slots[index as usize].channel.era;
+        self.io.timers.add(Timer { at_ns, slot: index, era, cause });
+    }
+
+    /// Works until told to stop.
+    ///
+    /// # Errors
+    /// [`Kind::System`](dyno_core::error::Kind::System) when the system refuses to poll.
+    pub fn run(&mut self) -> Result<()> {
+        Turns::run(self)
+    }
+}

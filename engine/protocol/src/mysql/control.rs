@@ -1,0 +1,99 @@
+//! Packets that are neither definition nor row, taken apart.
+//!
+//! Sources: MySQL protocol, "OK_Packet", "EOF_Packet", "Text Resultset", "COM_STMT_PREPARE
+//! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
+
+use super::flags::status;
+use super::packet::broken;
+use crate::bytes::Bytes;
+use dyno_core::error::Result;
+
+/// More columns than any server allows (4096).
+const COLUMNS_MAX: u64 = 65_535;
+
+/// The end of a statement without rows, or of rows where EOF packets are deprecated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// Rows changed.
+    pub affected: u64,
+    /// Status flags.
+    pub status: u16,
+    /// The session may write from now on: said only where it is asked for (`SESSION_TRACK`).
+    pub lifts_guard: bool,
+}
+
+/// Parses an OK packet's payload, its first byte included, which may be 0xfe.
+pub fn ok(payload: &[u8]) -> Result<Done> {
+    let mut fields = Bytes(payload.get(1..).unwrap_or_default());
+    let (Some(affected), Some(_insert_id), Some(status)) =
+        (fields.lenenc(), fields.lenenc(), fields.u16())
+    else {
+        return Err(broken("an OK packet cut short"));
+    };
+    let lifts_guard = status & status::SESSION_CHANGED != 0 && lifts_guard(fields).unwrap_or(false);
+    Ok(Done { affected, status, lifts_guard })
+}
+
+/// Whether what an OK packet tells behind its status flags has a session no longer read-only. None: it
+/// ends too early.
+#[cold]
+fn lifts_guard(mut fields: Bytes<'_>) -> Option<bool> {
+    const VARIABLE: u8 = 0;
+    let (_warnings, _info) = (fields.u16()?, fields.nullable()?);
+    let mut changes = Bytes(fields.lenenc_string()?);
+    while let Some(kind) = changes.byte() {
+        let mut change = Bytes(changes.lenenc_string()?);
+        if kind == VARIABLE {
+            let (name, value) = (change.lenenc_string()?, change.lenenc_string()?);
+            let is_guard = name == b"tx_read_only" || name == b"transaction_read_only";
+            if is_guard && !matches!(value, b"ON" | b"1") {
+                return Some(true);
+            }
+        }
+    }
+    Some(false)
+}
+
+/// Parses what ends rows.
+pub fn rows_end(payload: &[u8], deprecate_eof: bool) -> Result<Done> {
+    if deprecate_eof {
+        return ok(payload);
+    }
+    let mut fields = Bytes(payload.get(1..).unwrap_or_default());
+    let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
+        return Err(broken("an EOF packet cut short"));
+    };
+    Ok(Done { affected: 0, status, lifts_guard: false })
+}
+
+/// Parses what begins rows: the number of columns, and whether their definitions follow.
+pub fn column_count(payload: &[u8], caches_metadata: bool) -> Result<(u64, bool)> {
+    let mut fields = Bytes(payload);
+    let columns = fields.lenenc().filter(|columns| (1..=COLUMNS_MAX).contains(columns));
+    let Some(columns) = columns else { return Err(broken("an impossible column count")) };
+    if !caches_metadata {
+        return Ok((columns, true));
+    }
+    let flag = fields.byte().ok_or_else(|| broken("a column count without its metadata flag"))?;
+    Ok((columns, flag != 0))
+}
+
+/// A prepared statement as the server numbers and counts it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// Its number at the server.
+    pub id: u32,
+    /// Columns that it returns.
+    pub columns: u16,
+    /// Parameters that it takes.
+    pub params: u16,
+}
+
+/// Parses the reply to a preparation.
+pub fn prepared(payload: &[u8]) -> Result<Prepared> {
+    let mut fields = Bytes(payload.get(1..).unwrap_or_default());
+    let (Some(id), Some(columns), Some(params)) = (fields.u32(), fields.u16(), fields.u16()) else {
+        return Err(broken("the reply to a preparation cut short"));
+    };
+    Ok(Prepared { id, columns, params })
+}

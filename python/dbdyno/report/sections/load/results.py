@@ -1,0 +1,221 @@
+"""What each cell measured: the main numbers as tables, charts, and all numbers as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from dbdyno.analysis.types import CellResult, Estimate, Findings
+from dbdyno.experiment.claims.metrics import COST
+from dbdyno.plan.types import Plan
+from dbdyno.report import hosts
+from dbdyno.report.context import Context
+from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
+from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.sections.verdicts.claims import headline
+from dbdyno.report.text import names
+from dbdyno.report.text.names import Metric
+from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
+from dbdyno.store.record import TrialRecord
+
+SAME = 5e-3  # relative: one operation a transaction, but for those in flight at the end
+
+
+@dataclass(frozen=True)
+class View:
+    """The section on results; `counters` stands in it."""
+
+    name: str  # of the experiment, for the names of files
+    repeats: str
+    hosts: list[str]  # what to know of the machines
+    bounds: set[str]  # kinds of bounds among the numbers
+    tables: list[CellTable]
+    cells_csv: str
+    trials_csv: str
+    figures: list[Figure]
+    multiples: list[Figure]  # small ones, of the other metrics
+
+
+def view(context: Context) -> View:
+    """Every run has results, if only the cells that it was to measure."""
+    plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
+    multiples: list[Figure] = []
+    for name in charted(context):
+        metric = names.describe(name, groups)
+        multiples += metric_figures(
+            findings.cells, layout, metric, width=SMALL, sweeps=findings.sweeps
+        )
+    return View(
+        plan.name,
+        f"{plan.repeats}s",
+        hosts.sentences(plan, [name for r in context.complete for name in r.metrics]),
+        {one.bound for cell in findings.cells for one in cell.metrics.values()},
+        cell_tables(findings, layout, groups),
+        cells_csv(findings.cells, layout),
+        trials_csv(context.records, plan, layout),
+        headline(context)[1:] + rate_figures(findings.cells, plan, layout, groups),
+        multiples,
+    )
+
+
+def charted(context: Context) -> list[str]:
+    """Every known metric but the headline; one that was always zero is left out."""
+    findings, groups = context.findings, context.groups
+    moving = {
+        name
+        for cell in findings.cells
+        for name, estimate in cell.metrics.items()
+        if any(estimate.values)
+        and names.base_name(name, groups)[1] in names.KNOWN.keys() - names.UNCHARTED
+    }
+    moving -= {findings.headline_metric, *twins(findings, groups)}
+    return names.order(moving, groups)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number and its interval, as written."""
+
+    mean: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """A line of the table of cells."""
+
+    levels: tuple[str, ...]
+    trials: int
+    values: tuple[Value, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """All cells, with the metrics that DBAs ask for first; one a group where there are several."""
+
+    title: str
+    factors: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    rows: tuple[CellRow, ...]
+
+
+def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> list[CellTable]:
+    """The main tables. A metric that was zero everywhere (errors) stays: that zero is a result."""
+    measured = {name for cell in findings.cells for name in cell.metrics}
+    wanted = [
+        names.describe(name, groups)
+        for name in names.order(measured, groups, findings.headline_metric)
+        if names.base_name(name, groups)[1] in names.TABLE or name == findings.headline_metric
+    ]
+    same = twins(findings, groups)
+    open_loops = {m.group for m in wanted if "response_ms_" in m.name}
+    wanted = [
+        replace(m, short=f"service {m.short}")
+        if "service_ms_" in m.name and m.group in open_loops
+        else m
+        for m in wanted
+        if m.name not in same
+    ]
+    of_group = list(dict.fromkeys(m.group for m in wanted if m.group))
+    if not of_group:
+        return [_cell_table("", tuple(wanted), findings, layout)]
+    tables = []
+    for i, group in enumerate(of_group):
+        # What belongs to no group (CPU of the server) stands in the first table.
+        metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
+        tables.append(_cell_table(group, metrics, findings, layout))
+    return tables
+
+
+def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
+    """Throughputs that say what another says: where each transaction is one operation, qps and tps
+    are one number, and the one that the report leads with (else tps) stays."""
+    found = set()
+    for group in groups or ("",):
+        prefix = f"{group}." if len(groups) > 1 else ""
+        tps, qps = f"{prefix}transactions_per_s", f"{prefix}operations_per_s"
+        cells = [c.metrics for c in findings.cells if tps in c.metrics and qps in c.metrics]
+        if cells and all(math.isclose(c[tps].mean, c[qps].mean, rel_tol=SAME) for c in cells):
+            leads = findings.headline_metric in (qps, f"{COST}operations")
+            found.add(tps if leads else qps)
+            if len(groups) <= 1:  # the cost of several groups is that of all together
+                found.add(f"{COST}{'transactions' if leads else 'operations'}")
+    return frozenset(found) & {name for cell in findings.cells for name in cell.metrics}
+
+
+def _cell_table(
+    title: str, metrics: tuple[Metric, ...], findings: Findings, layout: Layout
+) -> CellTable:
+    rows = tuple(
+        CellRow(
+            tuple(grouped(cell.levels[f.name]) for f in layout.factors),
+            cell.trials,
+            tuple(_value(cell.metrics.get(m.name)) for m in metrics),
+            (*cell.warnings, *_partial(cell, metrics)),
+        )
+        for cell in findings.cells
+    )
+    return CellTable(title, tuple(layout.short(f.name) for f in layout.factors), metrics, rows)
+
+
+def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:
+    """What is not known of all trials, of the metrics that a table shows."""
+    return [
+        f"{one.column}: {cell.partial[one.name].sentence}"
+        for one in metrics
+        if one.name in cell.partial
+    ]
+
+
+def _value(estimate: Estimate | None) -> Value:
+    if estimate is None:
+        return Value(MISSING, "")
+    if estimate.bound:
+        return Value(bounded(sig3(estimate.mean), estimate.bound), "")
+    low, high = estimate.ci_low, estimate.ci_high
+    if low is None or high is None or low == high:
+        return Value(sig3(estimate.mean), "")
+    return Value(sig3(estimate.mean), interval(low, high))
+
+
+def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:
+    """Cells x metrics, long form: one line a cell and metric."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    factors = [f.name for f in layout.factors]
+    writer.writerow([*factors, "metric", "mean", "ci_low", "ci_high", "blocks", "bound"])
+    for cell in cells:
+        levels = [_safe(cell.levels[name]) for name in factors]
+        for name, e in sorted(cell.metrics.items()):
+            row = [_number(e.mean), _number(e.ci_low), _number(e.ci_high), len(e.values)]
+            row.append(e.bound)
+            writer.writerow([*levels, _safe(name), *row])
+    return out.getvalue()
+
+
+def trials_csv(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> str:
+    """Trials x metrics, wide form: one line a trial; metrics that are zero everywhere are left
+    out."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    factors = [f.name for f in layout.factors]
+    columns = sorted({name for r in records for name, v in r.metrics.items() if v != 0})
+    writer.writerow(["trial", "block", "status", "started_unix_s", *factors, *map(_safe, columns)])
+    for r in records:
+        levels = [_safe(plan.cells[r.cell].levels[name]) for name in factors]
+        values = [_number(r.metrics.get(name)) for name in columns]
+        writer.writerow([r.id, r.block, r.status, f"{r.started_unix_s:.3f}", *levels, *values])
+    return out.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _safe(text: str) -> str:
+    """A cell that a spreadsheet will not take for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text

@@ -1,0 +1,212 @@
+"""Stalls for the reader: the sentence, the cause and its cure, and a typical trial with the stalls
+shaded over the curve that shows why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from dbdyno.analysis.estimates.measured import kind
+from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
+from dbdyno.errors import DynoError
+from dbdyno.plan import level_text
+from dbdyno.report.charts.over_time.timeline import Curve, timeline
+from dbdyno.report.context import Context
+from dbdyno.report.figures import Figure
+from dbdyno.report.text import names
+from dbdyno.report.text.escaping import alike
+from dbdyno.report.text.numbers import seconds, sig3
+from dbdyno.store.metrics.stalls import shortest_s
+from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
+from dbdyno.store.run import Run
+from dbdyno.wording.plurals import count
+
+SHOWN = 4  # cells with a chart, those that stalled longest; the others have their sentence
+SUSPECTS = 8
+POINTS_MAX = 600  # of a curve: what a chart can show
+WHOLE_S = 90.0  # a longer trial is shown in part
+PART_STALLS = 5
+EDGE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A suspect as shown."""
+
+    metric: str
+    during: str
+    otherwise: str
+    moved: str
+
+
+@dataclass(frozen=True)
+class View:
+    """The stalls of one cell."""
+
+    where: str  # empty: the only cell
+    sentence: str
+    cause: str  # its title, empty: not looked for
+    known: bool
+    why: str
+    cure: str
+    suspects: tuple[Row, ...]
+    figure: Figure | None
+
+
+def view(context: Context) -> list[View] | None:
+    """One a cell that stalled, the worst first, the worst with a chart; None if none stalled."""
+    run, findings, groups = context.run, context.findings, context.groups
+    found: list[View] = []
+    for one in sorted(findings.stalls, key=lambda one: (-one.share, one.cell)):
+        levels = run.plan.cells[one.cell].levels
+        where = level_text.levels(run.plan, levels)
+        figure = None
+        if len(found) < SHOWN:
+            figure = _figure(run, findings.inside, one, where, groups)
+        cause = one.cause
+        found.append(
+            View(
+                where=where,
+                sentence=one.sentence,
+                cause=cause.title if cause else "",
+                known=cause is not None and cause.name != UNKNOWN,
+                why=cause.sentence if cause else "",
+                cure=cause.cure if cause else "",
+                suspects=_suspects(cause, groups),
+                figure=figure,
+            )
+        )
+    return found or None
+
+
+def design(findings: Findings) -> list[tuple[str, str]]:
+    """Rows for those who check: that nothing stalled, and what could not be told of trials."""
+    known = [one for one in findings.inside if one.usual_per_s > 0.0]
+    rows = []
+    if known and not findings.stalls:
+        least = [shortest_s(one.usual_per_s, one.measured_s) for one in known]
+        sure = [value for value in least if value is not None]
+        text = f"none of {seconds(math.ceil(10 * max(sure, default=0)) / 10)} or more in"
+        text += f" {count(len(sure), 'trial')}"
+        if sure and max(sure) > 0.5:
+            text += "; with so few commits a second, shorter ones cannot be told from chance"
+        if len(sure) < len(known):
+            blind = count(len(known) - len(sure), "trial")
+            text += f"{'; ' if sure else ''}{blind} with too few commits to tell"
+        rows.append(("Stalls", text if sure else text.partition("in 0 trials")[2]))
+    problems: dict[str, list[str]] = {}
+    for one in findings.inside:
+        if one.problem:
+            problems.setdefault(kind(one.problem), []).append(one.problem)
+    if problems:
+        said = (f"{count(len(own), 'trial')}: {alike(own)}" for own in problems.values())
+        rows.append(("Over time", "; ".join(said)))
+    return rows
+
+
+def _suspects(cause: Cause | None, groups: tuple[str, ...]) -> tuple[Row, ...]:
+    rows = []
+    for one in (cause.suspects if cause else ())[:SUSPECTS]:
+        when = "at once" if abs(one.lag_s) < TICK_S else f"{abs(one.lag_s):.1f} s"
+        if when != "at once":
+            when += " later" if one.lag_s > 0 else " before"
+        metric = names.describe(one.metric, groups)
+        label = one.metric + (f" ({metric.unit})" if metric.unit else "")
+        rows.append(Row(label, sig3(one.during), sig3(one.otherwise), when))
+    return tuple(rows)
+
+
+def _figure(
+    run: Run, inside: Sequence[Inside], cell: CellStalls, where: str, groups: tuple[str, ...]
+) -> Figure | None:
+    """The cell's trial with the median number of stalls; None if its files cannot be read."""
+    own = sorted((one for one in inside if one.cell == cell.cell and one.stalls), key=_stalls)
+    typical = own[len(own) // 2] if own else None
+    if typical is None:
+        return None
+    try:
+        trace = run.trace(typical.trial)
+    except (DynoError, KeyError, ValueError):
+        return None
+    low, high = window(typical)
+    curves = [_throughput(trace, low, high)]
+    metric = cell.cause.metric if cell.cause else ""
+    samples = trace.samples.get(metric)
+    if samples is not None and len(samples.t_s):
+        known = names.describe(metric, groups)
+        curves.append(_sampled(samples, known.label, known.unit, low, high))
+    title = f"A trial{' at ' + where if where else ''}, block {typical.block}"
+    shaded = [(one.start_s, one.start_s + one.length_s) for one in typical.stalls]
+    part = "" if high - low >= typical.measured_s - 1e-9 else f", {low:.0f} to {high:.0f} of"
+    x_label = f"seconds of the measured time{part and f'{part} {typical.measured_s:.0f}'}"
+
+    def draw(width: float) -> Markup:
+        return timeline(
+            curves, shaded, title=title, x_label=x_label, window=(low, high), width=width
+        )
+
+    return Figure(title, "stalls are shaded", f"stalls-{cell.cell}", draw)
+
+
+def _stalls(one: Inside) -> tuple[int, str]:
+    return len(one.stalls), one.trial
+
+
+def window(trial: Inside) -> tuple[float, float]:
+    """Which seconds of a trial are shown: all, or those around its first few stalls."""
+    if trial.measured_s <= WHOLE_S or not trial.stalls:
+        return 0.0, trial.measured_s
+    low = max(0.0, trial.stalls[0].start_s - EDGE_S)
+    last = trial.stalls[0]
+    for stall in trial.stalls[:PART_STALLS]:
+        if stall.start_s + stall.length_s + EDGE_S - low <= 2 * WHOLE_S:
+            last = stall
+    high = max(last.start_s + last.length_s + EDGE_S, low + WHOLE_S / 3)
+    return low, min(high, trial.measured_s)
+
+
+def _throughput(trace: Trace, low: float, high: float) -> Curve:
+    """Commits a second of each tick, or of a few where there are many."""
+    inside = (trace.ends_s > low + TICK_S / 2) & (trace.ends_s < high + TICK_S / 2)
+    ends, counts = trace.ends_s[inside], trace.total[inside]
+    width = max(1, math.ceil(len(counts) / POINTS_MAX))
+    whole = len(counts) // width
+    sums = counts[: whole * width].reshape(whole, width).sum(axis=1)
+    last = ends[width - 1 : whole * width : width]
+    edges: list[float] = []
+    values: list[float | None] = []
+    for end, value in zip(last.tolist(), (sums / (width * TICK_S)).tolist(), strict=True):
+        start = end - width * TICK_S
+        if edges and start - edges[-1] > TICK_S:  # ticks are missing
+            values.append(None)
+            edges.append(start)
+        elif not edges:
+            edges.append(start)
+        values.append(value)
+        edges.append(end)
+    each = f"{width * TICK_S:g} s"
+    return Curve("Throughput", f"transactions/s, each {each}", 0, tuple(edges), tuple(values))
+
+
+def _sampled(samples: Samples, label: str, unit: str, low: float, high: float) -> Curve:
+    """A metric's samples, the largest of several where there are many."""
+    near = (samples.t_s > low) & (samples.t_s - samples.length_s < high)
+    ends, lengths, values = samples.t_s[near], samples.length_s[near], samples.values[near]
+    step = max(1, math.ceil(len(ends) / POINTS_MAX))
+    edges: list[float] = []
+    found: list[float | None] = []
+    for i in range(0, len(ends), step):
+        part = slice(i, i + step)
+        start, end = float(ends[i] - lengths[i]), float(ends[part][-1])
+        if edges and start - edges[-1] > float(np.max(lengths)):
+            found.append(None)
+            edges.append(start)
+        elif not edges:
+            edges.append(start)
+        found.append(float(np.max(values[part])))
+        edges.append(end)
+    return Curve(label, unit, 1, tuple(edges), tuple(found))

@@ -1,0 +1,42 @@
+"""Series of every trial, for the page's script: throughput and latency by interval, and the
+samples taken under them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbdyno.report.context import Context
+from dbdyno.report.text import names
+from dbdyno.report.trials import series
+from dbdyno.store.record import COMPLETE
+
+OUTAGES_MAX, WARNINGS_MAX = 50, 10  # of a trial
+
+
+def view(context: Context) -> dict[str, Any] | None:
+    """Cells with the ids of their trials, an entry a trial, units; None where nothing was recorded
+    over time."""
+    plan, read = context.plan, context.trials
+    points = series.points_for(len(read.series), len(read.samples) + 3 * len(context.groups))
+    cells = []
+    for cell in plan.cells:
+        own = [r.id for r in context.records if r.cell == cell.index]
+        seen = plan.imported is None or any(read.series[trial].t for trial in own)
+        if own and seen:  # tools that print no interval lines leave nothing to draw
+            cells.append({"label": context.layout.cell(cell.levels), "trials": own})
+    if not cells:
+        return None
+    entries = {}
+    for r in context.records:
+        entry = series.compact(read.series[r.id], read.samples, points)
+        entry["block"] = r.block
+        entry["void"] = r.status != COMPLETE
+        outages = [[o["start_s"], o.get("end_s"), str(o.get("cause", ""))] for o in r.outages]
+        entry["outages"] = outages[:OUTAGES_MAX]
+        entry["warnings"] = list(r.warnings)[:WARNINGS_MAX]
+        entries[r.id] = entry
+    units = {
+        f"{s}.{n}": "share" if s.rpartition(".")[2] == "cpu" and "_" not in n else names.unit_of(n)
+        for s, n in read.samples
+    }
+    return {"cells": cells, "trials": entries, "units": units}

@@ -1,0 +1,140 @@
+"""What was tested, on what, and what was not: the sentences and tables that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dbdyno.experiment.types import About
+from dbdyno.experiment.workloads.measuring import CYCLES
+from dbdyno.plan import cpus
+from dbdyno.plan.types import Plan
+from dbdyno.report.context import Context
+from dbdyno.report.sections.setting import warnings
+from dbdyno.report.text.numbers import seconds, size
+from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.plurals import count
+
+
+@dataclass(frozen=True)
+class View:
+    """What was tested, in a line, and what stands around it."""
+
+    about: About
+    tested: str
+    split: str  # how the CPUs were divided
+    looking: str  # how often the run was looked at
+    gaps: warnings.View
+
+
+def view(context: Context) -> View:
+    plan, looking = context.plan, context.findings.looking
+    if plan.imported:
+        said = _imported(plan, context.complete)
+    else:
+        said = sentence(plan, context.complete, context.run.environment)
+    gaps = warnings.view(context)
+    return View(plan.about, said, split(plan), looking.sentence if looking else "", gaps)
+
+
+def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]) -> str:
+    """One line: systems, design, durations, machine."""
+    parts = [", ".join(versions(records))]
+    done = sum(r.status == COMPLETE for r in records)
+    planned = len(plan.trials)
+    design = f"{count(len(plan.cells), 'cell')} × {count(plan.blocks, 'block')}"
+    trials = count(done, "trial") if done == planned else f"{done:,} of {count(planned, 'trial')}"
+    parts.append(f"{design}, {trials} measured")
+    lengths = {(cell.warmup_s, cell.duration_s, cell.until_steady) for cell in plan.cells}
+    if len(lengths) == 1:
+        warmup_s, duration_s, until_steady = lengths.pop()
+        each = f"{seconds(duration_s)} each"
+        if until_steady:
+            each = f"each until steady, {seconds(duration_s)} at most{_contained(records)},"
+        parts.append(f"{each} after {seconds(warmup_s)} of warm-up")
+    parts.append(machine(environment))
+    return " · ".join(part for part in parts if part)
+
+
+def _contained(records: Sequence[TrialRecord]) -> str:
+    """Of trials that ended when steady: what is too slow to be in their numbers."""
+    lengths_s = [
+        (one.measured_s - one.steady_from_s) / CYCLES
+        for one in records
+        if one.measured_s is not None and one.steady_from_s is not None
+    ]
+    return f" (nothing slower than {seconds(min(lengths_s))} is in them)" if lengths_s else ""
+
+
+def _imported(plan: Plan, records: Sequence[TrialRecord]) -> str:
+    """One line: tools, design, durations. Nothing is known of the machines."""
+    assert plan.imported is not None
+    parts = [f"imported from {', '.join(plan.imported.tools)}"]
+    parts.append(f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}")
+    lengths = sorted(cell.duration_s for cell in plan.cells if cell.duration_s)
+    if lengths:
+        short, long = (seconds(float(f"{end:.3g}")) for end in (lengths[0], lengths[-1]))
+        parts.append(f"{short} each" if short == long else f"{short} to {long} each")
+    parts.append("machines and servers not seen")
+    return " · ".join(parts)
+
+
+def identity(facts: Mapping[str, Any]) -> str:
+    """Kind and version of a target: "mariadb 10.11.14"."""
+    kind, version = str(facts.get("kind", "")), str(facts.get("version", ""))
+    return version if kind and version.lower().startswith(kind) else f"{kind} {version}".strip()
+
+
+def versions(records: Iterable[TrialRecord]) -> list[str]:
+    """Every system and version that was measured, once."""
+    return list(dict.fromkeys(identity(f) for r in records for f in r.targets.values()))
+
+
+def machine(environment: Mapping[str, Any]) -> str:
+    """The machine in a phrase: "2 CPUs (Xeon ...), 23.5 GiB, Linux 6.18"."""
+    parts = []
+    if cores := environment.get("cores"):
+        model = environment.get("cpu_model")
+        parts.append(f"{count(int(cores), 'CPU')}{f' ({model})' if model else ''}")
+    if memory := environment.get("memory_bytes"):
+        parts.append(size(float(memory)))
+    if kernel := environment.get("kernel"):
+        parts.append(f"Linux {kernel}")
+    return ", ".join(parts)
+
+
+def split(plan: Plan) -> str:
+    """How CPUs were divided between load generator and servers; nothing is known of imports."""
+    if plan.imported:
+        return ""
+    targets = [target for cell in plan.cells for target in cell.targets]
+    if targets and all(target.url is not None for target in targets):
+        return "The servers were there already; this is the load generator's machine."
+    return " ".join(_split(*one) for one in cpus.said(plan))
+
+
+def _split(where: str, generator: Sequence[int], servers: Sequence[int]) -> str:
+    at = f"At {where} the load" if where else "The load"
+    if not generator and not servers:
+        load = f"{at} generator and servers" if where else "Load generator and servers"
+        return f"{load} shared all CPUs; each takes from the other what it uses."
+    ours, theirs = cpu_ranges(generator), cpu_ranges(servers)
+    return f"{at} generator ran on CPU {ours}, the servers on CPU {theirs}."
+
+
+def cpu_ranges(numbers: Sequence[int]) -> str:
+    """CPU numbers as ranges: 0-1, 4."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(numbers):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges) or "any"
+
+
+def moment(unix_s: float) -> str:
+    """A date and time in UTC."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

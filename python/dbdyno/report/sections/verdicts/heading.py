@@ -1,0 +1,48 @@
+"""What the report is about: the question, who asked, and whether anything here is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
+from dbdyno.analysis.types import Findings
+from dbdyno.experiment.types import About
+from dbdyno.plan.types import Plan
+from dbdyno.report.context import Context
+from dbdyno.report.sections.setting.tested import moment
+
+QUICK = (
+    "Smoke test, not judged: too short and too few trials for any conclusion."
+    " Run it in full before believing a number."
+)
+TOO_FEW = "Not judged: fewer than 3 blocks were measured, so no interval or verdict can be given."
+TOO_FEW_IMPORTED = (
+    f"Not judged: fewer than {BLOCKS_MIN} runs of each cell were imported, so no interval or"
+    " verdict can be given."
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """The page's head. `loud`: why nothing here is judged; empty where claims are."""
+
+    name: str
+    question: str
+    about: About
+    started: str
+    loud: str
+
+
+def view(context: Context) -> View:
+    plan = context.plan
+    started = moment(min((r.started_unix_s for r in context.records), default=0.0))
+    loud = _loud(plan, context.findings)
+    return View(plan.name, plan.question or plan.name, plan.about, started, loud)
+
+
+def _loud(plan: Plan, findings: Findings) -> str:
+    if plan.quick:
+        return QUICK
+    if findings.judged:
+        return ""
+    return TOO_FEW if plan.imported is None else TOO_FEW_IMPORTED

@@ -1,0 +1,1 @@
+"""What is read of the trials' files for a report: histograms of cells, series of trials."""

@@ -1,0 +1,1 @@
+"""Plain files: what a file system and the storage below it do."""

@@ -1,0 +1,1 @@
+"""Redis: started by dbdyno, or reached by its URL."""

@@ -1,0 +1,168 @@
+"""A Redis that we started: login, settings asked for, what a trial starts from, stop."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from dbdyno.errors import DynoError
+from dbdyno.systems.base import Resolved, TargetPlan
+from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.process import starting
+from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.paths import LOOPBACK
+from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, SETTLE_TIMEOUT_S, STOP_TIMEOUT_S
+from dbdyno.systems.redis.client import ERRORS, Client
+from dbdyno.systems.redis.control import TIMEOUT_S, RedisControl, key_prefix, log_in
+from dbdyno.systems.server_errors import answered, lost
+
+
+class RedisServer(RedisControl):
+    """A running Redis server that we started."""
+
+    def __init__(
+        self,
+        process: Guarded,
+        directory: Path,
+        socket_path: Path,
+        ports: tuple[int, int],
+        certificate: Certificate,
+        log: LogTail,
+        password: str,
+    ) -> None:
+        """`ports`: without and with TLS."""
+        super().__init__()
+        self.process = process
+        self.pid: int | None = process.pid
+        self.directory = directory
+        self.socket_path = socket_path
+        self.port, self.tls_port = ports
+        self.version = ""
+        self.was_killed = False  # whether the last stop needed force
+        self._password = password
+        self._certificate = certificate
+        self._log = log
+
+    @answered(ERRORS)
+    def wait_until_ready(self) -> None:
+        """Returns once it has read its data; DynoError with the log's end if it dies."""
+        starting.until_ready("Redis", self.process, self._log, _HINTS, self._log_in, ERRORS)
+
+    def _log_in(self) -> None:
+        self.ask("GET", "dbdyno")  # refused while data are read, as INFO is not
+        self.version = self.info("server")["redis_version"]
+
+    def unanswered(self, error: Exception) -> DynoError:
+        return lost("redis", self, error)
+
+    def _open(self, timeout_s: float = TIMEOUT_S) -> Client:
+        return log_in(Client(str(self.socket_path), timeout_s=timeout_s), "", self._password)
+
+    @answered(ERRORS)
+    def check_settings(self, resolved: Resolved) -> None:
+        """Every setting asked for is what the server says; see `verify`."""
+        self.check_asked(resolved.settings)
+
+    def engine_target(
+        self, target: TargetPlan, resolved: Resolved, database: str
+    ) -> dict[str, Any]:
+        tls = self._certificate.engine_tls(target.tls)
+        by_socket = target.transport == "socket"
+        port = self.port if tls == "off" else self.tls_port
+        return {
+            "driver": "redis",
+            "address": {"unix": str(self.socket_path)}
+            if by_socket
+            else {"tcp": {"host": LOOPBACK, "port": port}},
+            "user": "",
+            "password": self._password,
+            "database": "0",
+            "protocol": target.protocol,
+            "tls": tls,
+            "session_sql": [],
+            "options": {"prefix": key_prefix(database), **target.options},
+        }
+
+    def create_schema(self, database: str) -> None:
+        """A prefix of keys, in a server that is ours alone."""
+
+    def schemas(self) -> list[str]:
+        return []
+
+    @answered(ERRORS)
+    def settle(self, database: str) -> None:
+        """After loading: writes the file that the next start will read, as small as it gets."""
+        client = self._open(SETTLE_TIMEOUT_S)
+        try:
+            if self.info("persistence")["aof_enabled"] == "0":
+                client.call("SAVE")
+                return
+            client.call("BGREWRITEAOF")
+        finally:
+            client.close()
+        deadline = time.monotonic() + SETTLE_TIMEOUT_S
+        while True:
+            found = self.info("persistence")
+            if found["aof_rewrite_in_progress"] == found["aof_rewrite_scheduled"] == "0":
+                break
+            if time.monotonic() > deadline:
+                raise DynoError(
+                    f"redis did not rewrite its append-only file in {SETTLE_TIMEOUT_S} s",
+                    cause="a very slow disk",
+                    fix=f"its log ends:\n{self.log_tail()}",
+                )
+            time.sleep(0.02)
+        if found["aof_last_bgrewrite_status"] != "ok":
+            raise DynoError(
+                "redis could not rewrite its append-only file after loading",
+                cause="a full disk, or not enough memory to fork",
+                fix=f"its log ends:\n{self.log_tail()}",
+            )
+
+    def alive(self) -> bool:
+        return self.process.alive() and super().alive()
+
+    def log_tail(self) -> str:
+        """The last lines that the server logged since this start."""
+        return self._log.text()
+
+    def stop(self, *, discard: bool = False) -> bool:
+        """Ends it; the append-only file is synced, and a dump written where `save` asks for one.
+        After a timeout it is killed (`was_killed`)."""
+        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
+        self.close_connection()
+        self.was_killed = self.process.stop(timeout_s)
+        return self.process.status() == 0 and not self.was_killed
+
+
+# (pattern in the log, likely cause, next step)
+_HINTS = (
+    (
+        r"FATAL CONFIG FILE ERROR[\s\S]*>>> '([a-z0-9-]+)[^\n]*\n\s*Bad directive",
+        r"this version does not know the setting `\1`",
+        r"correct or leave out `\1` in `config:`; of `tls-port`: use a server built with TLS",
+    ),
+    (
+        r"FATAL CONFIG FILE ERROR[\s\S]*>>> '([a-z0-9-]+) \"?([^\n\"]*)\"?'\n\s*([^\n]+)",
+        r"the value `\2` is not allowed for `\1`: \3",
+        r"correct `\1` in `config:`",
+    ),
+    (
+        r"bind: Address already in use",
+        "the port is in use by another server",
+        "leave `port` out: dyno then chooses a free one",
+    ),
+    (
+        r"Can't handle RDB format version",
+        "the data were written by a newer Redis",
+        "use that version",
+    ),
+    (r"Out Of Memory|Cannot allocate memory", "there is not enough memory", "load fewer records"),
+    (
+        r"No space left on device",
+        "the disk is full",
+        "free space, or set DYNO_SCRATCH to another disk",
+    ),
+)

@@ -1,0 +1,41 @@
+"""One place where processes start: `dbdyno.hosts`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "python" / "dbdyno"
+
+MODULES = {"subprocess", "multiprocessing", "pty"}
+CALLS = ("exec", "fork", "popen", "posix_spawn", "spawn", "system")  # how names in `os` begin
+
+EXCEPTIONS = {
+    "cli/sysbench.py": "becomes the engine: execv",
+    "cli/unprivileged/child.py": "reads files of others in a child that has given root up: fork",
+    "systems/process/guardian.py": "is a program of its own, which imports nothing of dbdyno",
+}
+
+
+def starts(path: Path) -> Iterator[str]:
+    """What of a file starts processes, or could."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            if node.module in MODULES:
+                yield node.module
+            elif node.module == "os":
+                yield from (alias.name for alias in node.names if alias.name.startswith(CALLS))
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "os":
+            yield from (f"os.{name}" for name in [node.attr] if name.startswith(CALLS))
+
+
+def test_processes_start_in_one_package() -> None:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] != "hosts" and (what := set(starts(path))):
+            found[str(name)] = what
+    assert found.keys() == EXCEPTIONS.keys(), found
