@@ -66,7 +66,7 @@ def test_a_missing_optional_system_is_left_out_visibly(there: Place) -> None:
     done = there.dyno("run", there.experiment(text), "--dir", "out")
     assert done.returncode == 0, done.stderr
     plain_words(done.stderr)
-    assert "left out: engine=maria" in done.stderr
+    assert "skipped: engine=maria" in done.stderr
     assert "/nonexistent" in done.stderr
     found = result(there.path / "out")
     assert [cell["levels"]["engine"] for cell in found["cells"]] == ["lite"]

@@ -42,7 +42,7 @@ WRONG = {
     "empty target": ("{kind: sqlite, durability: os_crash_unsafe}", "", "4:3", "must be a mapping"),
     "one level": ("[1, 2]", "[2]", "10:3", "nothing varies", "at least two levels"),
     "level of no sense": ("[1, 2]", "[0, 2]", "10:14", "at least 1, not `0`", "sessions=0"),
-    "factor to nowhere": ("  sessions:", "  db.confg:", "10:3", "leads nowhere", "`config`?"),
+    "factor to nowhere": ("  sessions:", "  db.confg:", "10:3", "does not exist", "`config`?"),
     "level without effect": (": WAL}", ": DELETE}", "9:5", "`wal` of factor `journal` changes"),
     "claim on no cell": (
         "tps[wal]",
@@ -51,7 +51,7 @@ WRONG = {
         "no factor has a level `wall`",
         "`wal`?",
     ),
-    "claim on no metric": ("tps[wal]", "tsp[wal]", "15:11", "no metric `tsp`", "`tps`?"),
+    "claim on no metric": ("tps[wal]", "tsp[wal]", "15:11", "no metric is called `tsp`", "`tps`?"),
     "claim that is none": ("] > tps", "] tps", "15:20", "a comparison is expected", ">="),
     "misspelt pragma": (
         ": WAL}",
@@ -62,7 +62,7 @@ WRONG = {
     ),
     "contradiction": (": WAL}", ": MEMORY}", "9:23", "contradicts", "in cell journal=wal"),
     "tab": ("  db:", "\tdb:", "4:1", "not YAML", "a tab", "replace the tab by spaces"),
-    "twice": ("blocks: 3", "blocks: 3\nblocks: 4", "12:1", "stands twice", "line 11"),
+    "twice": ("blocks: 3", "blocks: 3\nblocks: 4", "12:1", "occurs twice", "line 11"),
     "open bracket": ('at each sessions"]', 'at each sessions"', "16:1", "not YAML", "bracket"),
     "second document": ("claims:", "---\nclaims:", "15:1", "second document"),
     "too deep": ("seed: 7", "", "1:1", "nests deeper", ""),
@@ -121,7 +121,7 @@ def test_what_is_no_file_is_refused(there: Place) -> None:
 def test_set_names_what_it_cannot_set(there: Place) -> None:
     file = there.experiment(GOOD)
     for change, *words in (
-        ("workload.rwos=5", "`workload.rwos` leads nowhere", "`rows`?"),
+        ("workload.rwos=5", "`workload.rwos` does not exist", "`rows`?"),
         ("blocks", "is not `path=value`", "blocks=2"),
         ("blocks=many", "must be a whole number"),
         ("blocks=[", "not YAML"),
@@ -143,7 +143,7 @@ RESUMES = {
     "other": ("{}", "no schema_version", "another program"),
     "broken": ("{", "is not JSON", "edited or damaged"),
     "newer": ('{"schema_version": 99, "versions": {"dbdyno": "7.1"}}', "schema_version 99", "7.1"),
-    "part": ('{"schema_version": 1, "status": "running"}', "lacks plan, environment"),
+    "part": ('{"schema_version": 1, "status": "running"}', "is without plan, environment"),
     "bytes": (b"\xff\xfe", "is not JSON"),
 }
 

@@ -126,7 +126,7 @@ def test_what_will_fail_is_said_before_it_is_run(server: Shop, here: Place, log:
     checked = here.dyno("run", file, *chosen, "--check", "--with-schema")
     assert "Unknown column 'level'" in checked.stderr, checked.stderr
     alone = here.dyno("run", file, *chosen, "--check")
-    assert "is a made-up text, and rows are looked for" in alone.stderr, alone.stderr
+    assert "is a made-up text, and the statement searches rows" in alone.stderr, alone.stderr
     told, _ = made(here, server, log, "--keep-paths")
     clean = here.dyno("run", told, *chosen, "--dry-run", "--with-schema")
     assert clean.returncode == 0 and "warning:" not in clean.stdout, clean.stdout

@@ -144,7 +144,7 @@ def test_a_workload_names_no_parameter_that_it_does_not_declare(here: Place) -> 
     for sql in sent:
         bare = re.sub(r"'[^']*'|`[^`]*`", "", sql)
         assert set(re.findall(r":(\w+)", bare)) <= set(group["params"]), sql
-    for why in ("hints whose values differ from call to call", "be taken apart with certainty"):
+    for why in ("hints whose values differ from call to call", "be parsed with certainty"):
         assert why in text.replace("\n# ", " ")
     assert here.dyno("run", file, "--dry-run", "--write-to", "shop").returncode == 0
 

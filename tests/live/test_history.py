@@ -75,7 +75,7 @@ def test_two_runs_have_a_ratio_and_no_verdict(there: Place) -> None:
     assert "(unblocked; spread between runs not known)" in done.stdout
     gate = here(there, "compare", "runs/day1", "runs/day2", "--fail-on-regression")
     assert gate.return_value == 2
-    assert "cannot tell: two separate runs" in gate.stderr
+    assert "is inconclusive: two separate runs" in gate.stderr
 
 
 def test_a_history_gives_a_verdict_also_on_a_bundle(there: Place) -> None:
@@ -121,7 +121,7 @@ def test_a_run_is_judged_by_its_history(there: Place) -> None:
     )
     assert other.returncode == 2
     assert "history: 0 of the 5 earlier runs" in other.stderr
-    assert "cannot tell: no earlier run of this plan" in other.stderr
+    assert "is inconclusive: no earlier run of this plan" in other.stderr
 
 
 def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> None:
@@ -207,7 +207,7 @@ def test_imported_runs_are_compared_with_each_other_only(mixed: Place) -> None:
     [
         (("compare", "runs/day1", "runs/day1"), "the same run"),
         (("compare", "runs/day1", "nothing"), "does not exist"),
-        (("compare", "runs/day1", "runs/day2", "--metric", "speed"), "no metric `speed`"),
+        (("compare", "runs/day1", "runs/day2", "--metric", "speed"), "no metric is called `speed`"),
         (("compare", "runs/day1", "runs/day2", "--fail-on-regression=x"), "not a percentage"),
         (("compare", "runs/day1", "runs/day2", "--history", "nothing"), "is no directory"),
         (("history", "nothing"), "is no directory"),

@@ -105,7 +105,7 @@ def test_tables_histories_and_comparisons_are_made(here: Place) -> None:
     done = here.dyno(
         "export", "theirs", "--csv", "a.csv", "--table", "trials", "--table", "samples"
     )
-    assert done.returncode == 2 and "holds one table" in done.stderr
+    assert done.returncode == 2 and "takes one table" in done.stderr
     done = here.dyno("compare", "again", "theirs", "--json")
     assert done.returncode == 0, done.stderr
     done = here.dyno("history", ".", "--html", "closed/history.html")

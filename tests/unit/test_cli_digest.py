@@ -177,7 +177,7 @@ def test_a_log_becomes_an_experiment(engine: Engine, log: Path) -> None:
     for wrong, words in (
         ([saved], "saved digest"),
         (["-"], "not pipes"),
-        (["mysql://app@127.0.0.1/"], "takes logs"),
+        (["mysql://app@127.0.0.1/"], "needs logs"),
         ([log, "--limit", "3"], "does not go with --limit"),
         ([log, "--json"], "no --format"),
         ([log, "--parallelism"], "at a time"),
@@ -237,7 +237,7 @@ def test_two_are_compared(engine: Engine, log: Path) -> None:
         (("mysql://db/", "a.log"), "not together"),
         (("--for", "5m", "LOG"), "--for is for a server's URL"),
         (("mysql://db/", "--since", "1", "--log-format", "x"), "--since"),
-        (("mysql://u:secret@db/",), "holds a password"),
+        (("mysql://u:secret@db/",), "contains a password"),
         (("--parallelism", "mysql://db/"), "made from logs"),
         (("--parallelism", "--format", "pt", "LOG"), "no `pt`"),
         (("--parallelism", "--group-by", "db", "LOG"), "does not go with --group-by"),

@@ -61,7 +61,7 @@ def test_what_does_not_go_with_it_is_refused(
 
 def test_it_takes_logs_alone(engine: Engine, log: Path) -> None:
     file = log.with_name("out.trace")
-    assert "takes logs" in str(run("mysql://app@db/shop", "--trace", file).exception)
+    assert "needs logs" in str(run("mysql://app@db/shop", "--trace", file).exception)
     saved = log.with_name("saved.json")
     assert run(log, "--json", "--out", saved).exit_code == 0
     assert "saved digest" in str(run(saved, "--trace", file).exception)

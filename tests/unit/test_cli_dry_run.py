@@ -39,6 +39,6 @@ def test_both_ends_of_a_run_that_ends_when_decided_are_told(tmp_path: Path) -> N
     file.write_text(EXPERIMENT.format(target="kind: sqlite") + looks)
     said = CliRunner().invoke(run, [str(file), "--dry-run"])
     assert said.exit_code == 0, said.output
-    assert "looked at after block 4 and each block from there, 12 blocks at most" in said.output
+    assert "interim looks from block 4 on, after each block, 12 blocks at most" in said.output
     assert " at least, " in said.output
     assert " at most (setting up" in said.output

@@ -68,7 +68,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     file.write_text("mine")
     done = CliRunner().invoke(init, [str(tmp_path / "mine")])
     assert isinstance(done.exception, DynoError)
-    assert "there already" in str(done.exception)
+    assert "already exists" in str(done.exception)
     assert file.read_text() == "mine"
 
 

@@ -91,7 +91,7 @@ def test_sessions_that_write_a_hot_row_are_held_against_a_single_writer(tmp_path
     ("text", "says"),
     [("", "is empty"), ("rows: 1", "`sessions` is missing"), ("sessions: {n1: 2}", "`times`"),
      (LOAD.replace("n2: 2", "n2: two"), ":1:"), (LOAD.replace("rows: 1", "rows: 0"), ":2:"),
-     (LOAD.replace("pause: 100us, ", ""), "lacks pause"), (LOAD.replace("500us", "0s"), ":4:"),
+     (LOAD.replace("pause: 100us, ", ""), "is without pause"), (LOAD.replace("500us", "0s"), ":4:"),
      (LOAD.replace("n1: 2, n2: 2", "n1: 0"), "1 to 1,000"), (LOAD + "row: 1\n", "`row`"),
      (LOAD.replace("length: 1s", "length: 1d"), ":3:")],
 )  # fmt: skip

@@ -160,7 +160,7 @@ def test_an_arbitrator_that_stands_for_a_site_of_two_is_heavier() -> None:
         (Wish(sites=1), Limits(sites=1), "Of at most 1 site the heaviest holds"),
         (Wish(crashes=1), Limits(members=1), "Of at most 1 member the heaviest holds"),
         (Wish(crashes=2), Limits(members=4), "Of at most 4 members the 2 heaviest hold"),
-        (Wish(sites=1), Limits(data_sites=1), "Data stands at 1 site at most"),
+        (Wish(sites=1), Limits(data_sites=1), "Data is at 1 site at most"),
     ],
 )
 def test_arguments_are_sentences(wish: Wish, limits: Limits, said: str) -> None:
@@ -170,4 +170,4 @@ def test_arguments_are_sentences(wish: Wish, limits: Limits, said: str) -> None:
 def test_asked_for_nothing_it_says_only_that() -> None:
     model = models.load("placement")
     found = calculate.answer(model, given_of.take(model, {}, {}))
-    assert found.sentence.startswith("Nothing is asked") and not found.notes
+    assert found.sentence.startswith("No failure to survive is given") and not found.notes

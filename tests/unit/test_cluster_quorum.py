@@ -72,4 +72,4 @@ def test_who_joined_since_has_no_vote() -> None:
 def test_nobody_left_with_a_vote_is_no_split_brain(typed: dict[str, str]) -> None:
     model = models.load("quorum")
     said = calculate.answer(model, given.take(model, typed, {})).sentence
-    assert said == "Nobody goes on: no member with a vote is left."
+    assert said == "No member continues: no member with a vote is left."

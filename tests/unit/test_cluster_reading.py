@@ -69,7 +69,7 @@ def test_a_file_without_a_script_is_a_minute_of_peace() -> None:
         ("crash: b", "crsh: b", "crsh", "did you mean `crash`"),
         ("at: 10s", "at: 10", "10,", "10s"),
         ("latency: 20ms", "latency: 20", "20}", "20s"),
-        ("[[a], [b, c]]", "[[a], [a, c]]", "[[a]", "each node in one of them"),
+        ("[[a], [b, c]]", "[[a], [a, c]]", "[[a]", "each node in one group"),
         ("[a, b], lat", "[a, d], lat", "d]", "there is no node or site `d`"),
         ("until: 2m", "until: 1m", "1m", "goes on after `until`"),
         ("PT2S", "2", "2,", "evs.suspect_timeout"),

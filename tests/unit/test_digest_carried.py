@@ -35,7 +35,7 @@ def test_strings_of_several_statements_are_left_out(several: str) -> None:
     both = made.says(several, whole(1, 9), calls=200)
     made.units = [unit(200, both), unit(1000, made.says("SELECT ';' FROM t -- a; b"))]
     assert left(made) == {carried.SEVERAL: 200}
-    assert "# Left out, 16.67% of the calls" in text(made) and "It only reads" in text(made)
+    assert "# Omitted, 16.67% of the calls" in text(made) and "It only reads" in text(made)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_no_statement_of_the_shape_is_called_by_its_name(
     made.says(fingerprint, calls=500, table="", in_shape=False)
     made.classes[-1]["fingerprint"] = fingerprint
     assert left(made) == {reason: 500}
-    how = "Sent by dyno in its own way" if reason in carried.OURS else "Left out"
+    how = "Sent differently by dyno" if reason in carried.OURS else "Omitted"
     assert f"# {how}, 33.33% of the calls" in text(made)
 
 

@@ -78,8 +78,8 @@ def test_a_log_beside_a_server_s_counts_says_what_may_not_match() -> None:
     other["inputs"][0]["format"] = "pg_stat_statements"
     found = pair(digests.shop(), other)
     assert len(found.changes) == 4 and not found.new and not found.gone
-    assert "in its own words" in found.notes[0]
-    assert "in its own words" not in " ".join(pair(other, other).notes)
+    assert "normalised or truncated form" in found.notes[0]
+    assert "normalised or truncated form" not in " ".join(pair(other, other).notes)
 
 
 def test_systems_that_have_no_statement_in_common_are_named() -> None:

@@ -109,7 +109,7 @@ def test_what_is_looked_for_and_made_up_is_an_error_where_the_answer_is_another(
     }  # fmt: skip
     [sent] = group(made)["statements"].values()
     assert "expect" not in sent
-    assert "100.00% of the calls look for made-up values" in " ".join(
+    assert "100.00% of the calls search made-up values" in " ".join(
         coverage.why(made_of(made).coverage)
     )
 

@@ -224,7 +224,7 @@ def test_findings_name_what_will_fail_or_match_no_row() -> None:
             "a key of `customers.id`",
         ],
         "statements.d": ["`customers.mail` is unique"],
-        "statements.e": ["`customers.gone`, which is not there"],
+        "statements.e": ["`customers.gone`, which does not exist"],
     }
     for place, words in expected.items():
         said = " ".join(one for one in found if one.startswith(f"group `app`, {place}:"))

@@ -207,10 +207,10 @@ def test_several_servers_of_a_log_are_named() -> None:
 def test_a_file_of_a_filtered_log_says_so() -> None:
     found, of = parsed(shapes.shop())
     head = experiment.made(found, of, accepts_censored=False).text
-    assert "left out by filters" not in head
+    assert "omitted by filters" not in head
     some = replace(found, inputs=(replace(found.inputs[0], filtered=400),))
     head = " ".join(experiment.made(some, of, accepts_censored=False).text.split())
-    assert "400 of them left out by filters (--since" in head
+    assert "400 of them omitted by filters (--since" in head
 
 
 def test_the_pace_is_the_logs() -> None:
@@ -401,7 +401,7 @@ def test_hints_are_carried_over_as_they_are_or_not_at_all() -> None:
     (sent,) = written(made)["groups"]["app"]["statements"].values()
     assert hint.partition(" a from")[0] in sent["sql"]
     assert set(left(made)) == {
-        "statements whose text cannot be taken apart with certainty",
+        "statements whose text cannot be parsed with certainty",
         "statements with hints whose values differ from call to call",
     }
 
@@ -425,7 +425,7 @@ def test_writing_is_said_and_locks_are_no_reads() -> None:
          "only statements slower than 0.5 s are in it, as far as can be seen"),
         ({"censored": [{"input": 0, "kind": "sampled", "value": 10, "evidence": "said"}]},
          "only one of 10 statements is in it"),
-        ({"format": "mysql-binlog"}, "those that only read are not there"),
+        ({"format": "mysql-binlog"}, "omits statements that only read"),
     ],
 )  # fmt: skip
 def test_what_makes_no_workload_is_refused(change: dict[str, Any], said: str) -> None:
@@ -437,7 +437,7 @@ def test_what_makes_no_workload_is_refused(change: dict[str, Any], said: str) ->
     assert said in refused.value.what
     if "accept" in (refused.value.fix or ""):
         text = experiment.made(*parsed(made), accepts_censored=True).text
-        assert "# CENSORED: this log lacks" in text
+        assert "# CENSORED: this log is without" in text
 
 
 @given(st.text(max_size=80))

@@ -110,7 +110,7 @@ def test_a_level_may_open_a_loop_or_close_it() -> None:
 
 # What is written, line and column of the place, words of the message, words of the fix.
 WRONG = {
-    "process alone": ("arrivals: uniform", "7:5", "says nothing", "rate: 1000/s"),
+    "process alone": ("arrivals: uniform", "7:5", "needs `rate` or `find`", "rate: 1000/s"),
     "rate and think": ("rate: 5/s\nthink: 1s", "8:5", "both `think` and `rate`", "null"),
     "rate and find": (
         "rate: 5/s\nfind: {rate: max, while: p50 < 1}",
@@ -162,7 +162,7 @@ WRONG = {
     "wrong way round": (
         "find: {rate: max, while: 'response_ms_p50 > 1'}",
         "7:31",
-        "no highest",
+        "no rate is the highest",
         "response_ms_p50 < 1",
     ),
     "too few": (
@@ -172,7 +172,12 @@ WRONG = {
         "start",
     ),
     "too narrow": ("find: {rate: max, while: p50 < 1, within: 0.01%}", "7:47", "`within`", "2%"),
-    "unknown metric": ("find: {rate: max, while: p51 < 1}", "7:30", "no metric `p51`", "p50"),
+    "unknown metric": (
+        "find: {rate: max, while: p51 < 1}",
+        "7:30",
+        "no metric is called `p51`",
+        "p50",
+    ),
 }
 
 

@@ -230,7 +230,7 @@ WRONG = {
     "wrong type": (ONE + "blocks: ¶many\n", "a whole number, not `many`", ""),
     "blocks twice": (
         ONE + "blocks: 3\n¶trials: {max: 9, until: decided}\nclaims: [tps > 1]\n",
-        "`blocks` and `trials` both say",
+        "`blocks` and `trials` both set",
         "keep `blocks: 6`",
     ),
     "looks after the end": (
@@ -268,10 +268,10 @@ WRONG = {
     "sessions as text": (ONE.replace("read_only", "read_only, sessions: ¶few"), "whole number", ""),
     "list for a mapping": (ONE.replace("{kind: mariadb}", "¶[1]"), "a mapping, not a list", ""),
     "boolean as text": (ONE.replace("read_only", "read_only, skip_trx: ¶on"), "true or false", ""),
-    "duplicate key": (ONE + "blocks: 2\n¶blocks: 3\n", "stands twice", ""),
+    "duplicate key": (ONE + "blocks: 2\n¶blocks: 3\n", "occurs twice", ""),
     "duplicate level": (
         ONE + "factors:\n  f:\n    on: {sessions: 1}\n    ¶on: {sessions: 2}\n",
-        "stands twice",
+        "occurs twice in one mapping",
         "",
     ),
     "no YAML": (ONE + "blocks: ]¶\n".replace("]¶", "¶]"), "not YAML", ""),
@@ -281,7 +281,7 @@ WRONG = {
         ONE.replace("db: {kind: mariadb}", "db: {kind: mariadb}\n  pg: {kind: postgres}").replace(
             "workload:", "¶workload:"
         ),
-        "which target",
+        "name its target",
         "db, pg",
     ),
     "group with a wrong target": (
@@ -305,7 +305,7 @@ WRONG = {
     "factor that is no factor": (ONE + "factors:\n  f: ¶3\n", "a list of values", ""),
     "path that leads nowhere": (
         TWO + "factors:\n  ¶readers.sesions: [1, 2]\n",
-        "leads nowhere: there is no `sesions`",
+        "does not exist: there is no `sesions`",
         "`sessions`",
     ),
     "root that leads nowhere": (
@@ -331,17 +331,17 @@ WRONG = {
     ),
     "level that patches a constant": (
         ONE + "factors:\n  ¶blocks: [1, 2]\n",
-        "`blocks` holds for all cells alike",
+        "`blocks` applies to all cells",
         "--set",
     ),
     "level that patches the state": (
         ONE + "factors:\n  f: {a: {¶state: {cache: cold}}, b: {}}\n",
-        "holds for all cells alike",
+        "applies to all cells",
         "",
     ),
     "level that is no patch": (ONE + "factors: {f: {a: ¶3, b: {}}}\n", "must be a patch", ""),
     "level with a bad name": (ONE + 'factors: {db.config.x: [¶"a,b", c]}\n', "name of a level", ""),
-    "level that repeats": (ONE + "factors: {sessions: [1, ¶1]}\n", "stands twice", ""),
+    "level that repeats": (ONE + "factors: {sessions: [1, ¶1]}\n", "is given twice", ""),
     "wrong value in a level": (
         ONE + "factors: {sessions: [1, ¶few]}\n",
         "in cell sessions=few",
@@ -412,7 +412,7 @@ WRONG = {
     ),
     "condition on a wrong metric": (
         ONE + "require:\n  - ¶statsu.x <= 1\n",
-        "no metric `statsu.x`",
+        "no metric is called `statsu.x`",
         "status.NAME",
     ),
     "condition on two metrics": (ONE + "require:\n  - ¶tps > qps\n", "not a condition", ""),
@@ -421,7 +421,7 @@ WRONG = {
         "`claims.0.claim` is missing",
         "add `claim:`",
     ),
-    "claim twice": (ONE + "claims:\n  - tps > 1\n  - ¶tps > 1\n", "stands twice", ""),
+    "claim twice": (ONE + "claims:\n  - tps > 1\n  - ¶tps > 1\n", "is given twice", ""),
 }
 
 
@@ -444,14 +444,14 @@ factors:
 WRONG_CLAIMS = {
     "¶readers.tpss[on] > 1 at slow, sessions=1": ("no metric", "`readers.tps`"),
     "¶reader.tps[on] > 1 at slow, sessions=1": ("no metric", "`readers.tps`"),
-    "¶tps[on] > tps[off] at slow, sessions=1": ("which group", "`readers.tps`"),
+    "¶tps[on] > tps[off] at slow, sessions=1": ("name its group", "`readers.tps`"),
     "readers.tps[¶of] > 1 at slow, sessions=1": ("no factor has a level `of`", "`off`"),
     "readers.tps[cache=¶onn] > 1": ("has no level `onn`", "`on`"),
     "readers.tps[on] > 1 at each ¶sesions": ("no factor `sesions`", "readers.sessions"),
     "¶readers.tps[on] > 1 at slow": ("leaves `readers.sessions` open", "at each"),
     "¶readers.tps[on] > readers.tps[on] at slow, 4": ("the same metric of the same cell", ""),
     "¶peak(readers.tps, cache)[slow] > 1 at 4": ("`peak` needs numbers", "readers.sessions"),
-    "¶peak(readers.tps, sessions)[on] > 1 at slow, 4": ("looks at all levels", ""),
+    "¶peak(readers.tps, sessions)[on] > 1 at slow, 4": ("compares all levels", ""),
     "¶readers.response_ms_p95[on] < 5 at slow, 4": ("closed loop", "service_ms_p95"),
     "readers.tps[on] > 1 at sessions=¶5, slow": ("no level `5`", "1, 4, 16"),
     "readers.tps[on] > 1 at slow, 4, ¶fast": ("given twice", ""),
@@ -462,14 +462,14 @@ WRONG_CLAIMS = {
     "readers.tps[on] ~= readers.tps[off] within ¶3 at slow": ("needs a percentage", "3%"),
     "readers.tps[on] ~= readers.tps[off] within ¶0% at slow": ("cannot be meant", "above 0 %"),
     "readers.tps[on] ~= readers.tps[off] within ¶101%": ("cannot be meant", "at most 100 %"),
-    "readers.tps[on] ~= 5 within 3% at slow within ¶3%": ("`within` stands twice", ""),
-    "readers.tps[on] >= readers.tps[off] within ¶3%": ("belongs to `~=`", "leave it out"),
+    "readers.tps[on] ~= 5 within 3% at slow within ¶3%": ("`within` is given twice", ""),
+    "readers.tps[on] >= readers.tps[off] within ¶3%": ("belongs to `~=`", "remove it"),
     "¶readers.tps[on] ~= 0 within 3% at slow, 4": ("nothing but zero equals zero", "<="),
     "¶peak(readers.tps, sessions)[on] ~= 4 within 3%": ("a peak comes in steps", "<= 4"),
     "readers.tps[on] ¶!= 3": ("not a comparison", ">="),
     "readers.tps[on]¶": ("the claim ends", ">="),
     "readers.tps[on] > ¶20k at slow": ("not a plain number", ""),
-    "readers.tps[on] > 3 ¶please": ("left over", ""),
+    "readers.tps[on] > 3 ¶please": ("is unexpected", ""),
     "readers.tps[on > 3¶": ("`]` is expected here", ""),
     "¶3 > 4": ("names no metric", ""),
     "¶readers.tps / readers.qps > writer.tps": ("3 quantities", ""),

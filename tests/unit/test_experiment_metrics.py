@@ -63,7 +63,7 @@ def test_canonical_names(scope: Scope, written: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("scope", "written", "what", "fix"),
     [
-        (ONE, "tpss", "no metric `tpss`", "`tps`"),
+        (ONE, "tpss", "no metric is called `tpss`", "`tps`"),
         (ONE, "service_ms_p98", "no metric", "service_ms_p99"),
         (ONE, "status.", "no metric", "status.NAME"),
         (ONE, "response_ms_p95", "closed loop", "service_ms_p95"),
@@ -73,11 +73,11 @@ def test_canonical_names(scope: Scope, written: str, name: str) -> None:
         (ONE, "response_ms_p95", "closed loop", "rate: 1000/s"),
         (ONE, "backlog_max", "closed loop", "rate: 1000/s"),
         (OPEN, "rate_max", "no rate is searched for", "find:"),
-        (TWO, "tps", "which group", "`readers.tps` or `writer.tps`"),
+        (TWO, "tps", "name its group", "`readers.tps` or `writer.tps`"),
         (TWO, "readers.response_ms_p95", "closed loop", "service_ms_p95"),
         (TWO, "readers.server_cpu_us_per_op", "all groups together", "server_cpu_us_per_op"),
         (TWO, "readrs.tps", "no metric", "`readers.tps`"),
-        (TARGETS, "status.Com_select", "which target", "`a.status.Com_select`"),
+        (TARGETS, "status.Com_select", "name its target", "`a.status.Com_select`"),
     ],
 )
 def test_wrong_names_list_the_right_ones(scope: Scope, written: str, what: str, fix: str) -> None:

@@ -131,7 +131,7 @@ WRONG = {
     ),
     "sum of what is not there": (
         "  params: {b: {sum: [b2, w]}, w: {const: 1}}\n  statements: {s: 'SELECT :b'}\n",
-        (5, "there is no parameter `b2`", "declare it beside `b`"),
+        (5, "there is no parameter `b2`", "declare it next to `b`"),
     ),
     "sum of texts": (
         "  params: {b: {sum: [w, w]}, w: {text: x}}\n  statements: {s: 'SELECT :b'}\n",
@@ -143,7 +143,7 @@ WRONG = {
     ),
     "list that is not there": (
         PARAMS + '  statements: {s: {sql: "SELECT :uid, :n", lists: [{of: ":u", lengths: [1]}]}}\n',
-        (6, "`:u` does not stand exactly once", "as `sql` has it"),
+        (6, "`:u` does not occur exactly once", "as `sql` has it"),
     ),
     "list without values": (
         PARAMS
@@ -160,7 +160,7 @@ WRONG = {
     ),
     "parameter in a hint": (
         PARAMS + '  statements: {find: "SELECT /*+ MAX_EXECUTION_TIME(:n) */ :uid, :n"}\n',
-        (6, "`:n` stands in a comment that servers read", "write a value"),
+        (6, "`:n` is in a comment that servers read", "write a value"),
     ),
     "unused parameter": (
         PARAMS + '  statements: {find: "SELECT :uid"}\n',
@@ -181,7 +181,7 @@ WRONG = {
     ),
     "no generator": (
         "  params: {uid: {}}\n" + FIND,
-        (5, "does not say how values are made", ""),
+        (5, "does not define its values", ""),
     ),
     "two generators": (
         "  params: {uid: {const: 1, sequence: 1}}\n" + FIND,
@@ -232,9 +232,9 @@ WRONG = {
     "empty sql": ('  statements: {a: ""}\n', (5, "is empty", "")),
     "begin": (
         '  statements: {a: "BEGIN"}\n',
-        (5, "`begin` is not for a statement to say", "around the `steps`"),
+        (5, "`begin` cannot be a statement", "before and after the `steps`"),
     ),
-    "own name": ('  statements: {commit: "SELECT 1"}\n', (5, "a name of the engine's own", "")),
+    "own name": ('  statements: {commit: "SELECT 1"}\n', (5, "reserved by the engine", "")),
     "bad name": ('  statements: {a-b: "SELECT 1"}\n', (5, "`a-b` cannot be a name", "")),
     "same name": (
         '  statements: {a: "SELECT 1"}\n'

@@ -95,7 +95,7 @@ WRONG = {
     "missing sql": (with_own("{sql: [shop.sql, nix.sql]}"), 3, "nix.sql", "known: "),
     "missing template": (with_own("{template: nix}"), 3, "there is no template", ""),
     "a directory as dump": (with_own("{dump: folder}"), 3, "is no file", "plain SQL"),
-    "a custom dump": (with_own("{dump: custom.dump}"), 3, "PostgreSQL's own format", "pg_restore"),
+    "a custom dump": (with_own("{dump: custom.dump}"), 3, "custom format", "pg_restore"),
     "schema alone": (with_own("{schema: shop}"), 3, "`schema` but no `template`", ""),
     "null": (with_own("{after: [SELECT 1]}", "'null'"), 3, "null driver keeps nothing", ""),
     "unknown key": (with_own("{dmp: shop.sql}"), 3, "no key `dmp`", "did you mean `dump`?"),
@@ -103,7 +103,7 @@ WRONG = {
     "no generator": (
         TEXT.replace(", uniform: [1, 9]", ""),
         8,
-        "does not say how values are made",
+        "does not define its values",
         "",
     ),
     "column of a column": (
@@ -130,7 +130,7 @@ WRONG = {
         TEXT.replace("sqlite}", "mariadb, instances: 2, config: {port: 3307}}"),
         3,
         "2 instances cannot share the port",
-        "leave `port` out",
+        "remove `port`",
     ),
     "session": (TEXT.replace("sqlite}", "sqlite, session: SET x}"), 3, "must be a list", ""),
 }

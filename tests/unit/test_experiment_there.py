@@ -92,7 +92,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
     for text, overrides in texts:
         with pytest.raises(DynoError) as raised:
             load(text, overrides)
-        assert "holds a password" in raised.value.what
+        assert "contains a password" in raised.value.what
         assert SECRET not in str(raised.value)
         assert raised.value.where is not None
 
@@ -103,15 +103,15 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
         ("{url: http://h/x}", "must begin with one of mysql://"),
         ("{url: postgres://h}", "names no database"),
         ("{url: mysql://h:0/x}", "names port 0"),
-        ("{url: mysql://h:x/y}", "look at its host and port"),
+        ("{url: mysql://h:x/y}", "check its host and port"),
         ("{url: mysql://h/x?ssl=1}", "a parameter other than"),
         ("{kind: mysql, url: mariadb://h/x}", "its URL is one of mariadb"),
         ("{kind: sqlite, url: mysql://h/x}", "is not reached by a URL"),
-        ("{url: mysql://h/x, memory: 1Gi}", "`memory` cannot be asked"),
-        ("{url: mysql://h/x, basedir: /opt}", "`basedir` cannot be asked"),
-        ('{url: mysql://h/x, version: "8.0"}', "`version` cannot be asked"),
-        ("{url: mysql://h/x, durability: full}", "`durability` cannot be asked"),
-        ("{url: mysql://h/x, instances: 2}", "`instances` cannot be asked"),
+        ("{url: mysql://h/x, memory: 1Gi}", "`memory` cannot be set"),
+        ("{url: mysql://h/x, basedir: /opt}", "`basedir` cannot be set"),
+        ('{url: mysql://h/x, version: "8.0"}', "`version` cannot be set"),
+        ("{url: mysql://h/x, durability: full}", "`durability` cannot be set"),
+        ("{url: mysql://h/x, instances: 2}", "`instances` cannot be set"),
         ("{url: mysql://h/x, config: {a: 1}}", "not dbdyno's to change"),
         ("{kind: mariadb, may: {write: yes}}", "`may` means nothing"),
         ("{kind: mariadb, data: {existing: x}}", "`data` means nothing"),
@@ -125,7 +125,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
         ("{url: mysql://h/x, data: {existing: y}}", "ends in another"),
         ("{url: mysql://h, nodes: {write: mysql://h}}", "both `url` and `nodes`"),
         ("{url: mysql://h, may: {write: maybe}}", "must be true or false"),
-        ("{url: postgres://h/x, setup: {sql: [/etc/passwd]}}", "`setup.sql` cannot be had"),
+        ("{url: postgres://h/x, setup: {sql: [/etc/passwd]}}", "`setup.sql` cannot be used"),
     ],
 )
 def test_what_cannot_be_meant_is_an_error_with_its_place(written: str, message: str) -> None:

@@ -362,9 +362,9 @@ FIO = (
     [
         (b"", "x:1:1: the file is empty"),
         (b"\n\n", "x:1:1: the file is empty"),
-        (b"hello\nworld\n", "x:1:1: this is no result of a tool"),
+        (b"hello\nworld\n", "x:1:1: this is not the result of a"),
         (bytes(range(256)) * 4, "binary"),
-        (b"x" * (LINE_CHARS_MAX + 2), "x:1:1: this is no result of a tool"),
+        (b"x" * (LINE_CHARS_MAX + 2), "x:1:1: this is not the result of a"),
         (b"sysbench 1.0.20 (using)\n" + b"y" * (LINE_CHARS_MAX + 2), "x:2:1: a line of more than"),
         (b"sysbench 1.0.20 (using)\nFATAL: cannot connect\n", "x:1:1: sysbench printed no result"),
         (b"\xff\xfe\x00", "UTF-16"),

@@ -275,7 +275,7 @@ def test_a_key_within_a_variable_is_found() -> None:
         ("a.yaml", "a: [", "no YAML"),
         ("a.yaml", "- 1\n", "spec.parts.0.size"),
         ("a.txt", "", "neither an option file nor YAML"),
-        ("a.cnf", None, "is not there"),
+        ("a.cnf", None, "does not exist"),
     ],
 )
 def test_files_that_say_nothing_are_refused(

@@ -64,7 +64,7 @@ def test_published_costs_are_said_where_they_count() -> None:
 
 def test_write_back_in_the_background_stalls_nobody() -> None:
     found = answer("stall-period", sync_binlog="0", write="40MiB/s", dirty_background="1%")
-    assert "that alone stalls nobody" in notes(found)
+    assert "that alone stalls no writer" in notes(found)
     assert "dirty_background_bytes" in notes(
         answer("stall-period", sync_binlog="0", write="40MiB/s", dirty_background="0%")
     )

@@ -98,9 +98,9 @@ def test_both_versions_run_on_the_new_one_s_cpus() -> None:
         ("{cpus: {generator: [0]}}", "gives CPUs to one side only"),
         ("{cpus.server: [0]}", "there is no `server`"),
         ("{cpus: {generator: [0], servers: [9]}}", "CPU 9 cannot be used here"),
-        ("{state: {data: reuse}}", "`state.data` holds for all cells alike"),
-        ("{state.data: reuse}", "`state.data` holds for all cells alike"),
-        ("{seed: 3}", "`seed` holds for all cells alike"),
+        ("{state: {data: reuse}}", "`state.data` applies to all cells"),
+        ("{state.data: reuse}", "`state.data` applies to all cells"),
+        ("{seed: 3}", "`seed` applies to all cells"),
     ],
 )
 def test_what_cannot_be_a_level_is_said(level: str, said: str) -> None:

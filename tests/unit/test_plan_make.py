@@ -181,7 +181,7 @@ def test_an_optional_system_that_is_missing_drops_its_cells_visibly() -> None:
     assert p.factors[0].levels == ("sqlite", "mariadb", "postgres")
     assert [cell.index for cell in p.cells] == list(range(6))
     assert p.untested == {
-        "tps[mysql] > 1.1 * tps[mariadb] at sessions=8": "engine=mysql was left out: no mysql"
+        "tps[mysql] > 1.1 * tps[mariadb] at sessions=8": "engine=mysql was skipped: no mysql"
     }
     tested = [claim for claim in plan.resolved_claims(p) if not claim.untested]
     assert [len(claim.parts) for claim in tested] == [2, 1]
@@ -265,11 +265,11 @@ def test_a_budget_cuts_whole_blocks() -> None:
 
 
 def test_a_budget_below_one_block_is_an_error() -> None:
-    with pytest.raises(DynoError, match="does not hold one block") as caught:
+    with pytest.raises(DynoError, match="is too short for one block") as caught:
         make("query-cache", overrides=("budget=60s",))
     assert caught.value.where is not None
     assert str(caught.value.where.file) == "--set budget=60s"
-    with pytest.raises(DynoError, match="does not hold one block") as caught:
+    with pytest.raises(DynoError, match="is too short for one block") as caught:
         make(demo("sessions: [1, 2]", more="budget: 5s\n"))
     assert caught.value.where is not None
     assert (caught.value.where.line, caught.value.where.column) == (8, 9)

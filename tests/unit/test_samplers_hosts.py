@@ -270,7 +270,7 @@ def test_what_a_host_says_is_bounded() -> None:
     parser = remote.Parser()
     line = "/proc/stat:" + "x" * (remote.FRAME_BYTES_MAX // 2)
     assert parser.line(line) is None
-    with pytest.raises(ValueError, match="more about /proc"):
+    with pytest.raises(ValueError, match="larger than /proc"):
         parser.line(line)
 
 
@@ -395,11 +395,11 @@ def test_prometheus_is_asked_once_after_the_trial(answers: Answers, tmp_path: Pa
 @pytest.mark.parametrize(
     ("status", "text", "said"),
     [
-        (200, b"<html>", "not Prometheus' API"),
+        (200, b"<html>", "not that of Prometheus' API"),
         (200, b'{"status": "success", "data": {"resultType": "matrix", "result": [7]}}', "API"),
         (400, b'{"status": "error", "error": "too many samples"}', "status 400: too many samples"),
         (401, b"who are you?", "status 401"),
-        (200, b"[" * 200_000, "not Prometheus' API"),
+        (200, b"[" * 200_000, "not that of Prometheus' API"),
         (400, b'{"error": ' + b"[" * 60_000, "status 400"),
         (200, b'{"status": "success", "data": {"resultType": "matrix", "result": []}}', "no two"),
     ],

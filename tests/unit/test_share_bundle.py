@@ -101,7 +101,7 @@ def test_a_redacted_report_leaves_the_ordinary_one_alone(run: Run, tmp_path: Pat
 def test_no_foreign_file_is_replaced(run: Run, tmp_path: Path) -> None:
     mine = tmp_path / "mine.zip"
     mine.write_text("mine")
-    with pytest.raises(DynoError, match="is no bundle"):
+    with pytest.raises(DynoError, match="is not a bundle"):
         bundle.pack(run, mine)
     assert mine.read_text() == "mine"
     other = Run.create(tmp_path / "other", plans.plan(), {})
@@ -146,7 +146,7 @@ def test_other_names_are_refused(name: str, tmp_path: Path) -> None:
     path = archive(tmp_path / "f.zip", (name, "x"))
     target = tmp_path / "in" / "target"
     target.mkdir(parents=True)
-    with pytest.raises(DynoError, match="which no bundle has"):
+    with pytest.raises(DynoError, match="which is not part of a bundle"):
         bundle.unpack(path, target)
     assert [p.name for p in (tmp_path / "in").rglob("*")] == ["target"]
 

@@ -48,10 +48,10 @@ def test_a_stream_without_end_is_refused_at_its_line(
     path.write_text('{"event": "a"}\n' + '{"event": "' + "b" * 100 + '"}\n')
     assert len(list(files.read_ndjson(path))) == 2
     monkeypatch.setattr(files, "LINE_BYTES_MAX", 50)
-    with pytest.raises(DynoError, match=r"events\.ndjson:2: .*no end"):
+    with pytest.raises(DynoError, match=r"events\.ndjson:2: .*endless"):
         list(files.read_ndjson(path))
     monkeypatch.setattr(files, "LINES_MAX", 1)
-    with pytest.raises(DynoError, match=r"events\.ndjson:2: .*no end"):
+    with pytest.raises(DynoError, match=r"events\.ndjson:2: .*endless"):
         list(files.read_ndjson(path))
 
 

@@ -75,11 +75,11 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("precious")
-    with pytest.raises(DynoError, match=r"not empty \(it holds thesis\.tex\)"):
+    with pytest.raises(DynoError, match=r"not empty \(it has thesis\.tex\)"):
         Run.create(other, plan(), ENVIRONMENT)
     assert sorted(entry.name for entry in other.iterdir()) == ["thesis.tex"]
     Run.create(tmp_path / "run", plan(), ENVIRONMENT).close()
-    with pytest.raises(DynoError, match="already holds a run"):
+    with pytest.raises(DynoError, match="already contains a run"):
         Run.create(tmp_path / "run", plan(), ENVIRONMENT)
 
 
@@ -232,7 +232,7 @@ def test_a_manifest_of_another_version_is_refused_by_name(tmp_path: Path) -> Non
         ("{", "is not JSON"),
         ("[]", "no schema_version"),
         ('{"a": 1}', "no schema_version"),
-        ('{"schema_version": 1}', "lacks status, plan, environment"),
+        ('{"schema_version": 1}', "is without status, plan, environment"),
         (
             '{"schema_version": 1, "status": "running", "plan": {}, "environment": {}}',
             "plan has version",

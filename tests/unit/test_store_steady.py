@@ -135,7 +135,7 @@ def test_a_log_with_gaps_leaves_latencies_out_and_says_so() -> None:
     reduced = reduce_trial(events, [], GROUPS, TARGETS, part(events, lines[:-1], 3.0))
     assert reduced.metrics["transactions_per_s"] == 400.0
     assert not any(name.startswith("service_ms") for name in reduced.metrics)
-    assert any("latency.hlog lacks intervals" in text for text in reduced.warnings)
+    assert any("latency.hlog has no intervals" in text for text in reduced.warnings)
 
 
 def test_a_part_that_begins_after_the_last_interval_is_none() -> None:

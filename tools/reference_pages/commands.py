@@ -35,8 +35,8 @@ VARIABLES = (
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
     (
         "DYNO_TRACEBACK",
-        "if set and not empty, a stored file that does not fit together is said with where in the"
-        " program that was seen",
+        "if set and not empty, the error of an inconsistent stored file names the place in the"
+        " program",
     ),
     ("NO_COLOR", "if set and not empty, nothing is coloured"),
 )
@@ -48,7 +48,7 @@ def page() -> str:
     return sections(
         "# Commands",
         about,
-        "Data goes to standard output, talk to standard error.",
+        "Data goes to standard output, messages to standard error.",
         table(("option", "meaning"), _options(dyno, _context())),
         *(_command(name, command) for name, command in dyno.commands.items()),
         "## Exit codes",

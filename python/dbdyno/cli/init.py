@@ -20,14 +20,14 @@ from dbdyno.errors import DynoError
     type=click.Choice(starter.KINDS),
     default="sqlite",
     show_default=True,
-    help="What is measured; url: an external server.",
+    help="System to measure; url: an external server.",
 )
 @click.option(
     "--workload",
     type=click.Choice(starter.WORKLOADS),
-    help="What is sent; mix: your own SQL, kv: YCSB.  [default: oltp; without SQL: kv]",
+    help="Workload to send; mix: your own SQL, kv: YCSB.  [default: oltp; without SQL: kv]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="List the written files as JSON.")
 def init(file: str, kind: str, workload: str | None, as_json: bool) -> int:
     """Write a commented experiment to start from.
 
@@ -49,7 +49,7 @@ def init(file: str, kind: str, workload: str | None, as_json: bool) -> int:
                 out.write(starter.text(name, str(path), kind, workload))
         except FileExistsError:
             raise DynoError(
-                f"{path} is there already",
+                f"{path} already exists",
                 cause="dyno init overwrites nothing",
                 fix=f"give another name: dyno init {path.stem}-2",
             ) from None

@@ -95,6 +95,6 @@ def _defect(error: Exception) -> DynoError:
         traceback.print_exception(error, file=file)
     return DynoError(
         f"{type(error).__name__}: {error}",
-        cause="a defect in dbdyno; what a run measured is on disk: `dyno report RUN` draws it",
+        cause="a defect in dbdyno; the measurements are on disk: `dyno report RUN` shows them",
         fix=f"report it with {file.name}",
     )

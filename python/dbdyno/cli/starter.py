@@ -11,14 +11,14 @@ WORKLOADS = ("oltp", "mix", "kv")
 _HEAD = """\
 # {file}: an experiment of dbdyno, ready to run. Change one thing at a time.
 #
-#   dyno run {file} --check      is the file all right?
+#   dyno run {file} --check      is the file valid?
 #   dyno run {file} --dry-run    what would happen, how long would it take?
 #   dyno run {file} --quick      a smoke test of under a minute, never judged
 #   dyno run {file}              the experiment, and its report
 
 experiment: {name}
 question: {question}
-# author: who asks; customer, context and notes stand in the report too
+# author: who asks; customer, context and notes are printed in the report, too
 # author: Ann Example
 
 """
@@ -28,7 +28,7 @@ _TARGETS = {
 targets:
   db:
     kind: sqlite                  # built into dbdyno: needs no server
-    isolation: serializable       # all that SQLite knows
+    isolation: serializable       # the only level of SQLite
     memory: 64Mi                  # what it may cache, for each connection
     # config: {cache_spill: "OFF"}        # pragmas, in SQLite's own names
 
@@ -82,7 +82,7 @@ workload:
           indexes: [[city]]
 
 workload:
-  kind: mix                       # your own SQL; `:uid` is drawn anew for each transaction
+  kind: mix                       # your own SQL; `:uid` is drawn again for each transaction
   params:
     uid: {{zipfian: [1, 20000]}}
     town: {{uniform: [1, 500]}}
@@ -128,7 +128,7 @@ factors:
 _TAIL = """\
 blocks: 6                         # fewer than 3 are never judged
 warmup: 2s
-duration: 5s                      # of a trial; longer ones tell more
+duration: 5s                      # of a trial; longer ones measure more exactly
 matters: 3%                       # smaller differences are not interesting
 
 # What you expect. Each claim gets a verdict: supported, refuted or undecided.

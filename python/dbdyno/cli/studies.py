@@ -34,7 +34,7 @@ def find(experiment: str) -> Path:
         raise DynoError(
             f"{experiment} is a directory, and an experiment is a file",
             cause="the directory of a run, perhaps",
-            fix=f"`dyno run --resume {experiment}` goes on with a run; `dyno run FILE` starts one",
+            fix=f"`dyno run --resume {experiment}` continues a run; `dyno run FILE` starts one",
         )
     study = directory() / f"{experiment}.yaml"
     if study.is_file() and study.parent == directory():

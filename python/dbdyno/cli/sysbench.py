@@ -110,7 +110,7 @@ def _recorded(engine: Path, out: Path, args: Sequence[str]) -> int:
     try:
         _import(out, record, args)
     except DynoError as error:
-        text = f"dyno: {error}\n  what was measured is kept in {record}"
+        text = f"dyno: {error}\n  the measured data is in {record}"
         print(shown(text), file=sys.stderr)
         return code or error.exit_code
     return code
@@ -132,7 +132,7 @@ def _free(out: Path) -> list[Path]:
         ) from None
     if used is not None:
         raise DynoError(
-            f"--{OUT}: {out} is not empty (it holds {used.name} and perhaps more)",
+            f"--{OUT}: {out} is not empty (it contains {used.name})",
             cause="an earlier run was written there, and nothing is overwritten",
             fix="name another directory",
         )

@@ -22,7 +22,7 @@ def refuse_censored(document: OfLogs, wanted: str) -> None:
         cause = "the server samples what it logs"
     seen = ", as far as can be seen" if one.evidence == "seen" else ""
     raise DynoError(
-        f"{wanted}: {path} does not hold all statements: {missing}{seen}",
+        f"{wanted}: {path} does not have all statements: {missing}{seen}",
         cause=cause,
-        fix=f"log all statements for some minutes, or take what is there with {ACCEPT}",
+        fix=f"log all statements for some minutes, or accept this log with {ACCEPT}",
     )

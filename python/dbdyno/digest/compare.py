@@ -164,8 +164,8 @@ def _notes(a: Document, b: Document) -> list[str]:
     said = []
     if a.is_sampled != b.is_sampled:
         said.append(
-            "One is of a log, the other of a server's own counts. Where a server keeps a statement "
-            "in its own words, or cut off, its class stands here as new and as gone."
+            "One is of a log, the other of statement counters. Where a server stores a statement "
+            "in a normalised or truncated form, its class appears as new and as gone."
         )
     said += _apart(a, b)
     limits = [
@@ -211,7 +211,7 @@ def _not_listed(name: str, document: Document, other: str, how: str) -> list[str
     if rest := document.rest:
         took = f", {rest.time_s:.3g} s" if rest.query_time else ""
         said += f" (together {count(round(rest.weighted_count or rest.count), 'call')}{took})"
-    return [f"{said}: which of {other}'s are {how} can be told once it has all (--limit all)."]
+    return [f"{said}: which of {other}'s are {how} is known once it has all (--limit all)."]
 
 
 def to_json(compared: Compared) -> dict[str, Any]:

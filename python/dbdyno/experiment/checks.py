@@ -34,7 +34,7 @@ def names(root: Node) -> None:
             raise DynoError(
                 f"a target and a group are both called `{name}`",
                 where=groups[name].place,
-                cause="paths such as `name.key` would not say which is meant",
+                cause="paths such as `name.key` would be ambiguous",
                 fix="rename one of them",
             )
 
@@ -113,7 +113,7 @@ def levels_differ(factors: Sequence[RawFactor], cells: Sequence[Cell]) -> None:
                     f"level `{two.name}` of factor `{factor.name}` changes nothing: "
                     f"it is the same as `{one.name}` in every cell",
                     where=two.where,
-                    cause="it sets what the file says already, or its default",
+                    cause="its value equals that of the file, or the default",
                     fix="patch something that differs, or remove the level",
                 )
 

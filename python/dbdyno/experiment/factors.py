@@ -190,7 +190,7 @@ def _refuse_repeated(name: str, levels: tuple[Level, ...]) -> None:
     for level in levels:
         if level.name in seen:
             raise DynoError(
-                f"level `{level.name}` of factor `{name}` stands twice",
+                f"level `{level.name}` of factor `{name}` is given twice",
                 where=level.where,
                 fix="keep one of them",
             )
@@ -207,7 +207,7 @@ def _refuse_shared_paths(factors: tuple[RawFactor, ...]) -> None:
                         f"factors `{one.name}` and `{other.name}` both set `{'.'.join(path)}`",
                         where=where,
                         cause="the later would silently undo the earlier",
-                        fix="make them one factor whose levels are the combinations you want",
+                        fix="combine them into one factor with the combinations as levels",
                     )
 
 

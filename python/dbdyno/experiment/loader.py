@@ -219,7 +219,7 @@ def _claims(
         node = entry.mapping.get("claim", entry)
         claim = parse_claim(str(node.value), _start(node))
         if claim.text in found:
-            raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
+            raise DynoError("this claim is given twice", where=node.where, fix="keep one of them")
         parts = resolve(claim, typed_factors, cells, scope)
         if "prices" not in root.mapping:
             _refuse_costs(parts, node)
@@ -235,16 +235,16 @@ def _looks(head: HeadModel, root: Node) -> Looks | None:
     trials, blocks = root.mapping["trials"], root.mapping.get("blocks")
     if blocks is not None and blocks.value is not None:
         raise DynoError(
-            "`blocks` and `trials` both say how many blocks there are",
+            "`blocks` and `trials` both set the number of blocks",
             where=max(trials.place, blocks.place, key=lambda one: one.line),
             fix="keep `blocks: 6` for a fixed number, or `trials: {max: 12, until: decided}`;"
-            " `--set trials=null` or `--set blocks=null` takes one of them away",
+            " `--set trials=null` or `--set blocks=null` removes one of them",
         )
     if asked.min > asked.max:
         raise DynoError(
             f"`min` ({asked.min}) is more than `max` ({asked.max})",
             where=(trials.mapping.get("min") or trials).where,
-            fix="raise `max`, or leave `min` out",
+            fix="raise `max`, or remove `min`",
         )
     if not head.claims:
         raise DynoError(

@@ -52,16 +52,16 @@ class TargetModel(Strict):
     """A system under test."""
 
     kind: KindName | None = Field(
-        None, description="what it is; required, here or in every level of a factor"
+        None, description="kind of system; required, here or in every level of a factor"
     )
-    config: dict[str, Scalar] = Field({}, description="settings in the system's own names")
+    config: dict[str, Scalar] = Field({}, description="settings by the system's names")
     durability: Literal["full", "os_crash_unsafe", "none"] | None = Field(
         None, description="what survives: a power cut, a crash of the server only, nothing"
     )
     isolation: (
         Literal["read_uncommitted", "read_committed", "repeatable_read", "serializable"] | None
     ) = Field(None, description="isolation of the load's transactions")
-    memory: Size | None = Field(None, description="what it may use for caching, such as 1Gi")
+    memory: Size | None = Field(None, description="memory for its caches, such as 1Gi")
     basedir: str | None = Field(None, description="where its programs are")
     version: Version | None = Field(
         None, description='which of the versions installed, by its leading numbers: `"11.8"`'
@@ -74,7 +74,7 @@ class TargetModel(Strict):
         "sockets, else verify",
     )
     transport: Literal["tcp", "socket"] = Field("tcp", description="loopback or Unix socket")
-    optional: bool = Field(False, description="where it is missing its cells are left out")
+    optional: bool = Field(False, description="if it is not installed, its cells are skipped")
     options: dict[str, Any] = Field({}, description="options of the engine's driver")
     instances: Whole = Field(
         1,
@@ -87,7 +87,7 @@ class TargetModel(Strict):
         description="statements that each connection of the load runs first, after dyno's own; of"
         " an external server only SET of the session's own settings",
     )
-    setup: DataSetup | None = Field(None, description="what is put into it before any load")
+    setup: DataSetup | None = Field(None, description="data loaded before any trial")
     url: str | None = Field(
         None, description="an external server: mysql://USER@HOST:PORT/SCHEMA; never a password"
     )
@@ -129,7 +129,7 @@ class GroupBase(Strict):
         None, description="how the arrivals of a `rate` are spaced; default: poisson"
     )
     find: Search | None = Field(
-        None, description="open loop at the highest rate that meets conditions, searched for"
+        None, description="open loop: search for the highest rate that meets conditions"
     )
     think: ThinkTime | None = Field(
         None,
@@ -194,7 +194,7 @@ class SetupModel(Strict):
     targets: dict[Annotated[str, Field(pattern=WORD_PATTERN)], TargetModel] = Field(min_length=1)
     groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] = Field(min_length=1)
     setup: DataSetup | None = Field(
-        None, description="what is put into each target, with what that says itself over it"
+        None, description="data of each target; a target's `setup` overrides it"
     )
     warmup: Pause = Field(10.0, description="load before measuring")
     duration: MeasuredTime = Field(
@@ -215,7 +215,7 @@ class TrialsModel(Strict):
         LOOK_MIN,
         ge=LOOK_MIN,
         le=LOOKED_MAX,
-        description="blocks before the claims are first looked at",
+        description="blocks before the first interim look",
     )
     max: Whole = Field(
         ge=LOOK_MIN, le=LOOKED_MAX, description="blocks after which the run ends in any case"
@@ -252,18 +252,18 @@ class PricesModel(BaseModel):
 
     currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="ISO 4217")
     base: Price = Field(0.0, description="what every cell costs: 120/month, 2.5/h")
-    under: list[str] = Field([], description="conditions on metrics: what is fast enough")
+    under: list[str] = Field([], description="conditions on metrics that make a cell fast enough")
 
 
 class HeadModel(Strict):
     """The part of a file that is the same for all cells."""
 
     experiment: str = Field(pattern=NAME_PATTERN, description="its name, [a-z0-9-]")
-    question: str = Field("", description="what it answers, in one sentence")
+    question: str = Field("", description="question that the experiment answers, in one sentence")
     author: str = Field("", description="who asks; shown in the report")
     customer: str = Field("", description="for whom")
     context: str = Field("", description="the setting in which it is asked")
-    notes: str = Field("", description="whatever else a reader should know")
+    notes: str = Field("", description="further information for the reader")
     blocks: Whole = Field(6, ge=1, le=BLOCKS_MAX, description="passes over all cells")
     trials: TrialsModel | None = Field(
         None, description="instead of `blocks`: as many as it takes, `{max: 12, until: decided}`"

@@ -97,7 +97,7 @@ def _instances(name: str, model: TargetModel, node: Node) -> int:
         raise DynoError(
             f"target `{name}`: {model.instances} instances cannot share the port of `config`",
             where=node.mapping["config"].mapping["port"].place,
-            fix="leave `port` out: dyno chooses a free one for each",
+            fix="remove `port`: dyno chooses a free one for each",
         )
     return model.instances
 
@@ -185,7 +185,7 @@ def _check_workload(name: str, model: GroupBase, targets: Mapping[str, Target], 
         raise DynoError(
             f"group `{name}`: a script cannot talk to the null driver",
             where=node.place,
-            cause="nobody knows its statements beforehand",
+            cause="its statements are not known in advance",
             fix="use mariadb, mysql, postgres or sqlite; or `dyno-engine null-server`",
         )
 
@@ -209,8 +209,8 @@ def _alone(groups: Sequence[Group], root: Node) -> None:
         raise DynoError(
             f"group `{scripts[0]}` is a script, and there are other groups",
             where=root.mapping["groups"].mapping[scripts[0]].place,
-            cause="scripts have load threads of their own, which would take the others' CPUs",
-            fix="give the script an experiment of its own",
+            cause="scripts run on their own load threads, which would take the CPUs of others",
+            fix="give the script its own experiment",
         )
 
 
@@ -219,7 +219,7 @@ def _target_of(name: str, model: GroupBase, targets: Mapping[str, Target], node:
         if len(targets) == 1:
             return next(iter(targets))
         raise DynoError(
-            f"group `{name}` does not say which target it is sent to",
+            f"group `{name}` does not name its target",
             where=node.place,
             fix=f"add `target:`, one of {listed(targets)}",
         )
@@ -238,7 +238,7 @@ def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: N
         raise DynoError(
             f"group `{name}` reads from replicas, and target `{target.name}` has none",
             where=node.mapping["node"].place,
-            fix="give the target `nodes: {write: URL, read: [URL, ...]}`, or leave `node` out",
+            fix="give the target `nodes: {write: URL, read: [URL, ...]}`, or remove `node`",
         )
     return model.node
 
@@ -289,6 +289,6 @@ def _cpus(setup: SetupModel, root: Node) -> Cpus:
         raise DynoError(
             what,
             where=node.where,
-            fix="write `cpus: {generator: [0], servers: [1]}`, or leave it out to share them all",
+            fix="write `cpus: {generator: [0], servers: [1]}`, or remove it to share them all",
         )
     return cpus

@@ -24,7 +24,7 @@ from dbdyno.imports.pattern import BLOCK, REPETITION, Pattern, levels_of
 from dbdyno.plan.types import Factor
 
 TOOL = "tool"  # a factor where nothing else tells results of several tools apart
-UNKNOWN = "not said"  # the level of a result that does not state it, where others do
+UNKNOWN = "unknown"  # the level of a result that does not state it, where others do
 _FORBIDDEN = re.compile(r"[,=\[\]\"'\x00-\x1f\x7f]+")
 
 
@@ -101,7 +101,7 @@ def _named(results: Sequence[Found], patterns: Sequence[Pattern]) -> list[_Place
         raise DynoError(
             f"no pattern fits {named}",
             cause=f"patterns: {', '.join(one.text for one in patterns)}",
-            fix="give one more --pattern, or leave these files out",
+            fix="give one more --pattern, or remove these files",
         )
     return placed
 
@@ -166,7 +166,7 @@ def _factor(name: str, placed: Sequence[_Placed]) -> Factor:
         raise DynoError(
             f"`{name}` has {len(levels)} levels, and {limits.LEVELS_MAX} is the most",
             cause="it numbers something, such as repetitions",
-            fix="call repetitions {rep}; leave a column out with --map NAME=-",
+            fix="call repetitions {rep}; ignore a column with --map NAME=-",
         )
     if len(numbers) < len(levels):
         return Factor(name, tuple(levels), None, hard=False)
@@ -189,7 +189,7 @@ def _cells(factors: Sequence[Factor], placed: Sequence[_Placed]) -> list[dict[st
         raise DynoError(
             f"{len(there)} combinations of levels, and {limits.CELLS_MAX} is the most",
             cause="something that numbers the files is taken for a level",
-            fix="call repetitions {rep}, and leave out what means nothing with `*`",
+            fix="call repetitions {rep}, and match irrelevant text with `*`",
         )
     ordered = sorted(there, key=lambda key: [r[v] for r, v in zip(rank, key, strict=True)])
     names = [factor.name for factor in factors]
@@ -241,8 +241,8 @@ def _repetitions(
                 raise DynoError(
                     f"nothing tells {one.found.place} and {other.found.place} apart"
                     + (f" (both: {levels})" if levels else ""),
-                    cause="they are repetitions, or differ in something that only their names say",
-                    fix="say it: --pattern 'NAME-{threads}-{rep}.txt', {rep} for repetitions, a"
+                    cause="they are repetitions, or differ in something that only their names show",
+                    fix="add --pattern 'NAME-{threads}-{rep}.txt', {rep} for repetitions, a"
                     " piece with a name of its own for what differs",
                 )
         ordered = sorted(members, key=lambda i: (natural(placed[i].repetition), i))

@@ -75,7 +75,7 @@ def _refused(errors: Sequence[tuple[Path, DynoError]], some: bool) -> DynoError:
         what += f" ({len(more)} more file{'s' * (len(more) > 1)} cannot be imported: {named})"
     fix = first.fix
     if some:  # else nothing would be left
-        fix += "; " * bool(fix) + "`--skip-bad` leaves such files out and lists them"
+        fix += "; " * bool(fix) + "`--skip-bad` skips such files and lists them"
     return DynoError(what, where=first.where, cause=first.cause, fix=fix)
 
 
@@ -86,7 +86,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
         if path.is_dir():
             found = sorted(_below(path), key=natural)
             if not found:
-                raise DynoError(f"{path} holds no file", fix="give the directory of the results")
+                raise DynoError(f"{path} has no file", fix="give the directory of the results")
         elif path.is_file():
             found = [path]
         else:
@@ -139,5 +139,5 @@ def _read(texts: Sequence[Text], columns: Mapping[str, str]) -> list[Found]:
         raise
     except Exception as error:  # whatever a tool's text does to a reader, it is the text's
         said = (str(error).splitlines() or [""])[0][:150]
-        raise texts[0].error(1, f"its numbers do not fit together: {said}") from error
+        raise texts[0].error(1, f"its numbers are inconsistent: {said}") from error
     return results

@@ -65,7 +65,8 @@ class Head:
             where = replace(node.where, column=node.where.column + 1) if node.quoted else node.where
             claim = parse(str(node.value), where)
             if claim.text in found:
-                raise DynoError("this claim stands twice", where=node.where, fix="keep one of them")
+                what = "this claim is given twice"
+                raise DynoError(what, where=node.where, fix="keep one of them")
             resolve(claim, factors, cells, scope)
             found[claim.text] = None
         return tuple(found)

@@ -77,7 +77,7 @@ class Pattern:
             raise DynoError(
                 f"`{tail}` fits the pattern `{self.text}` in two ways:"
                 f" {_said(taken)}; or {_said(second)}",
-                cause="a piece may hold the text that separates it from the next",
+                cause="a piece may contain the text that separates it from the next",
                 fix="write `{threads:d}` for a piece that is a number, or more of the name",
             )
         return taken

@@ -58,7 +58,7 @@ class Text:
         except OSError as error:
             raise DynoError(
                 f"cannot read {self.path}: {error.strerror or error}",
-                fix="make it readable, or leave it out",
+                fix="make it readable, or remove it",
             ) from None
         except UnicodeDecodeError:
             self.refuse(1, "this is not the UTF-16 text that its first bytes announce")
@@ -96,8 +96,8 @@ class Text:
         return DynoError(
             what,
             where=Where(self.path, line, 1),
-            cause=cause or "the file was cut off, edited, or is not what its beginning says",
-            fix=fix or "correct it or leave it out; `--skip-bad` leaves such files out and says so",
+            cause=cause or "the file was cut off or edited, or is of another format",
+            fix=fix or "correct or remove it; `--skip-bad` skips and lists such files",
         )
 
     def refuse(self, line: int, what: str, *, cause: str = "", fix: str = "") -> NoReturn:
@@ -106,7 +106,7 @@ class Text:
 
     def _checked(self, number: int, line: str) -> str:
         if "\0" in line:
-            self.refuse(number, "the file is binary: a line holds a NUL byte")
+            self.refuse(number, "the file is binary: a line contains a NUL byte")
         line = line.rstrip("\r\n")
         if any("\udc80" <= char <= "\udcff" for char in line):
             line = line.encode("utf-8", "surrogateescape").decode("latin-1")

@@ -39,8 +39,8 @@ def load(name: str) -> Model:
     """The model of that name. DynoError if there is none."""
     if name not in names():
         raise DynoError(
-            f"there is no model `{name}`",
-            fix=did_you_mean(name, names()) + "; `dyno model` says what each one answers",
+            f"no model is called `{name}`",
+            fix=did_you_mean(name, names()) + "; `dyno model` lists all with their questions",
         )
     file = import_module(_files()[name])
     return Model(

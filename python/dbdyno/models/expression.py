@@ -150,7 +150,7 @@ def _value(node: ast.expr, values: Mapping[str, Any], own: Mapping[str, Any]) ->
         if node.func.id in FUNCTIONS:
             return FUNCTIONS[node.func.id](*arguments)
         return _each(own[node.func.id], arguments)
-    raise ValueError(f"a formula may not hold {ast.unparse(node)}")
+    raise ValueError(f"a formula may not contain {ast.unparse(node)}")
 
 
 def _each(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:

@@ -108,7 +108,7 @@ def in_currency(given: Given, texts: Iterable[str]) -> Given:
 
 def _two_currencies(named: Iterable[str]) -> DynoError:
     return DynoError(
-        f"prices in {' and '.join(sorted(named))} cannot be held together",
+        f"prices in {' and '.join(sorted(named))} cannot be combined",
         fix="write all prices in one currency",
     )
 

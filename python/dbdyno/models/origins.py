@@ -46,9 +46,9 @@ def read_file(model: Model, path: Path) -> Read:
         known = [place for one in model.inputs for place in one.paths]
     if not found:
         raise DynoError(
-            f"--from {path}: it says nothing of what {model.name} asks for",
-            cause="the file is of another kind, or leaves all to defaults",
-            fix=f"{model.name} looks for {', '.join(known)}" if known
+            f"--from {path}: it has none of the inputs of {model.name}",
+            cause="the file is of another kind, or uses defaults only",
+            fix=f"{model.name} reads {', '.join(known)}" if known
             else f"{model.name} takes no input from such files: give NAME=VALUE",
         )  # fmt: skip
     return found
@@ -220,7 +220,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise DynoError(
             f"--from {path}: {error.strerror or error}",
-            cause="it is not there, or may not be read",
+            cause="it does not exist, or is not readable",
             fix="check the path",
         ) from None
     except UnicodeDecodeError:

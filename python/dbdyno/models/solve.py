@@ -105,7 +105,7 @@ def solve(model: Model, given: Given, wanted: Wanted) -> Given:
             f"{model.name}: no {wanted.name} from {_shown(one, wanted.low)} to"
             f" {_shown(one, wanted.high)} gives a value of {wanted.output}",
             cause="every one is refused, or the output is not defined with the other inputs",
-            fix=f"leave out --solve and give {wanted.name}: the answer says what is wrong",
+            fix=f"remove --solve and give {wanted.name}: the answer says what is wrong",
         )
     rises = _direction(model, wanted, x[known], y[known])
     first = int(np.argmax(known))
@@ -197,7 +197,7 @@ def _direction(model: Model, wanted: Wanted, x: Array, y: Array) -> bool:
             f"{model.name}: `{wanted.output}` both rises and falls with `{wanted.name}`, so that"
             " no one value can be found",
             cause=f"it turns near {wanted.name}={at}",
-            fix=f"look at --sweep {wanted.name}={low}..{high}, then solve within a part:"
+            fix=f"see --sweep {wanted.name}={low}..{high}, then solve within a part:"
             f" --solve {wanted.name}={low}..{at}, or --solve {wanted.name}={at}..{high}",
         )
     return bool(up.any())

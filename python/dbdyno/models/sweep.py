@@ -55,7 +55,7 @@ def parse(model: Model, text: str) -> Range:
     if not can:
         raise DynoError(
             f"{model.name} has nothing that can be swept: its inputs are lists and words",
-            fix="leave out --sweep",
+            fix="remove --sweep",
         )
     name, equals, ends = text.partition("=")
     first, dots, last = ends.partition("..")

@@ -29,7 +29,7 @@ def split(
                     f"CPU {cpu} cannot be used here",
                     where=where,
                     cause=f"this process may use {', '.join(map(str, machine.cpus))}",
-                    fix="change `cpus:`, or leave it out",
+                    fix="change `cpus:`, or remove it",
                 )
         return asked.generator, asked.servers
     started = [target for target in targets if target.url is None]

@@ -24,10 +24,9 @@ def check(spec: Spec, write_to: Collection[str], *, runs: bool = True) -> None:
         for target in cell.targets:
             if target.url is not None and cell.cache == "cold":
                 raise DynoError(
-                    f"`state: {{cache: cold}}` cannot be had of target `{target.name}`",
+                    f"`state: {{cache: cold}}` cannot be used for target `{target.name}`",
                     where=spec.places.get("state"),
-                    cause="the server is there already: its caches, and those of its machine, are "
-                    "not dbdyno's to empty",
+                    cause="dbdyno does not empty the caches of an external server or its machine",
                     fix="write `cache: warm`, or empty them by `hooks: {before_trial: ...}`",
                 )
             if target.existing is not None:
@@ -54,7 +53,7 @@ def _check_writing(
         _check_reading(spec, cell, target)
         return
     schema, where = target.existing, spec.places.get("targets")
-    what = f"group `{writers[0]}` would change `{schema}`, which is there already"
+    what = f"group `{writers[0]}` would change `{schema}`, which exists already"
     if not target.may.write:
         raise DynoError(
             what,
@@ -87,7 +86,7 @@ def _check_reading(spec: Spec, cell: spec_types.Cell, target: TargetPlan) -> Non
         why = workloads.of(group.kind).escapes_guard(group.options, target.kind)
         if why:
             raise DynoError(
-                f"group `{group.name}` is not sure to leave `{target.existing}` as it is: {why}",
+                f"group `{group.name}` may change `{target.existing}`: {why}",
                 where=spec.places.get("targets"),
                 cause="existing data is read-only, and a session of the server can be kept "
                 "from writing only while nothing lifts that",

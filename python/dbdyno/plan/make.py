@@ -175,7 +175,7 @@ class _Maker:
                     raise DynoError(
                         f"target `{target.name}` ({target.kind}) cannot be had here: {reason}",
                         where=self.spec.places.get("targets"),
-                        fix="install it, or write `optional: true` to leave its cells out",
+                        fix="install it, or write `optional: true` to skip its cells",
                     )
                 missing[cell.index] = (target, reason)
                 break
@@ -327,8 +327,8 @@ class _Maker:
         fitting = int((budget_s - setup_s) // block_s)
         if fitting < 1:
             raise DynoError(
-                f"the budget of {_minutes(budget_s)} does not hold one block: loading takes about "
-                f"{_minutes(setup_s)} and a block of {len(cells)} cells {_minutes(block_s)}",
+                f"the budget of {_minutes(budget_s)} is too short for one block: loading takes"
+                f" about {_minutes(setup_s)} and a block of {len(cells)} cells {_minutes(block_s)}",
                 where=self.spec.places.get("budget"),
                 fix="raise the budget, drop levels, or shorten `duration` and `warmup`",
             )
@@ -363,7 +363,7 @@ class _Maker:
         return untested
 
     def _why_left_out(self, skipped: Sequence[Skipped]) -> str:
-        reasons = [f"{skip.what} was left out: {skip.why}" for skip in skipped]
+        reasons = [f"{skip.what} was skipped: {skip.why}" for skip in skipped]
         if self.quick:
             reasons.append("--quick does not run all cells")
         return "; ".join(reasons)
@@ -444,7 +444,7 @@ def _skip(what: str, target: spec_types.Target, reason: str) -> Skipped:
         why=reason,
         fix=f"install {system}, or give `basedir:` of target `{target.name}`"
         if target.url is None
-        else f"look at the URL of target `{target.name}`",
+        else f"check the URL of target `{target.name}`",
     )
 
 

@@ -32,7 +32,7 @@ def below(directory: Path) -> Iterator[Below]:
         raise DynoError(
             f"{directory} is no directory",
             cause="a history is a directory with runs in it, such as runs/",
-            fix="name one; `dyno run --dir DIR/NAME` puts runs there",
+            fix="name one; `dyno run --dir DIR/NAME` writes runs there",
         )
     for number, path in enumerate(_found(directory, DEPTH_MAX)):
         if number == RUNS_MAX:

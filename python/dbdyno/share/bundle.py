@@ -51,7 +51,7 @@ def pack(run: Run, to: Path, *, redacted: bool = False) -> int:
     that is there is replaced only if it is a bundle itself."""
     if to.exists() and not is_bundle(to):
         raise DynoError(
-            f"{to} is there and is no bundle",
+            f"{to} exists and is not a bundle",
             cause="dbdyno replaces no file that it did not write",
             fix="name another file",
         )
@@ -72,7 +72,7 @@ def pack(run: Run, to: Path, *, redacted: bool = False) -> int:
     except OSError as error:
         raise DynoError(
             f"cannot write {to}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else; or a file of"
+            cause="its directory does not exist, is full or is not writable; or a file of"
             " the run is none",
             fix="name another file",
         ) from None
@@ -146,7 +146,7 @@ def _check(path: Path, entries: list[zipfile.ZipInfo], most: int) -> None:
     for entry in entries:
         name = entry.filename
         if not _ALLOWED.fullmatch(name):
-            raise _refused(path, f"holds {name!r}, which no bundle has")
+            raise _refused(path, f"holds {name!r}, which is not part of a bundle")
         if name in seen:
             raise _refused(path, f"holds {name!r} twice")
         if entry.flag_bits & 0x1:

@@ -67,7 +67,7 @@ LAG = Family(
 )
 
 # Of samplers: names are open-ended, so they are labels. Export only.
-SAMPLED = Family("dbdyno_sampled", GAUGE, "what was sampled beside the load; its name has the unit")
+SAMPLED = Family("dbdyno_sampled", GAUGE, "sampled during the load; its name has the unit")
 
 OF_RUN = (RUN, PLANNED, DONE, VOID, POSITION, BLOCK, STARTED)
 OF_GROUP = (

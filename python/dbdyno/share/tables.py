@@ -170,7 +170,7 @@ TABLES: Mapping[str, Table] = {
             "each metric of each trial",
             (
                 Column("started_unix_s", NUMBER, "when the trial began", "s"),
-                Column("group", TEXT, "the group; empty for what is measured of all together"),
+                Column("group", TEXT, "the group; empty for metrics of all groups together"),
                 Column("metric", TEXT, "canonical name, without the group"),
                 Column("unit", TEXT, "of `value`"),
                 Column("value", NUMBER, "over the measured phase"),
@@ -205,12 +205,12 @@ TABLES: Mapping[str, Table] = {
         ),
         Table(
             "samples",
-            "what was sampled beside the load: machine, servers, counters",
+            "samples taken during the load: machine, servers, counters",
             (
-                Column("t_s", NUMBER, "end of the time it holds for; measuring begins at 0", "s"),
+                Column("t_s", NUMBER, "end of the time it covers; measuring begins at 0", "s"),
                 Column("length_s", NUMBER, "how long that was", "s"),
                 Column("source", TEXT, "the sampler, after its target if there are several"),
-                Column("name", TEXT, "what was sampled; `SOURCE.NAME` is the metric"),
+                Column("name", TEXT, "name of the sample; `SOURCE.NAME` is the metric"),
                 Column("unit", TEXT, "of `value`, where the name ends in one"),
                 Column("value", NUMBER, "rates, shares and levels"),
             ),

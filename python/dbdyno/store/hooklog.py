@@ -120,7 +120,7 @@ class HookLog:
             raise DynoError(
                 f"{path} cannot be read: {getattr(error, 'what', error)}",
                 cause="another version of dbdyno wrote it, or it was edited",
-                fix="undo by hand what it names, then remove it",
+                fix="undo the changes that it lists by hand, then remove it",
             ) from None
 
     def set_applied(self, levels: Sequence[Applied]) -> None:

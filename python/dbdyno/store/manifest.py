@@ -90,7 +90,7 @@ def read(path: Path) -> dict[str, Any]:
     missing = [key for key in ("status", "plan", "environment") if key not in manifest]
     if missing:
         raise DynoError(
-            f"{file} lacks {', '.join(missing)}",
+            f"{file} is without {', '.join(missing)}",
             cause=_EDITED,
             fix=_RESTORE,
         )

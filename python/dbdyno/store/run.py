@@ -483,14 +483,14 @@ def _refuse_used(path: Path) -> None:
         return
     if MANIFEST in entries:
         raise DynoError(
-            f"{path} already holds a run",
+            f"{path} already contains a run",
             cause="an earlier run was written there",
             fix=f"go on with it: dyno run --resume {path}; or give another directory",
         )
     if set(entries) <= {"lock", RECORD} and holder(path) is None:
         return  # a `create` that was killed in its first moment, or has its source beside it
     raise DynoError(
-        f"{path} is not empty (it holds {', '.join(entries[:3])}{', ...' if entries[3:] else ''})",
-        cause="a run needs a directory of its own, and dbdyno touches no file that it did not make",
+        f"{path} is not empty (it has {', '.join(entries[:3])}{', ...' if entries[3:] else ''})",
+        cause="a run needs its own directory; dbdyno touches only files that it created",
         fix="give another directory",
     )

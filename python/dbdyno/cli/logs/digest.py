@@ -41,21 +41,21 @@ FOR_S = "1m"
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="How to draw it; `pt` is the layout of pt-query-digest.",
+    help="Format of the digest; `pt` is the layout of pt-query-digest.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write it there instead of to standard output.",
+    help="File to write instead of standard output.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--brief", is_flag=True, help="The profile without a part for each class.")
+@click.option("--brief", is_flag=True, help="Only the profile, without details of each class.")
 @click.option(
     "--compare",
     "compared",
     is_flag=True,
-    help="Put two beside each other, A and B: what got slower, what is new.",
+    help="Compare two digests, A and B: classes that are slower, faster or new.",
 )
 @click.option(
     "--parallelism",
@@ -78,7 +78,7 @@ FOR_S = "1m"
     "--accept-censored",
     "accepts_censored",
     is_flag=True,
-    help="Take logs that leave statements out by their own settings all the same.",
+    help="Accept logs whose settings omitted statements.",
 )
 @click.option(
     "--accept-partial",
@@ -97,28 +97,28 @@ FOR_S = "1m"
     "keeps_paths",
     is_flag=True,
     help="With --workload: take JSON paths, formats and the like from the log, where all calls of a"
-    " statement had the same; without it such statements are left out.",
+    " statement had the same; without it such statements are omitted.",
 )
 @click.option(
     "--by-user",
     is_flag=True,
     help="With --workload: a group for each user of the log, of the 16 with the most calls.",
 )
-@click.option("--log-format", metavar="NAME", help="The logs' format [default: found out].")
+@click.option("--log-format", metavar="NAME", help="Format of the logs [default: detected].")
 @click.option(
     "--since",
     metavar="T",
-    help="Only what ended from then on: RFC 3339, Unix time, or -2h for two hours ago.",
+    help="Only statements that ended from then on: RFC 3339, Unix time, or -2h for two hours ago.",
 )
-@click.option("--until", metavar="T", help="Only what ended before.")
+@click.option("--until", metavar="T", help="Only statements that ended before this time.")
 @click.option("--db", metavar="NAME", help="Only this default database.")
 @click.option("--user", metavar="NAME", help="Only this user.")
 @click.option("--host", metavar="NAME", help="Only this client host.")
-@click.option("--where", metavar="EXPR", help="Only events for which this holds.")
+@click.option("--where", metavar="EXPR", help="Only events for which this expression is true.")
 @click.option(
     "--group-by",
     metavar="WHAT",
-    help="What makes a class: fingerprint, table (all tables of a statement together), db, user,"
+    help="Key of a class: fingerprint, table (all tables of a statement together), db, user,"
     " host, distill [default: fingerprint].",
 )
 @click.option(
@@ -134,7 +134,7 @@ FOR_S = "1m"
 @click.option(
     "--limit",
     metavar="N|P%:N|all",
-    help="How many classes are listed; P%: so many that they make P % of what they are ordered by"
+    help="Number of classes listed; P%: as many as make up P % of the total of --order-by"
     " [default: 95%:20].",
 )
 @click.option(
@@ -147,18 +147,18 @@ FOR_S = "1m"
     metavar="TEXT",
     help="PostgreSQL's log_line_prefix; the log is then its log of lines.",
 )
-@click.option("--utc-offset", metavar="OFFSET", help="What the server's clock is ahead of UTC.")
-@click.option("--port", "ports", multiple=True, type=int, help="A server's port, of captures.")
-@click.option("--threads", type=int, metavar="N", help="Threads that read [default: all CPUs].")
-@click.option("--strict", is_flag=True, help="Exit with 1 if anything was not understood.")
-@click.option("--follow", is_flag=True, help="Read on as the log grows, until Ctrl-C.")
-@click.option("--for", "for_", metavar="TIME", help=f"Of a URL: how long [default: {FOR_S}].")
+@click.option("--utc-offset", metavar="OFFSET", help="Offset of the server's clock from UTC.")
+@click.option("--port", "ports", multiple=True, type=int, help="Port of the server in a capture.")
+@click.option("--threads", type=int, metavar="N", help="Reader threads [default: all CPUs].")
+@click.option("--strict", is_flag=True, help="Exit with 1 if any input was not parsed.")
+@click.option("--follow", is_flag=True, help="Continue reading as the log grows, until Ctrl-C.")
+@click.option("--for", "for_", metavar="TIME", help=f"Of a URL: duration [default: {FOR_S}].")
 @click.option(
-    "--every", metavar="TIME", help=f"Of a URL or with --follow: how often [default: {EVERY_S}]."
+    "--every", metavar="TIME", help=f"Of a URL or with --follow: interval [default: {EVERY_S}]."
 )
-@click.option("--password-env", metavar="NAME", help="Variable that holds the URL's password.")
-@click.option("--password-file", metavar="FILE", help="File that holds it.")
-@click.option("--password-command", metavar="COMMAND", help="Command that prints it.")
+@click.option("--password-env", metavar="NAME", help="Environment variable with the password.")
+@click.option("--password-file", metavar="FILE", help="File with the password.")
+@click.option("--password-command", metavar="COMMAND", help="Command that prints the password.")
 @click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
 @click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
 @click.option("--cleartext-password", is_flag=True, default=None,
@@ -166,7 +166,7 @@ FOR_S = "1m"
 @click.option("--server-public-key", metavar="FILE|get",
               help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
 def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
-    """Say what a server spent its time on.
+    """Report the statements on which a server spent its time.
 
     LOG is a log of MySQL, MariaDB, Percona Server, PostgreSQL or others in a format that is found
     out (`-`: standard input; gzip and zstd are unpacked), or a document saved with --json. Of a URL
@@ -326,7 +326,7 @@ def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored
     from dbdyno.digest.servers import sources as servers
 
     if any(map(servers.is_url, sources)):
-        raise click.UsageError("--trace takes logs: a server's counts know no order")
+        raise click.UsageError("--trace needs logs: statement counters have no order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError("--trace writes its own file: no --format, --out")
     senseless = ("--follow", "--group-by", "--merge-names", "--order-by", "--limit", "--samples")
@@ -347,7 +347,7 @@ def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored
             raise
     for line in replay_file.lines(found):
         click.echo(line)
-    click.echo(f"{out} holds the literals of the log, readable for you alone", err=True)
+    click.echo(f"{out} contains the literals of the log; only you can read it", err=True)
     return code
 
 

@@ -66,7 +66,7 @@ def write(sources: Sequence[str], options: Options, asked: Asked) -> int:
 
 def _refuse(sources: Sequence[str], options: Options) -> None:
     if any(map(servers.is_url, sources)):
-        raise click.UsageError("--workload takes logs: a server's counts know no values, no order")
+        raise click.UsageError("--workload needs logs: statement counters lack values and order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError(
             "--workload writes an experiment to its own file: no --format, --out"
@@ -113,7 +113,7 @@ def _tell(found: coverage.Coverage, asked: Asked) -> None:
             " --with-schema",
             err=True,
         )
-    click.echo(f"what it needs and lacks stands at its head; then: dyno run {file}", err=True)
+    click.echo(f"read its header (requirements, omissions), then: dyno run {file}", err=True)
 
 
 def _catalogs(url: str, options: Options, found: Document) -> Mapping[str, Catalog]:

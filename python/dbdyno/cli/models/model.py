@@ -18,18 +18,18 @@ FORMATS = ("text", "json", "html")
 @click.argument("name", required=False)
 @click.argument("inputs", nargs=-1, metavar="[FILE | NAME=VALUE...]")
 @click.option("--from", "sources", multiple=True, metavar="FILE|URL",
-              help="Take what is not given from my.cnf, cr.yaml or a live server.")  # fmt: skip
-@click.option("--sweep", "swept", metavar="NAME=FROM..TO", help="Compute it over a range.")
+              help="Take missing inputs from my.cnf, cr.yaml or a live server.")  # fmt: skip
+@click.option("--sweep", "swept", metavar="NAME=FROM..TO", help="Compute the model over a range.")
 @click.option("--points", type=int, metavar="N", help="Points of the sweep [default: 200].")
 @click.option("--solve", metavar="NAME[=FROM..TO]",
               help="Find the value of this input that gives --for.")  # fmt: skip
-@click.option("--for", "target", metavar="OUTPUT=VALUE", help="What --solve is to reach.")
+@click.option("--for", "target", metavar="OUTPUT=VALUE", help="Target value of --solve.")
 @click.option("--explain", is_flag=True, help="Show each step with its numbers.")
 @click.option("--sensitivity", is_flag=True, help="Show what each input does to the answer.")
-@click.option("--about", is_flag=True, help="Say what the model takes, and where it comes from.")
-@click.option("--password-env", metavar="NAME", help="Variable that holds the URL's password.")
-@click.option("--password-file", metavar="FILE", help="File that holds it.")
-@click.option("--password-command", metavar="COMMAND", help="Command that prints it.")
+@click.option("--about", is_flag=True, help="Describe the model's inputs and its sources.")
+@click.option("--password-env", metavar="NAME", help="Environment variable with the password.")
+@click.option("--password-file", metavar="FILE", help="File with the password.")
+@click.option("--password-command", metavar="COMMAND", help="Command that prints the password.")
 @click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
 @click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
 @click.option("--cleartext-password", is_flag=True,
@@ -37,10 +37,10 @@ FORMATS = ("text", "json", "html")
 @click.option("--server-public-key", metavar="FILE|get",
               help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
-              help="How to draw it.")  # fmt: skip
+              help="Output format.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write it there instead of to standard output.")  # fmt: skip
+              help="File to write instead of standard output.")  # fmt: skip
 def model(name: str | None, inputs: tuple[str, ...], form: str, as_json: bool, out: Path | None,
           **typed: Any) -> int:  # fmt: skip
     """Compute an answer: how much memory, how many nodes, what it costs, how long.
@@ -155,7 +155,7 @@ def _wanted(model: Any, solve: str | None, target: str | None, swept: str | None
         raise click.UsageError("--solve and --sweep are two questions: ask one at a time")
     wanted = solving.parse(model, solve, target)
     if wanted.name in typed:
-        raise click.UsageError(f"`{wanted.name}` is given and to be solved for: leave one out")
+        raise click.UsageError(f"`{wanted.name}` is both given and solved for: remove one")
     typed[wanted.name] = solving.place(model, wanted)
     return wanted
 

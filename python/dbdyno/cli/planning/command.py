@@ -50,7 +50,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     required=True,
     metavar="PCT",
     callback=_share,
-    help="The difference to find, such as 3%: of claims, away from what they ask for.",
+    help="Difference to detect, such as 3%; of a claim: distance from its threshold.",
 )
 @click.option(
     "--power",
@@ -59,7 +59,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     show_default=True,
     metavar="PCT",
     callback=_share,
-    help="The chance of finding it.",
+    help="Probability of detecting it.",
 )
 @click.option(
     "--from",
@@ -86,7 +86,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option(
     "--no-copies",
     is_flag=True,
-    help="Leave out the pilot's second copy of its first cell: no noise floor (A/A).",
+    help="Omit the pilot's second copy of its first cell: no noise floor (A/A).",
 )
 @click.option(
     "--set",
@@ -99,7 +99,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     "--dir",
     "directory",
     type=click.Path(path_type=Path),
-    help="Where the pilot goes [default: runs/NAME-pilot-TIME].",
+    help="Directory of the pilot run [default: runs/NAME-pilot-TIME].",
 )
 @click.option(
     "--scratch",
@@ -133,8 +133,8 @@ def plan(
     """Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.
 
     Runs a pilot (a few short blocks, on real servers, stored like any run) or takes the noise from
-    an earlier run, and prints what the noise is made of, the noise floor, and the duration of
-    trials that takes the least time. Exit code 1: no number of blocks that can be planned will do.
+    an earlier run, and prints the sources of the noise, the noise floor, and the duration of
+    trials that takes the least time. Exit code 1: no plannable number of blocks is enough.
     """
     if source is not None and directory is not None:
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
@@ -177,5 +177,5 @@ def _refuse(run: Run, source: str) -> None:
         raise DynoError(
             f"nothing can be planned from {source}: {why}",
             cause="the plan needs blocks of whole trials, measured in the order of a run",
-            fix="leave --from out, so that a pilot is run",
+            fix="omit --from, so that a pilot runs",
         )

@@ -64,7 +64,7 @@ def gate(plan: Plan, asked: Gate | None, history: Path | None) -> Callable[[Find
             f"{OPTION}={asked.limit * 100:g}%: this run was planned for"
             f" {plan.against.matters * 100:g}%",
             cause="what counts as a difference is settled before anything is measured",
-            fix=f"leave the percentage out: {OPTION}",
+            fix=f"omit the percentage: {OPTION}",
         )
     return _verdict
 
@@ -122,7 +122,7 @@ def _of_run(run: Run, path: Path, trust: bool) -> Base:
             "name the run itself, or the experiment's file",
         )
     if not plan.spec_text.strip():
-        raise _not_again(path, "it holds no experiment", "name the experiment's file")
+        raise _not_again(path, "it contains no experiment", "name the experiment's file")
     loaded = load(plan.spec_text + "\n", file=_place(run))
     if path.is_file() or not trusted.is_ours(path):
         trusted.refuse_base(str(path), loaded, trust=trust)
@@ -132,8 +132,7 @@ def _of_run(run: Run, path: Path, trust: bool) -> Base:
     if changed:
         names = ", ".join(dict.fromkeys(file for file, _ in changed))
         notes.append(
-            f"Since {path} was measured {names} has changed: what is there now is loaded for both"
-            " versions."
+            f"Since {path} was measured {names} has changed: both versions load the current data."
         )
     return Base(loaded, f"the run {path}", tuple(notes))
 
@@ -153,4 +152,4 @@ def _contents(cells: Iterable[Cell | CellPlan]) -> set[tuple[str, str]]:
 
 
 def _not_again(path: Path, cause: str, fix: str) -> DynoError:
-    return DynoError(f"{path} cannot be run again beside a new version", cause=cause, fix=fix)
+    return DynoError(f"{path} cannot be run again with a new version", cause=cause, fix=fix)

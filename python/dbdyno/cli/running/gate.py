@@ -80,7 +80,7 @@ def _where(compared: Compared, confirmed: bool) -> str:
 
 def cannot(why: str) -> int:
     """The exit code where there is nothing to judge by; stderr says why."""
-    click.echo(f"{OPTION} cannot tell: {why}", err=True)
+    click.echo(f"{OPTION} is inconclusive: {why}", err=True)
     return 2
 
 

@@ -138,7 +138,7 @@ class Live:
 
     def on_failure(self, what: str) -> None:
         self._note(f"error: {what}")  # the terminal has it as the last word
-        self._print("failed: stopping servers, and putting back what was changed")
+        self._print("failed: stopping servers and restoring settings")
 
     # ---- inside
 

@@ -74,7 +74,7 @@ def _listen_address(
 )
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
 @click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Go on with this run directory.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Continue this run directory.")
 @click.option("--mix-environments", is_flag=True, help="Resume although the machine has changed.")
 @click.option(
     "--set",
@@ -87,12 +87,12 @@ def _listen_address(
     "--dir",
     "directory",
     type=click.Path(path_type=Path),
-    help="Where the run goes [default: runs/NAME-TIME].",
+    help="Directory of the run [default: runs/NAME-TIME].",
 )
 @click.option(
     "--scratch",
     type=click.Path(path_type=Path),
-    help="Storage under test: servers keep their files here"
+    help="Storage under test: directory of the servers' files"
     " [default: $DYNO_SCRATCH or /var/tmp; with --resume: where they were].",
 )
 @click.option(
@@ -126,7 +126,7 @@ def _listen_address(
     "--reference",
     type=click.Path(path_type=Path),
     metavar="RUN",
-    help="With --history: hold the run against this one, too [default: the first five runs at the"
+    help="With --history: compare the run with this one, too [default: the first five runs at the"
     " best level of the history].",
 )
 @gates.option(
@@ -172,7 +172,7 @@ def run(
         return _list(as_json)
     if resume is not None:
         if experiment or overrides or quick or write_to or against:
-            raise click.UsageError("--resume takes the plan of the run: give nothing else of it")
+            raise click.UsageError("--resume uses the plan of the run: remove other options")
         reopened, scratch = _reopen(resume, mix_environments, scratch, trust)
         with reopened, _endpoint(metrics_listen) as endpoint:
             judge = bases.gate(reopened.plan, gate, history)
@@ -238,7 +238,7 @@ def _refuse_together(
         )
     if quick and (history or gate):
         which = "--history" if history else gates.OPTION
-        raise click.UsageError(f"a quick run is never judged: leave --quick or {which} out")
+        raise click.UsageError(f"a quick run is never judged: omit --quick or {which} out")
 
 
 def _endpoint(
@@ -272,7 +272,7 @@ def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
     return DynoError(
         "; ".join(what),
         cause="a privilege was revoked, or the server is gone",
-        fix=f"mend that, then: dyno run --resume {run_.path} puts back what is left",
+        fix=f"correct that; then dyno run --resume {run_.path} restores the rest",
     )
 
 
@@ -317,7 +317,7 @@ def _opening(plan: Plan) -> list[str]:
         elif any(target.url is None for cell in plan.cells for target in cell.targets):
             notes.append(f"{at}: generator and servers share all of them")
     notes += [f"differs: {difference}" for difference in differences(plan)]
-    notes += [f"left out: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
+    notes += [f"skipped: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
     notes += [f"note: {note}" for note in plan.notes]
     return notes
 

@@ -45,7 +45,7 @@ def compare(
     gate: gates.Gate | None,
     as_json: bool,
 ) -> int:
-    """Put run B beside run A: ratios B/A.
+    """Compare run B with run A: ratios B/A.
 
     A and B are run directories or bundles. What the machine did between two runs stands in their
     ratio, so it is marked as unblocked and is no verdict, unless --history says how much separate

@@ -46,7 +46,7 @@ Write = Callable[[Source, Table, BinaryIO], int]
     multiple=True,
     help="Which tables; may be repeated [default: all into DIR, trials into FILE].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="List the written files as JSON.")
 def export(
     run: Path,
     csv_to: str | None,
@@ -63,7 +63,7 @@ def export(
     """
     ways = [way for way in (csv_to, parquet_to, openmetrics_to) if way is not None]
     if not ways:
-        raise click.UsageError("say how: --csv, --parquet or --openmetrics")
+        raise click.UsageError("give --csv, --parquet or --openmetrics")
     if ways.count(STDOUT) + (as_json and STDOUT in ways) > 1:
         raise click.UsageError("only one thing can go to standard output")
     if openmetrics_to is not None and wanted and len(ways) == 1:
@@ -99,7 +99,7 @@ def _places(to: str, suffix: str, wanted: tuple[str, ...]) -> dict[str, str]:
     if to == STDOUT or to.endswith(suffix):
         chosen = wanted or ("trials",)
         if len(chosen) > 1:
-            raise click.UsageError(f"{to} holds one table: name one --table, or a directory")
+            raise click.UsageError(f"{to} takes one table: give one --table, or a directory")
         return {chosen[0]: to}
     return {table.name: str(Path(to) / f"{table.name}{suffix}") for table in tables.named(wanted)}
 

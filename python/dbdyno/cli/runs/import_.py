@@ -36,7 +36,7 @@ UNNAMED = "imported"
     "columns",
     multiple=True,
     metavar="COLUMN=METRIC",
-    help="A table's column that is a metric (`-`: leave the column out); may be repeated.",
+    help="Metric of a table's column (`-`: ignore the column); may be repeated.",
 )
 @click.option(
     "--experiment",
@@ -45,16 +45,14 @@ UNNAMED = "imported"
     " table (the .csv beside it) is imported.",
 )
 @click.option("--name", help="Name of the run [default: the experiment's, or the files'].")
-@click.option("--question", help="What the results are to answer.")
+@click.option("--question", help="Question that the results answer.")
 @click.option(
     "--dir",
     "directory",
     type=click.Path(path_type=Path),
-    help="Where the run goes [default: runs/NAME-TIME].",
+    help="Directory of the run [default: runs/NAME-TIME].",
 )
-@click.option(
-    "--skip-bad", is_flag=True, help="Leave out files that cannot be read, and list them."
-)
+@click.option("--skip-bad", is_flag=True, help="Skip files that cannot be read, and list them.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def import_(
@@ -69,7 +67,7 @@ def import_(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Make a run of existing results, and its report.
+    """Import existing results as a run, and report on it.
 
     FILES are results of sysbench, pgbench (output and logs), fio (JSON), HammerDB (job text) or
     tables (CSV with a header), or directories of them.
@@ -91,10 +89,10 @@ def import_(
         if columns and not any(found.row for found in collected.results):
             raise DynoError(
                 "--map names a table's column, and none of the files is a table",
-                fix="leave --map out; other formats say what their numbers are",
+                fix="remove --map; other formats name their metrics",
             )
         for bad, why in collected.skipped:
-            click.echo(f"left out {bad}: {why}", err=True)
+            click.echo(f"skipped {bad}: {why}", err=True)
         cells = arrange(collected.results, held)
         told = Told(name, question or (head.model.question.strip() if head else ""), head)
         plan = plan_of(cells, collected, told)
@@ -107,7 +105,7 @@ def _table_beside(path: Path) -> tuple[Path, ...]:
     beside = path.with_suffix(TABLE)
     if not beside.is_file():
         raise DynoError(
-            f"no FILES were given, and there is no {beside.name} beside {path}",
+            f"no FILES were given, and the directory of {path} has no {beside.name}",
             fix="give the files of results to import",
         )
     return (beside,)

@@ -38,7 +38,7 @@ from dbdyno.store.text import files
     "--to",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the reports go [default: RUN; RUN/redacted; beside a bundle].",
+    help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")

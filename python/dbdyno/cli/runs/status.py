@@ -22,7 +22,7 @@ from dbdyno.store.run import Run
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def status(run: Path, as_json: bool) -> int:
-    """Say how far a run is.
+    """Show the progress of a run.
 
     RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
     """

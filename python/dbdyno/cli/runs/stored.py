@@ -42,14 +42,14 @@ def _explained(error: Exception, named: str) -> DynoError:
         place = f"{error.filename}: " if error.filename else ""
         return DynoError(
             f"{named} cannot be read: {place}{error.strerror or error}",
-            cause="its permissions, a failing disk, or a file that is not what it should be",
+            cause="its permissions, a failing disk, or a file of another type",
             fix="make it readable, or restore it from a copy",
         )
     said = (str(error).splitlines() or [""])[0][:200]
     return DynoError(
-        f"{named} cannot be read: what it holds does not fit together"
+        f"{named} cannot be read: its content is inconsistent"
         f" ({type(error).__name__}{f': {said}' if said else ''})",
         cause="a file in it was edited or damaged, or another version of dbdyno wrote it",
-        fix=f"restore it from a copy; if nobody touched it, set {TRACEBACK}=1 to see where, and"
+        fix=f"restore it from a copy; if it is unchanged, set {TRACEBACK}=1 to see where, and"
         " report that",
     )

@@ -17,8 +17,8 @@ NEEDED_BYTES = 512 << 20  # of address space: OpenBLAS's buffers, and room to wo
 _THREADS = "OPENBLAS_NUM_THREADS"
 _OF_ERRNO = {
     errno.EMFILE: ("this process may open no more files", "raise `ulimit -n`, to 1024 or more"),
-    errno.ENFILE: ("the machine has no descriptor left", "raise the sysctl `fs.file-max`"),
-    errno.ENOMEM: ("there is no memory left", "free some, or raise `ulimit -v`"),
+    errno.ENFILE: ("the machine is out of file descriptors", "raise the sysctl `fs.file-max`"),
+    errno.ENOMEM: ("the machine is out of memory", "free some, or raise `ulimit -v`"),
     errno.EAGAIN: ("no process or thread can be started", "raise `ulimit -u`, or the pids limit"),
 }
 
@@ -30,7 +30,7 @@ def prepare() -> None:
         mmap.mmap(-1, NEEDED_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except (OSError, MemoryError, ValueError):
         raise DynoError(
-            f"{NEEDED_BYTES >> 20} MiB of memory cannot be had",
+            f"{NEEDED_BYTES >> 20} MiB of memory cannot be allocated",
             cause="a limit on address space (`ulimit -v`), or a machine that is full",
             fix="raise the limit, or free memory",
         ) from None

@@ -24,7 +24,7 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         raise DynoError(
             f"cannot write {path}: {error.strerror or error}",
-            cause="its directory is not there, is full, or belongs to someone else",
+            cause="its directory does not exist, is full or is not writable",
             fix="name another place",
         ) from None
 

@@ -64,7 +64,7 @@ class Keeper:
     def opened(self, path: Path) -> IO[bytes]:
         """As `diskfiles.opened`, for reading."""
         file = self._asked("open", path)
-        assert file is not None, "what is opened comes with its descriptor"
+        assert file is not None, "an opened file comes with its descriptor"
         return file
 
     @contextmanager
@@ -86,7 +86,7 @@ class Keeper:
         answer, file = receive(self._parent)
         if answer[:1] == ["done"]:
             return file
-        number, text = answer[1:] if len(answer) == 3 else (errno.EIO, "nobody answered")
+        number, text = answer[1:] if len(answer) == 3 else (errno.EIO, "no answer")
         raise OSError(number, text, str(path))
 
 

@@ -56,7 +56,7 @@ def _apart(
         ended = _ended(pid)
         return _outcome(message, file, ended)
     except ValueError as error:
-        raise _lost(f"said what cannot be read: {error}") from None
+        raise _lost(f"sent an invalid answer: {error}") from None
     finally:
         if ended is None:
             with contextlib.suppress(ProcessLookupError):

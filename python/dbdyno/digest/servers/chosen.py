@@ -83,7 +83,7 @@ def make(
     """From options as typed. DynoError for what a server's view cannot tell."""
     if group_by is not None and group_by not in GROUPS:
         raise DynoError(
-            f"`--group-by {group_by}` is for logs: a server's view does not tell it",
+            f"`--group-by {group_by}` is for logs: a server's view does not have it",
             fix=f"one of {', '.join(GROUPS)}",
         )
     share, most = _limit(limit or LIMIT)

@@ -40,7 +40,7 @@ def identify(texts: Iterable[str], language: str) -> dict[str, Identity]:
         return dict(zip(ordered, made, strict=True))
     except (OSError, TimedOut, ValueError, TypeError, KeyError) as error:
         raise DynoError(
-            f"dyno-engine cannot tell the classes of statements: {error}",
+            f"dyno-engine cannot compute statement classes: {error}",
             cause="dyno and dyno-engine are of different versions",
             fix="install both of one version",
         ) from None

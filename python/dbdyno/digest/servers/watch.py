@@ -136,13 +136,13 @@ def _nothing(source: Source, seen: Watched) -> DynoError:
     if sent:
         return DynoError(
             f"{source.place}: none of the {sent:,} statements counted is of those asked for",
-            fix="leave --db or --user out, or name others",
+            fix="remove --db or --user, or give others",
         )
     uncounted = _uncounted(seen)
     seconds = seen.end_unix_s - seen.begin_unix_s
     return DynoError(
         f"{source.place}: no statement was counted in {seconds:.0f} s",
-        cause=uncounted or "nobody used the server",
+        cause=uncounted or "the server executed no statement",
         fix=ELSEWHERE if uncounted else "sample it while it is used: --for 10m",
     )
 
@@ -186,7 +186,7 @@ def _uncounted(seen: Watched) -> str:
         return ""
     why = ""
     if seen.prepared > missing / 2:
-        why = f"; {seen.prepared:,} were executions of prepared statements, which it leaves out"
+        why = f"; {seen.prepared:,} were executions of prepared statements, which it omits"
     return (
         f"Clients have sent {seen.executed:,} statements, and the server's table of statements"
         f" counted {seen.counted:,} ({seen.counted / seen.executed:.1%}){why}."

@@ -55,7 +55,7 @@ PREPARATIONS = "preparations, which run nothing"
 DRIVERS = "connects, quits, pings and other commands of drivers"
 OURS = (SESSIONS, FRAMES, PREPARATIONS, DRIVERS)  # dyno sends its own
 UNTOLD = "times and errors without their statement in the log"
-NOT_KEPT = "classes beyond those whose values are looked at"
+NOT_KEPT = "classes beyond those whose values are analysed"
 
 
 @dataclass
@@ -170,7 +170,7 @@ def _refused(chosen: Chosen, number: int) -> str | None:
     named = [f"p{place.number}" for place in places.places]
     found = sorted(sqltext.parameters(places.sql))
     if found != sorted(named) or sqltext.out_of_reach(places.sql) or "\0" in places.sql:
-        return "statements whose text cannot be taken apart with certainty"
+        return "statements whose text cannot be parsed with certainty"
     return None
 
 

@@ -47,7 +47,7 @@ class Coverage:
 
     @property
     def calls_share(self) -> float:
-        """Of the calls that dyno does not send in its own way, those that are carried over."""
+        """Of the calls that dyno does not send differently, those that are carried over."""
         return _share(self.calls, [(one.calls, one.is_ours) for one in self.gone])
 
     @property
@@ -67,7 +67,7 @@ class Coverage:
         """What is carried over, in words."""
         time = "" if self.time_share is None else f" and {self.time_share:.2%} of their query time"
         ours = any(one.is_ours for one in self.gone)
-        of = " that dyno does not send in its own way" if ours else ""
+        of = " that dyno does not send differently" if ours else ""
         return f"Carried over: {self.calls_share:.2%} of the calls{of}{time}."
 
 
@@ -132,7 +132,7 @@ def refuse_little(coverage: Coverage) -> None:
 def why(coverage: Coverage) -> Iterator[str]:
     """Sentences on what is left out, and on what the statements look for."""
     for one in coverage.gone[:REASONS_SHOWN]:
-        how = "Sent by dyno in its own way" if one.is_ours else "Left out"
+        how = "Sent differently by dyno" if one.is_ours else "Omitted"
         yield f"{how}, {coverage.shares(one.calls, one.time_s)}: {one.reason}"
     if len(coverage.gone) > REASONS_SHOWN:
         more = coverage.gone[REASONS_SHOWN:]
@@ -155,7 +155,7 @@ def looked_for(coverage: Coverage) -> Iterator[str]:
         )
     if found.made_up:
         yield (
-            f"{found.made_up / coverage.calls:.2%} of the calls look for made-up values, of which"
+            f"{found.made_up / coverage.calls:.2%} of the calls search made-up values, of which"
             " hardly any is there, and finding nothing is fast: their columns cannot be told. Put"
             " `column: TABLE.COLUMN` for their generators; `expect` makes an error of an"
             " answer that the log did not have."

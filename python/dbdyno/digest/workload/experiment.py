@@ -73,7 +73,7 @@ def made(
         raise DynoError(
             "nothing in these logs can be run as a workload",
             cause=reasons,
-            fix="look at their digest: `dyno digest LOG...`",
+            fix="check their digest: `dyno digest LOG...`",
         )
     paced = pace.pace(document, shape, units)
     return Workload("\n".join(_file(document, chosen, parts, covered, paced)) + "\n", covered)
@@ -100,14 +100,14 @@ def check(document: Document, *, accepts_censored: bool) -> None:
         raise DynoError(
             "there is no statement in these logs",
             cause="they are empty, of another format, or all is filtered out",
-            fix="look at their digest: `dyno digest LOG...`",
+            fix="check their digest: `dyno digest LOG...`",
         )
     if accepts_censored:
         return
     censoring.refuse_censored(document, "--workload")
     if any(one.format == "mysql-binlog" for one in document.inputs):
         raise DynoError(
-            "--workload: a binary log lacks statements: those that only read are not there",
+            "--workload: a binary log omits statements that only read",
             cause="it is written for replicas",
             fix=f"give a slow or general log, or take the writes with {censoring.ACCEPT}",
         )
@@ -164,7 +164,7 @@ def _file(
     is_schedule = paced.rates is not None and len(paced.rates) > 1
     yield f"warmup: {'0s' if is_schedule else '5s'}"
     yield from comment(
-        "Existing data is not restored, so that each trial finds what the last one left."
+        "Existing data is not restored: each trial starts from the data of the last one."
     )
     yield "state: {data: reuse}"
     yield "blocks: 1"
@@ -202,7 +202,7 @@ def _head(
     for one in document.inputs:
         server = "".join(f", {visible(name, 80)}" for name in one.all_servers)
         filtered = (
-            f", {one.filtered:,} of them left out by filters (--since, --until, --user, --host,"
+            f", {one.filtered:,} of them omitted by filters (--since, --until, --user, --host,"
             " --db, --where): proportions and pace are those of the others"
             if one.filtered
             else ""
@@ -216,7 +216,7 @@ def _head(
         )
     if missing := _missing(document):
         yield from comment(
-            f"CENSORED: this log lacks {missing}. All proportions below are of what is there."
+            f"CENSORED: this log is without {missing}. All proportions below are of the rest."
         )
     yield "#"
     first = next(iter(targets))
@@ -262,7 +262,7 @@ def _left(covered: Coverage, chosen: Chosen) -> Iterator[str]:
     """What is carried over, and each reason for what is not, with shares of calls and time."""
     yield from comment(covered.carried)
     for one in covered.gone:
-        how = "Sent by dyno in its own way" if one.is_ours else "Left out"
+        how = "Sent differently by dyno" if one.is_ours else "Omitted"
         yield from comment(f"{how}, {covered.shares(one.calls, one.time_s)}: {one.reason}")
         ranked = sorted(one.by.items(), key=lambda item: -item[1])
         for id_, n in ranked[:LEFT_SHOWN]:
@@ -272,7 +272,7 @@ def _left(covered: Coverage, chosen: Chosen) -> Iterator[str]:
             more = sum(n for _, n in ranked[LEFT_SHOWN:])
             yield f"#   and {len(ranked) - LEFT_SHOWN:,} classes more, {count(more, 'call')}"
     if not covered.gone:
-        yield from comment("Nothing is left out.")
+        yield from comment("Nothing is omitted.")
     for sentence in coverage.looked_for(covered):
         yield from comment(sentence)
 

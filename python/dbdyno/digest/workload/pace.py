@@ -37,13 +37,16 @@ def pace(document: Document, shape: Shape, units: int) -> Pace:
     sessions, why = _sessions(document, shape)
     length_s = shape.duration_s
     if length_s < DURATION_MIN_S:
-        why.append("Closed loop: the log is too short, or has no times, to tell a rate.")
+        why.append("Closed loop: the log is too short, or has no times, for a rate.")
         return Pace(sessions, None, "", DURATION_S, why)
     timed = document.overall.query_time
     busy = document.overall.time_s / (sessions * length_s)
     spent = f"statements took {busy:.1%} of the sessions' time"
     if timed is None or not timed.count:
-        why.append("Open loop: the log has no query times, so who set the pace cannot be told.")
+        why.append(
+            "Open loop: the log has no query times, so it does not show whether clients or"
+            " the server set the pace."
+        )
     elif busy >= BUSY_SHARE:
         why.append(
             f"Closed loop: {spent}, so the server set the pace. For the log's own pace write"
@@ -60,7 +63,7 @@ def pace(document: Document, shape: Shape, units: int) -> Pace:
         )
     steady = [(DURATION_S, units / length_s)]
     if shape.dispersion is None:
-        why.append("Arrivals by chance (poisson): the log is too short to tell bursts.")
+        why.append("Arrivals by chance (poisson): the log is too short to detect bursts.")
         return Pace(sessions, steady, "poisson", DURATION_S, why)
     told = f"transactions a second vary {shape.dispersion:.3g} times as much as by chance"
     if shape.dispersion < EVEN:
@@ -89,7 +92,7 @@ def _sessions(document: Document, shape: Shape) -> tuple[int, list[str]]:
     elif busiest > 1:
         found, seen = busiest, f"{busiest:,} statements at once in the busiest stretch, on average"
     else:
-        found, seen = 1, "the log does not tell connections apart"
+        found, seen = 1, "the log does not identify connections"
     kept = max(1, min(SESSIONS_MAX, found))
     return kept, [f"Sessions: {seen}{'' if kept == found else f'; at most {SESSIONS_MAX:,} here'}."]
 

@@ -67,9 +67,9 @@ def of_surroundings(condition: Condition, where: Where) -> Condition:
         raise DynoError(
             f"`{condition.text}` is about an outcome of the workload",
             where=where,
-            cause="bad trials would be void and run again, and the side that has more of them would"
-            " look better than it is",
-            fix="move it to `claims:`; `require:` takes what surrounds a trial:"
+            cause="bad trials would be void and run again, and the side with more of them would"
+            " appear better than it is",
+            fix="move it to `claims:`; `require:` takes conditions of a trial's environment:"
             " `cpu.steal_percent <= 5`, `generator.lag_ms_p99 < 1`",
         )
     return condition

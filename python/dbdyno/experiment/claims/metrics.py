@@ -82,7 +82,7 @@ METRICS: tuple[Metric, ...] = (
         "backlog max",
         "",
         LOWER,
-        "most arrivals that were due and not begun, looked at ten times a second",
+        "most arrivals that were due and not begun, sampled ten times a second",
         ("backlog",),
         loop=OPEN,
     ),
@@ -300,7 +300,7 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
     if _is_family(name, TARGET_FAMILIES):
         if len(scope.targets) > 1:
             raise _error(
-                f"`{name}` does not say of which target",
+                f"`{name}` does not name its target",
                 where,
                 "several targets run at once",
                 f"write {_choices(f'{target}.{name}' for target in scope.targets)}",
@@ -425,7 +425,7 @@ def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | Non
 def _unprefixed(metric: Metric, name: str, scope: Scope, where: Where | None) -> str:
     if metric.per_group and len(scope.groups) > 1:
         raise _error(
-            f"`{name}` does not say of which group",
+            f"`{name}` does not name its group",
             where,
             "the experiment has several groups",
             f"write {_choices(f'{group}.{name}' for group in scope.groups)}",
@@ -505,7 +505,7 @@ def _unknown(name: str, scope: Scope, where: Where | None) -> DynoError:
         spellings += [f"{g}.{s}" for g in scope.groups for s in _BY_NAME if _BY_NAME[s].per_group]
     guess = did_you_mean(name, spellings).partition("known: ")[0]
     return _error(
-        f"there is no metric `{name}`",
+        f"no metric is called `{name}`",
         where,
         "",
         f"{guess}known: {', '.join(names)} (short forms: tps, qps, p50, p95, p99, p999, mean; the"

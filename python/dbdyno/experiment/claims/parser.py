@@ -61,7 +61,7 @@ def parse_bare_condition(text: str, where: Where | None = None) -> Condition:
         raise DynoError(
             f"`{text}` is not a condition on one metric",
             where=where,
-            cause="a condition holds for every trial alike, whatever its cell",
+            cause="a condition applies to every trial, whatever its cell",
             fix="write it as `status.Created_tmp_disk_tables <= 10`",
         )
     if claim.operator == EQUAL:
@@ -112,7 +112,7 @@ class _Parser:
             else:
                 break
         if not self._end():
-            self._fail(f"`{self._rest()}` is left over", "a claim ends after its conditions")
+            self._fail(f"`{self._rest()}` is unexpected", "a claim ends after its conditions")
         claims = [self._normal(one, tuple(fixed), tuple(each)) for one in found]
         return replace(claims[0], further=tuple(claims[1:]))
 
@@ -126,9 +126,9 @@ class _Parser:
         """What stands after `within`: a percentage, as a ratio minus one."""
         start = self._skip()
         if operator != EQUAL:
-            self._fail(f"`within` belongs to `~=`, not to `{operator}`", "leave it out", start)
+            self._fail(f"`within` belongs to `~=`, not to `{operator}`", "remove it", start)
         if before is not None:
-            self._fail("`within` stands twice", "one margin holds for the whole claim", start)
+            self._fail("`within` is given twice", "one margin applies to the whole claim", start)
         found = _PERCENT.match(self.text, start)
         if found is None:
             self._fail("`within` needs a percentage", "write it like `within 3%`", start)
@@ -260,7 +260,7 @@ class _Parser:
         if operator == EQUAL and compared.margin is None:
             self._fail(
                 "`~=` needs a margin: no measurement shows that two quantities are just equal",
-                "say how far apart still counts as equal: `a ~= b within 3%`",
+                "give the margin that counts as equal: `a ~= b within 3%`",
             )
         above, below = left.above + right.below, left.below + right.above
         numbers = left.coefficient, right.coefficient
@@ -276,7 +276,7 @@ class _Parser:
                 0,
             )
         if numbers[0] <= 0 or (below and numbers[1] <= 0):
-            self._fail("a quantity times zero says nothing", "use a factor above zero", 0)
+            self._fail("a quantity times zero is always zero", "use a factor above zero", 0)
         threshold = numbers[1] / numbers[0]
         if operator == EQUAL:
             self._check_equality(threshold, above + below)

@@ -72,7 +72,7 @@ class _Resolver:
         fixed = self._assign({}, self.claim.at)
         each = [self._each(item, fixed) for item in self.claim.each]
         if len({factor.name for factor in each}) < len(each):
-            self._fail(self.claim.each[-1].offset, "a factor stands twice after `each`")
+            self._fail(self.claim.each[-1].offset, "a factor is given twice after `each`")
         parts: list[ResolvedPart] = []
         missing: MissingCell | None = None
         for levels in itertools.product(*(factor.levels for factor in each)):
@@ -114,7 +114,7 @@ class _Resolver:
         if factor.name in levels:
             self._fail(
                 term.offset,
-                f"`peak` looks at all levels of `{factor.name}`, so none can be selected",
+                f"`peak` compares all levels of `{factor.name}`, so none can be selected",
                 f"remove `{factor.name}` from the selectors and from `at`",
             )
         points = tuple(
@@ -148,7 +148,7 @@ class _Resolver:
                 self.claim.where,
                 term.offset,
                 f"there is no cell {combination}",
-                "it was dropped from this run; see what was skipped, and why",
+                "this run omits it; see the list of skipped cells",
                 MissingCell,
             )
         return found
@@ -188,7 +188,8 @@ class _Resolver:
             return having[0]
         if having:
             names = " or ".join(f"`{factor.name}={selector.level}`" for factor, _ in having)
-            self._fail(selector.offset, f"several factors have `{selector.level}`", f"say {names}")
+            what = f"several factors have `{selector.level}`"
+            self._fail(selector.offset, what, f"write {names}")
         known = [level for factor in self.factors for level in factor.levels]
         raise self._error(
             selector.offset,
@@ -208,7 +209,7 @@ class _Resolver:
             return factor
         same = [f.name for f in self.factors if f.name.rpartition(".")[2] == name]
         if same:
-            self._fail(offset, f"several factors end in `{name}`", f"say {listed(same)}")
+            self._fail(offset, f"several factors end in `{name}`", f"write {listed(same)}")
         known = [factor.name for factor in self.factors]
         raise self._error(offset, f"there is no factor `{name}`", did_you_mean(name, known))
 

@@ -181,12 +181,12 @@ class _Builder:
                 raise DynoError(
                     f"a key has {len(key):,} characters, {KEY_MAX} is the most: `{key[:40]}...`",
                     where=where,
-                    cause="a text stands where a name does",
+                    cause="a name is written as a text",
                     fix="give it a short name",
                 )
             if key in entries:
                 raise DynoError(
-                    f"`{key}` stands twice in one mapping",
+                    f"`{key}` occurs twice in one mapping",
                     where=where,
                     cause=f"the first is in line {entries[key].place.line}",
                     fix="keep one of them",
@@ -251,7 +251,7 @@ def _unreadable(error: ReaderError, text: str, file: Path | str) -> DynoError:
     where = Where(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
     found = ord(text[error.position]) if error.position < len(text) else 0
     return DynoError(
-        f"this is not YAML: it holds a control character (U+{found:04X})",
+        f"this is not YAML: it contains a control character (U+{found:04X})",
         where=where,
         cause="the file is binary, or is text in another encoding than UTF-8",
         fix="remove the character, or save the file as UTF-8 text",

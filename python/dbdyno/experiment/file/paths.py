@@ -66,7 +66,7 @@ class Paths:
     @staticmethod
     def _of_all(path: str, key: str, where: Where, also: str = "") -> DynoError:
         return DynoError(
-            f"a level cannot patch `{path}`: `{key}` holds for all cells alike",
+            f"a level cannot patch `{path}`: `{key}` applies to all cells",
             where=where,
             fix=f"write `{key}:` once at the top, or use `--set {key}=...` for another run{also}",
         )
@@ -144,7 +144,7 @@ class Paths:
     @staticmethod
     def _wrong_key(key: str, path: str, known: tuple[str, ...], where: Where) -> DynoError:
         return DynoError(
-            f"`{path}` leads nowhere: there is no `{key}`",
+            f"`{path}` does not exist: there is no `{key}`",
             where=where,
             fix=did_you_mean(key, known),
         )

@@ -30,7 +30,7 @@ OURS_ONLY = {
     "memory": "it would have to be restarted with it",
     "durability": "it keeps its own",
     "transport": "its URL says how it is reached",
-    "instances": "each external server has a URL of its own",
+    "instances": "each external server has its own URL",
 }
 HAS_URL = tuple(name for name, kind in kinds.KINDS.items() if kind.schemes)
 
@@ -59,8 +59,8 @@ def fields(name: str, model: TargetModel, node: Node, kind: str) -> dict[str, An
             f"target `{name}` is an external server: its settings are not dbdyno's to change",
             where=node.mapping["config"].place,
             cause="`may.set_global` is not given",
-            fix="leave `config:` out, or allow it: `may: {set_global: yes}`; old values are put "
-            "back at the end",
+            fix="remove `config:`, or allow it: `may: {set_global: yes}`; the run restores the old "
+            "values at its end",
         )
     written = model.nodes.write if model.nodes else model.url
     return {
@@ -90,7 +90,7 @@ def _tls(name: str, model: TargetModel, urls: Sequence[ServerUrl], node: Node) -
             f"`tls: {model.tls}` of target `{name}` is not what its URL says",
             where=node.mapping["tls"].where,
             cause="a port of such a server speaks TLS from the start, or not at all",
-            fix=f"leave `tls` out, or begin the URL with {' or '.join(_both_ways(urls[0]))}",
+            fix=f"remove `tls`, or begin the URL with {' or '.join(_both_ways(urls[0]))}",
         )
     if not by_scheme:
         return "off"
@@ -151,10 +151,10 @@ def _refuse_ours(name: str, node: Node) -> None:
     for key, why in OURS_ONLY.items():
         if key in node.mapping:
             raise DynoError(
-                f"`{key}` cannot be asked of target `{name}`: the server is there already",
+                f"`{key}` cannot be set for target `{name}`: it is an external server",
                 where=node.mapping[key].place,
                 cause=why,
-                fix=f"leave `{key}` out, or leave the URL out to have a private server started",
+                fix=f"remove `{key}`, or remove the URL for a managed server",
             )
 
 
@@ -166,7 +166,7 @@ def _refuse_files(name: str, kind: str, node: Node) -> None:
     for key in ("template", *files):
         if key in setup and setup[key].value is not None:
             raise DynoError(
-                f"`setup.{key}` cannot be had of target `{name}`: the server is there already",
+                f"`setup.{key}` cannot be used for target `{name}`: it is an external server",
                 where=setup[key].place,
                 cause="a data directory is read at a server's start"
                 if key == "template"
@@ -184,8 +184,7 @@ def _check_session(name: str, kind: str, node: Node) -> None:
                 f"`session` of target `{name}`: an external server is not sent `{each.text[:80]}`",
                 where=each.where,
                 cause=why,
-                fix="leave it out; what belongs to the whole server stands under `config:`, or is "
-                "done by `hooks:`",
+                fix="remove it; settings of the whole server belong under `config:` or in `hooks:`",
             )
 
 
@@ -219,7 +218,7 @@ def _credentials(name: str, model: TargetModel, node: Node, kind: str) -> Creden
         raise DynoError(
             f"`server_public_key` is of MySQL's logins, which {title} does not have",
             where=node.mapping["server_public_key"].place,
-            fix=f"leave it out{'; SCRAM needs no key' * is_postgres}",
+            fix=f"remove it{'; SCRAM needs no key' * is_postgres}",
         )
     return Credentials(
         env=model.password_env,
@@ -247,7 +246,7 @@ def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: No
             f"target `{name}`: {kinds.of(kind).title} has no schemas that exist already",
             where=node.mapping["data"].place,
             cause="its sessions cannot be kept from writing, as those of SQL systems are",
-            fix="leave `data` out: the workload loads records under a prefix of dbdyno's own",
+            fix="remove `data`: the workload loads records under a prefix of dbdyno's own",
         )
     if kinds.of(kind).language != kinds.POSTGRES and url.schema not in (None, existing):
         raise DynoError(
@@ -259,8 +258,8 @@ def _existing(name: str, model: TargetModel, url: ServerUrl, kind: str, node: No
         raise DynoError(
             f"target `{name}` has both `data.existing` and `setup`",
             where=node.mapping["setup"].place,
-            cause="what is set up goes into a schema of dbdyno's own",
-            fix="leave one of them out",
+            cause="dbdyno loads data into a schema of its own",
+            fix="remove one of them",
         )
     return existing
 

@@ -77,7 +77,7 @@ class LevelHooksModel(Strict):
     """What brings a level about that no setting can, beside its patches."""
 
     apply: Commands = Field([], description="on the way into the level")
-    undo: Commands = Field([], description="on the way out of it, also after an error")
+    undo: Commands = Field([], description="when the level ends, also after an error")
     wait_until: Annotated[list[WaitModel], Field(max_length=HOOKS_MAX)] = Field(
         [], description="after `apply`: tried again until it exits with 0"
     )

@@ -38,7 +38,7 @@ def _prometheus(url: str) -> Prometheus:
     except ValueError:
         raise ValueError("must have a URL of Prometheus that can be read") from None
     if "@" in parts.netloc:
-        raise ValueError("must hold no user or password: let a proxy on loopback add them")
+        raise ValueError("must contain no user or password: let a proxy on loopback add them")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ValueError(f"must be {FORM}")
     query = parse_qs(parts.query, keep_blank_values=True)

@@ -27,7 +27,7 @@ class MayModel(Strict):
     """What is allowed on a server that dbdyno did not start."""
 
     restart: Allowed = Field(False, description="hooks of yours restart it; dbdyno never does")
-    set_global: Allowed = Field(False, description="`config:` is set for the run, then put back")
+    set_global: Allowed = Field(False, description="`config:` is set for the run, then restored")
     create_schema: Allowed = Field(True, description="a schema `dbdyno_...` is made, and dropped")
     write: Allowed = Field(False, description="groups may change `data.existing`; needs --write-to")
 

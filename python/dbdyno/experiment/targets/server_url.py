@@ -18,7 +18,7 @@ from dbdyno.experiment.file.document import Node
 
 FORM = "KIND://USER@HOST:PORT/SCHEMA, such as mysql://app@db1.example.com:3306/shop"
 FROM_ELSEWHERE = (
-    "leave the password out of the URL, and name its source: `password_env:`, `password_file:`, "
+    "remove the password from the URL, and name its source: `password_env:`, `password_file:`, "
     "`password_command:` or `defaults_group:`; ~/.my.cnf and ~/.pgpass are read too"
 )
 
@@ -70,18 +70,18 @@ def is_loopback(host: str) -> bool:
 def parse(text: str) -> ServerUrl:
     """Takes a URL apart. ValueError with a sentence, never with the URL, if it is none."""
     if _WITH_PASSWORD.search(text):
-        raise ValueError("holds a password")
+        raise ValueError("contains a password")
     try:
         parts = urlsplit(text)
         host, port, user = parts.hostname, parts.port, parts.username
     except ValueError:
-        raise ValueError("is not a URL that can be read: look at its host and port") from None
+        raise ValueError("is not a valid URL: check its host and port") from None
     behind = kinds.SCHEMES.get(parts.scheme.lower())
     if behind is None:
         known = ", ".join(f"{name}://" for name in kinds.SCHEMES)
         raise ValueError(f"must begin with one of {known}")
     if parts.password is not None or re.search("%(?:25)*3a", user or "", re.IGNORECASE):
-        raise ValueError("holds a password")
+        raise ValueError("contains a password")
     if parts.fragment or "#" in text:
         raise ValueError("ends in a fragment (`#...`), which means nothing here")
     socket = _socket(parts.query)
@@ -144,7 +144,7 @@ def _texts(node: Node) -> Iterator[tuple[str, Where]]:
 
 def _password(where: Where) -> DynoError:
     return DynoError(
-        "a URL holds a password",
+        "a URL contains a password",
         where=where,
         cause="a password in a file or on a command line is read by others, and kept in reports",
         fix=FROM_ELSEWHERE,

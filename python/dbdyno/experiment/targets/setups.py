@@ -96,7 +96,7 @@ def typed(model: DataSetup | None, node: Node, base: Path) -> Setup | None:
         raise DynoError(
             "`setup` has a `schema` but no `template` that it could be in",
             where=node.mapping["schema"].place,
-            cause="whatever else is set up goes into a schema of dbdyno's own",
+            cause="any other `setup:` goes into a schema of dbdyno's own",
             fix="remove it, or give the `template`",
         )
     tables = {name: each.model_dump(exclude_none=True) for name, each in model.tables.items()}
@@ -182,7 +182,7 @@ def _sql_file(
     with path.open("rb") as file:
         if file.read(5) == b"PGDMP":
             raise DynoError(
-                f"{path} is a dump in PostgreSQL's own format",
+                f"{path} is a dump in PostgreSQL's custom format",
                 where=place.where,
                 fix="dump in plain SQL (`pg_dump -Fp`), or convert it: `pg_restore -f OUT FILE`",
             )
@@ -200,7 +200,7 @@ def _missing(path: Path, place: Node, what: str) -> DynoError:
         f"there is no {what} {path}",
         where=place.where,
         cause="paths are relative to the experiment's file",
-        fix=did_you_mean(path.name, near[:1000]) if near else f"{path.parent} is not there either",
+        fix=did_you_mean(path.name, near[:1000]) if near else f"{path.parent} is missing, too",
     )
 
 
@@ -211,7 +211,7 @@ def _read(path: Path, place: Node) -> str:
         raise DynoError(
             f"{error.filename or path} cannot be read: {error.strerror}",
             where=place.where,
-            fix="look at its permissions",
+            fix="check its permissions",
         ) from None
 
 

@@ -259,7 +259,7 @@ def _none_of(
         found = [key for key in models if key in self.model_fields_set]
         if len(found) > 1:
             raise ValueError(f"can have one of `{found[0]}` and `{found[1]}`")
-        raise ValueError(f"does not say how values are made: give one of {listed(models)}")
+        raise ValueError(f"does not define its values: give one of {listed(models)}")
 
     validators: Any = {"refuse": model_validator(mode="after")(refuse)}
     keys |= more

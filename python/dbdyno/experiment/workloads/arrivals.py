@@ -43,7 +43,7 @@ class RateStepModel(Strict):
     rate was (0 at first)."""
 
     length: Duration | None = Field(
-        None, alias="for", description="how long; only the last step may lack it"
+        None, alias="for", description="length of the step; only the last step may omit it"
     )
     at: RateOrNone | None = Field(None, description="the rate all along")
     to: RateOrNone | None = Field(None, description="the rate at its end")
@@ -57,12 +57,12 @@ class FindModel(Strict):
         alias="while",
         min_length=1,
         max_length=CONDITIONS_MAX,
-        description="what must hold, such as response_ms_p99 < 20",
+        description="condition to meet, such as response_ms_p99 < 20",
     )
     start: Rate = Field(100.0, description="rate of the first probe")
     within: Fraction = Field(0.02, description="relative width at which the search ends")
     failed_max: Fraction = Field(
-        0.001, description="share of the arrivals that may fail at a rate that holds"
+        0.001, description="largest share of failed arrivals at a rate that counts as sustained"
     )
 
 
@@ -151,11 +151,11 @@ def read(
     _refuse_both(name, "rate", rate, "find", find, "the search chooses the rate", node)
     if pause is not None and pause.per == "transaction":
         for key, other in (("rate", rate), ("find", find)):
-            cause = "a schedule alone says when an open loop's transactions are due"
+            cause = "in an open loop only the schedule defines when transactions are due"
             _refuse_both(name, "think", pause, key, other, cause, node)
     if process is not None and rate is None and find is None:
         raise DynoError(
-            f"group `{name}`: `arrivals` without `rate` or `find` says nothing",
+            f"group `{name}`: `arrivals` needs `rate` or `find`",
             where=_key(node, "arrivals"),
             cause="a closed loop has no arrivals: it sends as fast as answers come",
             fix="add `rate: 1000/s`, or remove `arrivals`",
@@ -200,7 +200,7 @@ def _steps(
             raise DynoError(
                 f"{which} has no `for`, so the steps after it would never begin",
                 where=place.where,
-                fix="say how long it lasts; only the last step may leave it out",
+                fix="give its length; only the last step may omit it",
             )
         if step.length is None and step.to is not None:
             raise DynoError(
@@ -254,11 +254,11 @@ def _condition(name: str, text: str, where: Where | None, transactions: float) -
             f"group `{name}`: a search cannot depend on `{condition.metric}`",
             where=where,
             cause="it needs what grows with the rate: times and errors of this group",
-            fix="write `while: response_ms_p99 < 20`; that the rate is held is always asked for",
+            fix="write `while: response_ms_p99 < 20`; sustaining the rate is always required",
         )
     if condition.operator not in ("<", "<="):
         raise DynoError(
-            f"group `{name}`: `{text}` would hold at every rate above some, so there is no highest",
+            f"group `{name}`: `{text}` is true at every high rate, so no rate is the highest",
             where=where,
             fix=f"write `{condition.metric} < {condition.threshold:g}`",
         )

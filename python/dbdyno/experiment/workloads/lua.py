@@ -61,8 +61,8 @@ class LuaOptions(Strict):
     )
     reads: bool | None = Field(
         None,
-        description="whether its events leave data as it is; default: no, but for built-in ones"
-        " that only read",
+        description="whether its events only read; default: no, except for built-in scripts that"
+        " only read",
     )
 
 
@@ -111,7 +111,7 @@ class Lua:
     def escapes_guard(self, options: Options, kind: str) -> str:
         if "text" not in options:
             return ""
-        return f"the script {options['script']} decides itself what it sends"
+        return f"the script {options['script']} chooses its statements itself"
 
     def data_bytes(self, data: Options) -> int:
         """By the options of sysbench's own tests, where the script has them."""
@@ -139,7 +139,7 @@ class Lua:
             yield Contradiction(
                 ("script",),
                 f"the script {script} cannot be read as text",
-                "look at its permissions; it must be UTF-8",
+                "check its permissions; it must be UTF-8",
             )
         elif len(options.get("text", "")) > SCRIPT_MAX:
             yield Contradiction(

@@ -33,8 +33,8 @@ class SteadyModel(Strict):
     min: Duration | None = Field(
         None,
         description="slowest cycle that the number must contain, such as a checkpoint; twice as"
-        " long is measured at least. Default: `60s`, or what the server says of itself where that"
-        " is more",
+        " long is measured at least. Default: `60s`, or the server's own cycle where that is"
+        " longer",
     )
     max: Duration = Field(description="measured time after which the trial ends in any case")
 
@@ -82,7 +82,7 @@ def check(measured: float | SteadyModel, groups: Sequence[Group], where: Where) 
         return
     if measured.min is not None and measured.min < MIN_LEAST_S:
         raise DynoError(
-            f"`min` {measured.min:g} s is too short to tell a steady state",
+            f"`min` {measured.min:g} s is too short to detect a steady state",
             where=where,
             cause=f"of less than {CYCLES * MIN_LEAST_S:g} s neither a trend nor a mean is known",
             fix=f"write `min: {MIN_LEAST_S:g}s` or more, or give a length: `duration: 5s`",

@@ -70,9 +70,9 @@ class Expect(Strict):
 class ListOf(Strict):
     """A list of a statement: how many elements it is sent with."""
 
-    of: str = Field(min_length=1, description="its element as it stands in `sql`, once")
+    of: str = Field(min_length=1, description="its element as written in `sql`, once")
     lengths: list[Annotated[Whole, Field(ge=1, le=LENGTH_MAX)]] = Field(
-        min_length=1, max_length=100, description="one of them each time"
+        min_length=1, max_length=100, description="value drawn from a list"
     )
     weights: list[Weight] | None = Field(
         None, description="how often each, in proportion; default: all alike"
@@ -100,7 +100,7 @@ class Sql(Strict):
     )
     expect: Expect | None = Field(None, description="what its answer must be")
     reads: bool | None = Field(
-        None, description="whether it leaves data as it is; default: by its first word"
+        None, description="whether it only reads; default: by its first word"
     )
 
 
@@ -137,15 +137,13 @@ class OneOf(Strict):
     """A step that sends one of several statements."""
 
     one_of: list[Annotated[Branch, Short("sql")]] = Field(
-        min_length=1, max_length=BRANCHES_MAX, description="what it chooses among, by weight"
+        min_length=1, max_length=BRANCHES_MAX, description="branches, drawn by weight"
     )
     choice: Name | None = Field(
         None,
         description="steps of a transaction with the same one take branches of the same position",
     )
-    repeat: Repeat | None = Field(
-        None, description="how many times in a row, each with a choice of its own"
-    )
+    repeat: Repeat | None = Field(None, description="number of repetitions, each with its own draw")
 
 
 def _kind_of_step(value: Mapping[str, Any]) -> str:
@@ -160,7 +158,7 @@ class Transaction(Strict):
 
     weight: Weight = Field(1.0, description="how often, in proportion to the others")
     atomic: bool | None = Field(
-        None, description="whether begin and commit stand around its steps; default: yes"
+        None, description="whether its steps run between begin and commit; default: yes"
     )
     steps: list[Annotated[AnyStep, Short("sql")]] = Field(
         min_length=1, max_length=STEPS_MAX, description="its statements in order"
@@ -174,7 +172,7 @@ ParamModel: Any = generator(
         Field(
             "transaction",
             description="who shares a value: all statements, or each has its own; repetition: each"
-            " has its own, and a sequence begins anew in each transaction",
+            " has its own, and a sequence begins again in each transaction",
         ),
     ),
 )
@@ -253,7 +251,7 @@ class Mix(NoFiles):
                 yield Contradiction(
                     keys,
                     f"two statements are called `{name}`",
-                    "give one of them another name",
+                    "rename one of them",
                 )
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
@@ -383,14 +381,12 @@ def _frames(full: Options) -> Iterator[Contradiction]:
         if word in FRAME:
             yield Contradiction(
                 keys,
-                f"`{word}` is not for a statement to say",
-                "begin and commit are sent around the `steps` of a transaction",
+                f"`{word}` cannot be a statement",
+                "begin and commit are sent before and after the `steps` of a transaction",
             )
     for keys, name in _classes(full):
         if name in ENGINES_OWN:
-            yield Contradiction(
-                keys, f"`{name}` is a name of the engine's own", "choose another name"
-            )
+            yield Contradiction(keys, f"`{name}` is reserved by the engine", "choose another name")
 
 
 def _parameters(full: Options) -> Iterator[Contradiction]:
@@ -409,8 +405,8 @@ def _parameters(full: Options) -> Iterator[Contradiction]:
         for name in sqltext.out_of_reach(each["sql"]):
             yield Contradiction(
                 keys,
-                f"`:{name}` stands in a comment that servers read, where no parameter can be",
-                "write a value in its place: hints and `/*! */` are sent as they stand",
+                f"`:{name}` is in a comment that servers read, where no parameter can be",
+                "write a value in its place: hints and `/*! */` are sent unchanged",
             )
     used |= {term for name in used for term in _terms(declared.get(name, {}))}
     for name in declared:
@@ -434,7 +430,7 @@ def _sums(declared: Mapping[str, Any]) -> Iterator[Contradiction]:
             if term not in declared:
                 known = did_you_mean(term, declared)
                 yield Contradiction(
-                    keys, f"there is no parameter `{term}`", f"declare it beside `{name}`; {known}"
+                    keys, f"there is no parameter `{term}`", f"declare it next to `{name}`; {known}"
                 )
             elif not _adds_up(declared[term], is_first=number == 0):
                 what = "numbers, days or moments" if number == 0 else "numbers"
@@ -464,7 +460,7 @@ def _lists(full: Options) -> Iterator[Contradiction]:
             if sqltext.occurrences(each["sql"], one["of"]) != 1:
                 yield Contradiction(
                     at,
-                    f"`{one['of']}` does not stand exactly once in the statement",
+                    f"`{one['of']}` does not occur exactly once in the statement",
                     "give the list's element as `sql` has it: `:id`, `(:a, :b)`",
                 )
             elif not sqltext.parameters(one["of"]):

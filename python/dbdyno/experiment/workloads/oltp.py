@@ -83,7 +83,7 @@ OLTP: tuple[Option, ...] = (
     _count("delete_inserts", "deletes with an insert of the same key"),
     _count("deletes", "deletes"),
     _count("inserts", "inserts of new keys"),
-    Option("skip_trx", FLAG, "leave out begin and commit"),
+    Option("skip_trx", FLAG, "remove begin and commit"),
     Option("distribution", WORD, "which keys are asked for how often", "uniform", words=SHAPES),
     Option("zipfian_theta", NUMBER, "exponent", 0.8, 0, 10, of_distribution="zipfian"),
     Option(

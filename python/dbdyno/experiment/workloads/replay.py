@@ -24,7 +24,7 @@ MAX = "max"
 SPEED_MIN, SPEED_MAX = 0.001, 1000.0
 PLAYERS_MAX = 2000  # where the experiment says nothing
 MAX_LENGTH_S = 3600.0  # as fast as it goes: it ends by itself, and this is the least limit
-RECORDED = "who sends what and when stands in the recording"
+RECORDED = "the recording defines sessions, statements and times"
 NOT_AGAIN = "a client that was refused went on as recorded, and so does its replay"
 
 
@@ -67,7 +67,7 @@ class ReplayOptions(Strict):
         1.0, description="the log's times by this factor: `2x`; `max`: as fast as answers come"
     )
     writes: bool = Field(
-        False, description="send also what is not shown to be a read; default: no, it is skipped"
+        False, description="send statements that may write, too; default: no, they are skipped"
     )
     databases: Literal["target", "log"] = Field(
         "target", description="sessions use the target's database, or those that the log names"
@@ -142,7 +142,7 @@ class Replay:
             yield Contradiction(
                 ("log",),
                 "nothing in the trace is shown to be a read, so nothing would be sent",
-                "`writes: true` sends what it holds, to a server that you can spare",
+                "`writes: true` sends them; use it on a disposable server",
             )
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ TPCC: tuple[Option, ...] = (
     Option(
         "mode",
         WORD,
-        "whose rules: the specification's, or those of the published scripts for sysbench",
+        "rules of the specification, or of the published scripts for sysbench",
         FAITHFUL,
         words=(FAITHFUL, SYSBENCH),
         data=True,
@@ -63,7 +63,7 @@ TPCC: tuple[Option, ...] = (
     Option(
         "home",
         WORD,
-        "a transaction's warehouse: drawn each time, or the session's own",
+        "a transaction's warehouse: drawn each time, or fixed for the session",
         "drawn",
         words=("drawn", "session"),
     ),
@@ -98,8 +98,8 @@ class Tpcc(NoFiles):
         if full["mode"] == SYSBENCH and full["paced"]:
             yield Contradiction(
                 ("paced",),
-                "the scripts for sysbench know no keying and think times",
-                f"leave `paced` out, or use `mode: {FAITHFUL}`",
+                "the scripts for sysbench have no keying and think times",
+                f"remove `paced`, or use `mode: {FAITHFUL}`",
             )
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:

@@ -62,8 +62,8 @@ def read(text: Text, columns: Mapping[str, str]) -> list[Found]:
     known = ", ".join(one.name for one in FORMATS)
     raise text.error(
         1,
-        "this is no result of a tool that dbdyno knows",
-        cause="another tool's file, or one whose beginning is lost",
+        "this is not the result of a supported tool",
+        cause="a file of another tool, or a file without its beginning",
         fix=f"known: {known}; write other results as a table (CSV)",
     )
 
@@ -75,9 +75,9 @@ def _refuse_endless(text: Text, found: list[Found]) -> None:
             if not math.isfinite(value):
                 text.refuse(
                     one.line,
-                    f"{name} is {value}, which nobody can have measured",
+                    f"{name} is {value}, which is impossible",
                     cause="the tool divided by zero, or the file was changed",
-                    fix="leave this result out",
+                    fix="remove this result",
                 )
 
 

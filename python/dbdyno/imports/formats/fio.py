@@ -77,7 +77,7 @@ def _parsed(text: Text) -> tuple[int, dict[str, Any]]:
         except json.JSONDecodeError as error:
             text.refuse(error.lineno, f"this is not JSON: {error.msg}")
         except (RecursionError, ValueError):
-            text.refuse(line, "this is not JSON: it nests too deep, or holds an endless number")
+            text.refuse(line, "this is not JSON: it nests too deep, or has an infinite number")
         if isinstance(value, dict) and "fio version" in value:
             found = (line, value)
         again = re.compile(r"^\{", re.MULTILINE).search(body, end)

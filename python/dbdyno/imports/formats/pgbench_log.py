@@ -100,7 +100,7 @@ def _transactions(texts: Sequence[Text]) -> Found:
         elif held is not None:
             cut = True
     if not log.per_second:
-        texts[0].refuse(1, "the log holds no whole line")
+        texts[0].refuse(1, "the log has no complete line")
     return _found(texts[0], log, cut=cut)
 
 
@@ -197,7 +197,7 @@ def _aggregated(texts: Sequence[Text]) -> Found:
     for text in texts:
         cut = _rows(text, rows) or cut
     if not rows:
-        texts[0].refuse(1, "the log holds no whole line")
+        texts[0].refuse(1, "the log has no complete line")
     starts = sorted(rows)
     length_s = float(min((b - a for a, b in itertools.pairwise(starts)), default=1))
     intervals = []

@@ -89,7 +89,7 @@ class _Sysbench:
             text.refuse(
                 blocks[0].line if blocks else 1,
                 "sysbench printed no result: no interval line and no final block",
-                cause="it failed (its FATAL line says why), or it was `prepare` or `cleanup`",
+                cause="it failed (see its FATAL line), or it was `prepare` or `cleanup`",
             )
         return found
 
@@ -184,7 +184,7 @@ def _interval(text: Text, block: _Block, at: int, line: re.Match[str]) -> Interv
             at,
             f"time runs backwards: an interval that ends at {end_s:g} s after one at {before:g} s",
             cause="two results run into each other without a header between them",
-            fix="put each result into a file of its own",
+            fix="put each result into its own file",
         )
     known = {QUANTILES[q]: ms * 1e6 for q, ms in latency.items() if q in QUANTILES}
     return Interval(end_s, end_s - before, tps, qps, errors, known)
@@ -222,7 +222,7 @@ def _totals(text: Text, block: _Block) -> tuple[dict[str, float], float, tuple[s
         text.refuse(final[_END][0], "the final block has no total time")
     seconds = _value(text, (elapsed[0], elapsed[1].removesuffix("s")))
     if seconds <= 0:
-        text.refuse(elapsed[0], "the final block says that the test took no time")
+        text.refuse(elapsed[0], "in the final block the test takes no time")
     metrics = {"transactions_per_s": events / seconds, "operations_per_s": events / seconds}
     if "transactions" in final:
         metrics["transactions_per_s"] = _per_s(text, final["transactions"])

@@ -32,7 +32,7 @@ WORDS = (
     "An event of `dyno sysbench` is a transaction here (tps), and a statement an operation (qps);"
     " events of tests without statements are transactions of one operation.",
 )
-CUT_OFF = "cut off: it was ended from outside, and this is what was measured until then"
+CUT_OFF = "cut off: it was stopped early, and this is its measurement until then"
 _TESTS = ("cpu", "memory", "fileio", "threads", "mutex")  # without statements
 
 Json = Mapping[str, Any]

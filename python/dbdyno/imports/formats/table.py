@@ -100,7 +100,7 @@ def _kinds(
             line,
             "no column of the table is a metric",
             cause=f"its columns are {', '.join(header)[:200]}",
-            fix="name one `tps`, `qps`, `p95 ms` or the like, or say `--map COLUMN=tps`",
+            fix="name one `tps`, `qps`, `p95 ms` or the like, or give `--map COLUMN=tps`",
         )
     if len(set(names)) < len(names):
         text.refuse(line, "two columns of the table are the same metric")
@@ -167,7 +167,7 @@ def _number(text: Text, at: int, value: str, name: str) -> float:
             at,
             f"`{value[:40]}` is not a number, and the column is the metric {name}",
             cause="a thousands separator, a decimal comma, a unit, or a cell without a value",
-            fix="write plain numbers (`1234.5`) and leave a cell without a value empty",
+            fix="write plain numbers (`1234.5`) and an empty cell for a missing value",
         )
     if found < 0:
         text.refuse(at, f"{name} cannot be negative: `{value[:40]}`")

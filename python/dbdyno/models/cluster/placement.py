@@ -200,15 +200,15 @@ def bounds(wish: Wish, limits: Limits) -> tuple[str, ...]:
     if wish.sites and limits.sites < 2 * wish.sites + 1:
         found.append(
             f"Of at most {_counted(limits.sites, 'site')} {_heaviest(wish.sites)} at least half of"
-            " the weight, wherever the nodes stand; to survive"
+            " the weight, wherever the nodes are; to survive"
             f" {'its' if wish.sites == 1 else 'their'} loss takes {2 * wish.sites + 1} sites, of"
             " which some may hold an arbitrator only."
         )
     data_sites = min(limits.data_sites or limits.sites, limits.sites)
     if wish.sites and data_sites <= wish.sites:
         found.append(
-            f"Data stands at {_counted(data_sites, 'site')} at most; the loss of {wish.sites} takes"
-            " it all, and arbitrators hold none."
+            f"Data is at {_counted(data_sites, 'site')} at most; the loss of {wish.sites} takes"
+            " it all, and arbitrators have none."
         )
     if wish.local and limits.members - limits.arbitrators < 2:
         found.append("A second node with data takes two of them.")
@@ -357,7 +357,7 @@ def text(found: Found) -> str:
         counted += f" and {_counted(judges, 'arbitrator')}" if judges else ""
         return f"{made.said()} survives {asked}: {counted}, the fewest of {found.tried} layouts."
     within = f"{_counted(found.limits.members, 'member')} at {_counted(found.limits.sites, 'site')}"
-    head = f"No layout within {within} survives {asked}; {found.tried} were looked at."
+    head = f"No layout within {within} survives {asked}; {found.tried} were searched."
     return "\n".join([head, *(f"  {one}" for one in arguments(found))])
 
 

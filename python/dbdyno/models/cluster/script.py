@@ -110,7 +110,7 @@ class Script:
             raise ValueError("a script is longer than nothing and at most a day")
         times = [event.at_s for event in self.events]
         if times != sorted(times) or (times and not 0 <= times[0] <= times[-1] <= self.until_s):
-            raise ValueError("events must stand in order of time, between 0 and the end")
+            raise ValueError("events must be in order of time, between 0 and the end")
 
     def check(self, topology: Topology) -> None:
         """KeyError names a node that the topology does not have."""

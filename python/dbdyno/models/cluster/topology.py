@@ -43,7 +43,7 @@ class Topology:
         if len(self.members) > MEMBERS_MAX:
             raise ValueError(f"at most {MEMBERS_MAX} nodes")
         if all(one.arbitrator for one in self.members.values()):
-            raise ValueError("every node is an arbitrator: none holds data")
+            raise ValueError("every node is an arbitrator: none has data")
         if not any(one.weight for one in self.members.values()):
             raise ValueError("every weight is 0: no component can ever have a majority")
         farthest = max(self.latency_s.values(), default=0.0)

@@ -29,7 +29,7 @@ def effects(
         *_of_hooks(hooks),
         *(text for target in targets for text in _of_target(target)),
         *(
-            f"statements of its own (group {name}, workload {kind})"
+            f"its own statements (group {name}, workload {kind})"
             for name, kind in workloads
             if kind not in _OWN_STATEMENTS
         ),
@@ -62,7 +62,7 @@ def _of_target(target: Target) -> Iterator[str]:
     if target.basedir is not None:
         yield f"programs in {target.basedir}"
     if target.setup is not None or target.session:
-        yield f"SQL of its own in target {target.name}"
+        yield f"its own SQL in target {target.name}"
     for name, value in (*target.config.items(), *target.options.items()):
         if _RISKY.search(name) or (isinstance(value, str) and "/" in value):
             yield f"the setting `{name}` of target {target.name}"

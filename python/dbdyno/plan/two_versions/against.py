@@ -81,7 +81,7 @@ def unite(new: Spec, against_base: Base) -> Union:
         raise _refused(
             "their commands under `hooks` or of levels differ",
             "each version would be measured under the other's commands too",
-            "make the commands alike, or make what they bring about a factor of one experiment",
+            "use the same commands, or make their effect a factor of one experiment",
         )
     theirs = {_key(cell): cell for cell in base.cells}
     ours = {_key(cell): cell for cell in new.cells}

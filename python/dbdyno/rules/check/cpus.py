@@ -48,7 +48,7 @@ def _turbo(place: Place) -> Finding:
         FOUND,
         "turbo (boost) is on",
         "the clock depends on temperature and on how many CPUs are busy: the first trials of a run"
-        " and cells with few sessions can look a few percent faster",
+        " and cells with few sessions can appear a few percent faster",
         f"echo {value} > /{_CPU}/{file}, or keep it on and trust balanced blocks",
     )
 
@@ -77,7 +77,7 @@ def _siblings(place: Place) -> Finding:
             "SMT is on, and the load generator shares all CPUs with the servers",
             "a generator thread on the sibling of a server thread takes up to half of that core;"
             " where the scheduler puts it changes from trial to trial",
-            "give each side cores of its own with `cpus:`, or switch SMT off:"
+            "give each side its own cores with `cpus:`, or switch SMT off:"
             f" echo off > /{_CPU}/smt/control",
         )
     if not both:

@@ -23,8 +23,8 @@ def _quota(place: Place) -> Finding:
         "cpu_quota",
         FOUND,
         f"a CPU quota of {quota:g} CPUs (cgroup)",
-        "whoever has used up a period's share stands still for the rest of it, up to 100 ms at a"
-        " time: tail latencies and stalls are the quota's, and generator and server share it",
+        "a process that has used up its share of a period stops for the rest of it, up to 100 ms at"
+        " a time: tail latencies and stalls are the quota's, and generator and server share it",
         "lift it (cpu.max, --cpus of the container), and limit by CPU sets instead",
     )
 

@@ -27,8 +27,8 @@ def _others(place: Place) -> Finding:
         "other_load",
         FOUND,
         f"other processes use {seen.busy_cpus:.2f} of {seen.cpus} CPUs{names}{queue}",
-        "trials run slower by whatever the others take in each of them: more noise, wider"
-        " intervals, and a wrong level of every absolute number",
+        "trials run slower by the CPU time that other processes take in each of them: more noise,"
+        " wider intervals, and a wrong level of every absolute number",
         "stop them (cron, backups, indexers, other benchmarks), or give the experiment CPUs that"
         " they may not use",
     )
@@ -54,8 +54,8 @@ def _steal(place: Place) -> Finding:
         "steal",
         FOUND,
         f"a hypervisor gives our CPU time to others (steal): {told}",
-        "trials differ by what the neighbours do, which nothing here can see or stop",
-        "use a host or an instance type with CPUs of its own; else `require: [steal_percent < 2]`"
+        "trials vary with the load of the neighbours, which dbdyno can neither see nor stop",
+        "use a host or an instance type with dedicated CPUs; else `require: [steal_percent < 2]`"
         " voids trials that it hit",
     )
 

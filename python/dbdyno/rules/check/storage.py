@@ -33,7 +33,7 @@ def _scheduler(place: Place) -> Finding:
             FOUND,
             f"I/O scheduler {chosen[1]} on the data directory's device",
             "it shares the device fairly between processes and waits for more of each one's"
-            " requests: commits (fsync) take longer, and foreign I/O changes by how much",
+            " requests: commits (fsync) take longer, and the delay varies with the I/O of others",
             f"echo {'mq-deadline' if rotates else 'none'} > /{queue}/scheduler",
         )
     if chosen[1] == "none" and rotates == 1:

@@ -141,7 +141,7 @@ def _result(text: bytes) -> Sequence[Series]:
         for series in result:
             _ = series["metric"]["__name__"], [(float(t), float(v)) for t, v in series["values"]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ValueError("what it answers is not Prometheus' API") from None
+        raise ValueError("its answer is not that of Prometheus' API") from None
     return result
 
 

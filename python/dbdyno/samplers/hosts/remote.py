@@ -131,7 +131,7 @@ class Parser:
             self._lines.setdefault(path, []).append(rest)
             self._bytes += len(text)
             if self._bytes > FRAME_BYTES_MAX:
-                raise ValueError("it says more about /proc than there can be")
+                raise ValueError("its answer is larger than /proc can be")
             return None
         word, _, rest = text.partition(" ")
         if word == "@end":
@@ -273,7 +273,7 @@ def _lines(ssh: Process, ending: threading.Event) -> Iterator[str]:
                 raise Dropped(_why(ssh))
             *whole, pending = (pending + data).split(b"\n")
             if len(pending) > FRAME_BYTES_MAX:
-                raise Dropped("it says something without end that is no /proc")
+                raise Dropped("its answer is endless and not of /proc")
             for line in whole:
                 yield line.decode(errors="replace")
 

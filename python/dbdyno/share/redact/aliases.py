@@ -105,13 +105,13 @@ class Aliases:
             raise DynoError(
                 f"the alias {alias} is also a real name in this run",
                 cause="the run has grown, or was edited, since that alias was given",
-                fix=f"remove {FILE} from the run directory: aliases are then chosen anew",
+                fix=f"remove {FILE} from the run directory: aliases are then chosen again",
             )
         if alias in self._used:
             raise DynoError(
                 f"{FILE} gives the alias {alias} to two names",
                 cause="the file was edited",
-                fix="remove it from the run directory: aliases are then chosen anew",
+                fix="remove it from the run directory: aliases are then chosen again",
             )
         self._table[kind][name.casefold()] = alias
         self._used.add(alias)
@@ -134,7 +134,7 @@ def load(directory: Path, reserved: Collection[str]) -> Aliases:
         raise DynoError(
             f"{path} is not a table of aliases: {error!r}",
             cause="the file was edited or damaged, or another version of dbdyno wrote it",
-            fix="remove it: aliases are then chosen anew",
+            fix="remove it: aliases are then chosen again",
         ) from None
     return Aliases(reserved, stored["aliases"])
 

@@ -45,7 +45,7 @@ def _source(texts: Texts, text: str) -> str:
 
 NOTE = (
     "Redacted: `host-1` and the like stand for the same name everywhere; literals, comments,"
-    " context and notes are left out."
+    " context and notes are omitted."
 )
 
 # Class and field -> what its texts are. `*` stands for any class.
@@ -189,7 +189,7 @@ def collision(names: Any) -> DynoError:
     """Two names of the experiment would read the same."""
     return DynoError(
         f"redaction would make two of these names the same: {', '.join(map(str, names))}",
-        cause="they differ only in what is hidden, or in upper and lower case",
+        cause="they differ only in redacted text, or in upper and lower case",
         fix="rename one of them in the experiment's file and run it again,"
         " or give the report without --redact",
     )

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from dbdyno.share.redact import vocabulary
 from dbdyno.share.redact.aliases import Aliases
 
-LEFT_OUT = "(left out)"
+LEFT_OUT = "(omitted)"
 LITERAL = "?"
 
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"`<>(){}\[\],;]+|\bprometheus:[^\s'\"`<>,;]+", re.I)

@@ -207,7 +207,7 @@ def _tagged(path: Path, file: IO[bytes]) -> Iterator[Tagged]:
         if not raw:
             return
         if len(raw) > _LINE_MAX or number > _LINES_MAX:
-            raise files.damaged(path, number, "more than a trial can leave: the file has no end")
+            raise files.damaged(path, number, "more than a trial can write: the file is endless")
         try:
             line = raw.decode("utf-8").strip()
             if line and not line.startswith(("#", '"')):

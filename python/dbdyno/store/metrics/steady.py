@@ -54,7 +54,7 @@ def part(events: Sequence[Event], lines: Sequence[Tagged], from_s: float) -> Par
         complete = len(logged) == len(measured)
         if not complete:
             warnings.append(
-                f"{name}: latency.hlog lacks intervals: latencies of the steady part are unknown"
+                f"{name}: latency.hlog has no intervals: latencies of the steady part are unknown"
             )
         groups[name] = {
             **total,

@@ -126,7 +126,7 @@ def _objects(path: Path, file: IO[bytes], check: Check | None) -> Iterator[dict[
             return
         size += len(line)
         if len(line) > LINE_BYTES_MAX or size > STREAM_BYTES_MAX or number > LINES_MAX:
-            raise damaged(path, number, "more than a trial can leave: the file has no end")
+            raise damaged(path, number, "more than a trial can write: the file is endless")
         if not line.strip():
             continue
         try:
@@ -151,7 +151,7 @@ def refuse_link(directory: Path) -> None:
         raise DynoError(
             f"{directory} is a symbolic link",
             cause="dbdyno makes none in a run: somebody else put it there",
-            fix="look where it leads; put the directory itself in its place",
+            fix="check its target; replace it by the directory itself",
         )
 
 

@@ -76,4 +76,4 @@ def _refuse_halves(value: Any) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("a text holds half of a surrogate pair") from None
+        raise ValueError("a text contains half of a surrogate pair") from None

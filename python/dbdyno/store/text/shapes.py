@@ -46,7 +46,7 @@ def event(value: Mapping[str, Any]) -> None:
         raise ValueError("an event without `event`")
     for key in _REQUIRED.get(kind, ()):
         if value.get(key) is None:
-            raise ValueError(f"the event `{kind[:20]}` lacks `{key}`")
+            raise ValueError(f"the event `{kind[:20]}` has no `{key}`")
     _typed(value)
     if kind in ("interval", "end"):
         for name, group in value["groups"].items():
@@ -96,7 +96,7 @@ def _environment(value: Mapping[str, Any]) -> None:
             _number(key, value[key])
     for key in ("scratch", "cpu_model", "kernel"):
         if not isinstance(value.get(key, ""), str | None):
-            raise ValueError(f"has an environment whose `{key}` is no text")
+            raise ValueError(f"has an environment in which `{key}` is not a text")
     checks = value.get("checks", [])
     if not isinstance(checks, list) or not all(_is_check(one) for one in checks):
         raise ValueError("has `checks` of the machine that are none")
@@ -126,7 +126,7 @@ def record(value: Any) -> None:
         _typed(one)
     for probe in value.probes:
         if not isinstance(probe.get("passed"), bool) or not isinstance(probe.get("why"), str):
-            raise ValueError("`probes` lack `passed` or `why`")
+            raise ValueError("`probes` have no `passed` or `why`")
         _number("rate_per_s", probe.get("rate_per_s"))
     for name, facts in value.targets.items():
         _target(name, facts)

@@ -82,7 +82,7 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
         elif any(not touched.place for touched in cost.touched):
             lines.append(f"{at}: generator and servers share all of them")
     lines += [f"differs: {difference}" for difference in differences(plan)]
-    lines += [f"left out: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
+    lines += [f"skipped: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
     lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
     lines += [f"note: {note}" for note in plan.notes]
     lines += _commands(plan)
@@ -102,8 +102,8 @@ def _looks(plan: Plan, cost: Estimate) -> list[str]:
     if plan.looks is None:
         return []
     return [
-        f"ends once every claim is decided: looked at after block {plan.looks.first} and each block"
-        f" from there, {counted(cost.blocks, 'block')} at most"
+        f"ends once every claim is decided: interim looks from block {plan.looks.first} on, after"
+        f" each block, {counted(cost.blocks, 'block')} at most"
     ]
 
 
@@ -161,7 +161,7 @@ def _there(touched: Touched, words: list[str], settings: list[str]) -> str:
         if touched.existing
         else f"schema {touched.schema}, made for the run and dropped at its end"
     )
-    changed = f"set for the run, then put back: {', '.join(settings)}" if settings else ""
+    changed = f"set for the run, then restored: {', '.join(settings)}" if settings else ""
     what = "; ".join(filter(None, [schema, *words, changed or "no setting is changed"]))
     return f"target {touched.target}: {touched.kind} at {touched.place}, which is there; {what}"
 

@@ -24,7 +24,7 @@ def option() -> Callable[[Any], Any]:
         OPTION,
         "trust",
         is_flag=True,
-        help="Do what somebody else's run asks for: a bundle given to --against, or a directory of"
+        help="Allow another user's run: a bundle given to --against, or a directory of"
         " another account given to --resume. Without it none of their commands, SQL or connections"
         " is used.",
     )
@@ -52,7 +52,7 @@ def refuse_base(base: str, loaded: Spec, *, trust: bool) -> None:
             f"--against {base}: somebody else's experiment asks for {_listed(asked)}",
             cause="a bundle, or the run of another account, does nothing here that you have not"
             " asked for",
-            fix=f"read it first; then add {OPTION}, or name an experiment of your own",
+            fix=f"read it first; then add {OPTION}, or use an experiment of your own",
         )
 
 

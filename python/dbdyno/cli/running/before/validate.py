@@ -1,4 +1,4 @@
-"""`--check`: is the file all right? For people on stderr, for editors and scripts as JSON."""
+"""`--check`: is the file valid? For people on stderr, for editors and scripts as JSON."""
 
 from __future__ import annotations
 

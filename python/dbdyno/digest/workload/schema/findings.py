@@ -64,9 +64,9 @@ def _sent(path: str, sql: str, params: Mapping[str, Generator]) -> Sent:
 def alone(group: str, options: Mapping[str, Any]) -> list[str]:
     """What can be said without a server: made-up texts find no row."""
     found = (
-        f"group `{group}`, {one.path}: `{name}` is a made-up text, and rows are looked for that"
-        f" have it{_of(place)}: it will match none, which is fast. `column: TABLE.COLUMN` draws"
-        " keys that are there"
+        f"group `{group}`, {one.path}: `{name}` is a made-up text, and the statement searches rows"
+        f" that have it{_of(place)}: it will match none, which is fast. `column: TABLE.COLUMN`"
+        " draws existing keys"
         for one in sent(options)
         for place, name, made in one.places
         if place.is_key and "text" in made
@@ -138,29 +138,29 @@ def _written(
         if made.get("column", "").lower() not in (f"{table}.{key}".lower(), where.lower()):
             yield (
                 f"`{where}` must hold a key of `{table}.{key}`, and `{name}` makes its own: it will"
-                f" fail where there is none. `column: {table}.{key}` draws keys that are there"
+                f" fail where there is none. `column: {table}.{key}` draws existing keys"
             )
     elif column.is_unique and ({"column", "const", "values", *_NUMBERS} & made.keys()):
         yield f"`{where}` is unique, and `{name}` comes to values again: these will fail"
     elif column.greatest is not None and made.get("sequence", END_MAX) <= column.greatest:
         yield (
             f"`{where}` is unique, and `{name}` counts from {made['sequence']:,} on, where the"
-            f" table has keys up to {column.greatest:,}: those that are there will fail"
+            f" table has keys up to {column.greatest:,}: existing ones will fail"
         )
 
 
 def _looked_for(name: str, made: Generator, where: str, found: naming.Found) -> Iterator[str]:
     if strange := _no_choice(found.column, made):
-        yield f"`{name}` makes {strange}, which `{where}` never holds: it will match no row"
+        yield f"`{name}` makes {strange}, which `{where}` never contains: it will match no row"
     elif "text" in made:
-        yield f"`{name}` is a made-up text, and rows with it are looked for: it will match none"
+        yield f"`{name}` is a made-up text, and the statement searches it: it will match none"
 
 
 def _column(name: str, source: str, catalog: Catalog) -> Iterator[str]:
     table, _, column = source.partition(".")
     known = catalog.table(table)
     if known is None or catalog.column(table, column) is None:
-        yield f"`{name}` draws from `{source}`, which is not there: the run will stop"
+        yield f"`{name}` draws from `{source}`, which does not exist: the run will stop"
 
 
 def _no_choice(column: Column, made: Generator) -> str:

@@ -45,7 +45,7 @@ def refusal(sql: str, kind: str) -> str:
     if _UNCLEAR.search(sql) or (is_postgres and _DOLLARS.search(sql)):
         return (
             "where its strings and comments end depends on the server: double the quotes in "
-            "strings, and leave out dollar quotes and `/*! */`"
+            "strings, and avoid dollar quotes and `/*! */`"
         )
     tokens = _tokens(sql, _POSTGRES if is_postgres else _MYSQL)
     if any(token in "'\"`" for token in tokens):
@@ -53,12 +53,12 @@ def refusal(sql: str, kind: str) -> str:
     while tokens and tokens[-1] == ";":
         tokens.pop()
     if ";" in tokens:
-        return "it is several statements: give each a step of its own"
+        return "it is several statements: give each its own step"
     first = next((token for token in tokens if token != "("), "")
     if first == "set":
         return session.refusal(sql, kind)
     if first not in _READING:
-        return f"`{first}` is not known to leave data as it is"
+        return f"`{first}` may change data"
     if "outfile" in tokens or "dumpfile" in tokens:
         return "it writes rows into a file of the server"
     return _acting(tokens, is_postgres=is_postgres)

@@ -60,7 +60,7 @@ INPUTS = (
     Input("cost", "share", "its cost, as a share of the old one's", "100%", "0.01%", "10000%"),
     Input("base", "duration", "response time of the old system", "10ms", "1us"),
     Input("rtt", "duration", "round trip between client and server", "100us", "1us"),
-    Input("old_price", "price", "what the old system costs", "1000/month", "0/month"),
+    Input("old_price", "price", "cost of the old system", "1000/month", "0/month"),
 )
 OUTPUTS = ("verdict", "needed", "server", "part", "possible", "per_money", "old_for_same")
 SAYS = (

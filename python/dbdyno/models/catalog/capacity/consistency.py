@@ -77,7 +77,7 @@ INPUTS = (
     Input("link", "throughput", "speed of the link; 0: not known", "0B/s", "0B/s",
           example="1250MB/s"),
     Input("hops", "count", "network hops of a transaction, one after the other", "0", "0", "100k"),
-    Input("hop", "duration", "what a hop takes", "45us", "0s"),
+    Input("hop", "duration", "time of a hop", "45us", "0s"),
     Input("base", "duration", "response time without load", "6ms", "1us"),
 )  # fmt: skip
 OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "p95_ratio",

@@ -9,7 +9,7 @@ Formula:
     usable [rate] = best(rate, latency, within)
         the highest of the throughputs whose response time is within the limit
     used [rate] = usable * utilization
-        what is used of it in the mean
+        used part of it in the mean
     per_month [count] = usable * utilization * month
         transactions in a month of 30 days
     per_billion [money] = price / per_month * billion
@@ -52,7 +52,7 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
-    Input("price", "price", "what a machine costs", None, "0/month"),
+    Input("price", "price", "cost of a machine", None, "0/month"),
     Input("rate", "rate", "throughputs of one machine that were measured", None, "0.001/s",
           many=True, example="164000/s,265000/s,415000/s"),
     Input("latency", "duration", "response time at each of them; 0: none", "0s", "0s", many=True,

@@ -54,10 +54,10 @@ SAYS = (
     ("systems <= 0", "Samples at {samples} need {memory} of memory; cores: {cores}."),
     ("", "{systems} systems need {memory} of memory; cores: {cores}."),
 )
-REFUSALS = (Note("systems <= 0 and samples <= 0", "say how many systems or samples there are"),)
+REFUSALS = (Note("systems <= 0 and samples <= 0", "give the number of systems or samples"),)
 NOTES = (
     Note("rule < 8 * GiB and memory > rule",
-         "below 8 GB the rule does not hold ({rule}); this is the smallest size that is known to"
+         "below 8 GB the rule does not apply ({rule}); this is the smallest size that is known to"
          " serve"),
     Note("systems > 1000 or samples * second > 2 * million",
          "beyond what was tested: 1000 systems and 2 million samples a second"),

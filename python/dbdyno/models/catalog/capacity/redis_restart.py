@@ -98,7 +98,7 @@ NOTES = (
     Note(
         "method == 'aof' and rewrite_percentage <= 0",
         "the log is never rewritten: it grows with each write, and so does the time to load it; if"
-        " it never was, it is of commands alone: say preamble=no",
+        " it never was, it is of commands alone: give preamble=no",
     ),
     Note(
         "method == 'aof' and rewrite_every < 10 * minute",

@@ -79,7 +79,7 @@ INPUTS = (
           words=("ttl", "partition", "capped")),
     Input("pass_every", "duration", "pause between passes, or a partition's length; 0: 60 s, or a"
           " day", "0s", "0s", example="60s", paths=("setParameter.ttlMonitorSleepSecs:s",)),
-    Input("purge_rate", "rate", "rows a second that can be deleted beside the load", "20000/s",
+    Input("purge_rate", "rate", "rows a second that can be deleted during the load", "20000/s",
           "0.000001/s"),
 )  # fmt: skip
 OUTPUTS = ("stored", "live", "lag", "per_pass", "pass_takes", "deletes", "busy", "keeps_up",

@@ -45,8 +45,8 @@ from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
     Input("allocated", "size", "size of the volume", None, "1Mi", example="1000Gi"),
-    Input("used", "size", "what is used of it", None, "0", example="300Gi"),
-    Input("growth", "size", "what is added a day", "1Gi", "0"),
+    Input("used", "size", "used part of it", None, "0", example="300Gi"),
+    Input("growth", "size", "growth a day", "1Gi", "0"),
     Input("price", "price", "price of a GB", "0.10/month", "0/month"),
     Input("full_at", "share", "how full it may become before it is resized", "80%", "1%", "100%"),
     Input("today", "date", "the day of the figures", None, "1970-01-01", "2999-12-31",

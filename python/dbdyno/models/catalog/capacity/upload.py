@@ -105,8 +105,8 @@ INPUTS = (
         "no",
         words=("no", "yes"),
     ),
-    Input("copies", "number", "how often a part is held", "1", "1", "10"),
-    Input("base", "size", "what the program takes by itself", "0", "0", "64Gi", example="50Mi"),
+    Input("copies", "number", "copies of a part in memory", "1", "1", "10"),
+    Input("base", "size", "memory of the program itself", "0", "0", "64Gi", example="50Mi"),
     Input("near", "throughput", "speed measured near the store; 0: none", "0MiB/s", "0MiB/s"),
     Input("far", "throughput", "speed measured far from it; 0: none", "0MiB/s", "0MiB/s"),
 )

@@ -99,7 +99,7 @@ NOTES = (
     Note(
         "mongods > 1 and share <= 0",
         "each of {mongods} mongods takes {each} by default, as if it"
-        " were alone: give each a --wiredTigerCacheSizeGB of its own",
+        " were alone: give each its own --wiredTigerCacheSizeGB",
     ),
     Note("share * mongods > 0.8", "above 80 % of memory mongod warns, and the kernel may kill it"),
     Note("data <= cache", "all data fits into WiredTiger's cache: nothing is read twice"),

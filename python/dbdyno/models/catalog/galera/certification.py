@@ -97,7 +97,7 @@ SAYS = (
      " transaction takes {latency} in the mean instead of {alone} with a single writer."),
 )  # fmt: skip
 REFUSALS = (
-    Note("execute + order <= 0", "execute and order are both nothing: say order=1ms"),
+    Note("execute + order <= 0", "execute and order are both zero: give order=1ms"),
 )  # fmt: skip
 NOTES = (
     Note("rate > ceiling", "the hot rows take {ceiling} at most, and {rate} are asked for: it ends"

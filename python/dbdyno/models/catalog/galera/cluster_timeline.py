@@ -91,9 +91,9 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Measured, Note
 
 INPUTS = (
-    Input("event", "word", "what befalls one member", "crash",
+    Input("event", "word", "event of one member", "crash",
           words=("crash", "pause", "leave", "link")),
-    Input("pause", "duration", "how long it stands still, of `pause`", "0s", "0s", "1d"),
+    Input("pause", "duration", "length of the `pause`", "0s", "0s", "1d"),
     Input("suspect", "duration", "`evs.suspect_timeout`", "5s", "100ms", "10m",
           variables=("wsrep_provider_options/evs.suspect_timeout",)),
     Input("check", "duration", "`evs.inactive_check_period`", "500ms", "1ms", "1m",
@@ -108,24 +108,24 @@ INPUTS = (
 )  # fmt: skip
 OUTPUTS = ("stall_to", "stall_from", "believes")
 SAYS = (
-    ("event == 'leave'", "A node that is shut down says so: the others go on at once."),
-    ("dropped == 'yes' and event == 'pause'", "Writes on the others stand still for {stall_from} to"
+    ("event == 'leave'", "A node that is shut down announces it: the others continue at once."),
+    ("dropped == 'yes' and event == 'pause'", "Writes on the others stall for {stall_from} to"
      " {stall_to}; the node believes in its old view for {believes} after it goes on."),
-    ("dropped == 'either'", "Writes on the others stand still for {stall_from} to {stall_to}. When"
+    ("dropped == 'either'", "Writes on the others stall for {stall_from} to {stall_to}. When"
      " they make their checks decides whether the node is dropped; if it is, it believes in its old"
      " view for {believes} after it goes on."),
-    ("dropped == 'yes'", "Writes stand still for {stall_from} to {stall_to}."),
-    ("", "Writes stand still for {stall_to}, and nobody is dropped."),
+    ("dropped == 'yes'", "Writes stall for {stall_from} to {stall_to}."),
+    ("", "Writes stall for {stall_to}, and no node is dropped."),
 )  # fmt: skip
 REFUSALS = (
-    Note("event == 'pause' and pause <= 0", "how long is the pause? Say pause=3s"),
+    Note("event == 'pause' and pause <= 0", "the length of the pause is missing: give pause=3s"),
     Note("idle == 'yes' and keepalive >= suspect",
          "keepalive={keepalive} is not shorter than suspect={suspect}"),
 )  # fmt: skip
 NOTES = (
     Note("event == 'link' and relayed >= suspect",
          "members suspect each other before the link is bridged; without the agreement of the third"
-         " nobody is dropped"),
+         " no node is dropped"),
     Note("retransmission < keepalive and dropped != 'no'",
          "to lower evs.join_retrans_period alone brings less than this: with 200 ms for it 5.65 to"
          " 5.94 s were measured; 5.21 to 5.30 s with 200 ms for evs.keepalive_period too, 100 ms"

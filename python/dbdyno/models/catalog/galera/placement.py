@@ -89,7 +89,7 @@ INPUTS = (
 )  # fmt: skip
 OUTPUTS = ("data", "layout", "judges", "looked_at")
 SAYS = (
-    ("crashes + sites <= 0", "Nothing is asked to be survived: say crashes=1 or sites=1."),
+    ("crashes + sites <= 0", "No failure to survive is given: add crashes=1 or sites=1."),
     ("data <= 0", "No layout does, of {looked_at}. {why}"),
     ("judges > 0", "It takes {data} with data and {judges} without: {layout}."),
     ("", "It takes {data} nodes: {layout}."),
@@ -97,13 +97,13 @@ SAYS = (
 REFUSALS = (
     Note("together == 'yes' and (crashes < 1 or sites < 1)",
          "together=yes needs crashes and sites, such as crashes=1 sites=1"),
-    Note("then > 0 and sites < 1", "then={then} are crashes after the loss of sites: say sites=1"),
+    Note("then > 0 and sites < 1", "then={then} are crashes after the loss of sites: give sites=1"),
     Note("arbitrators >= members",
          "arbitrators={arbitrators} must be fewer than members={members}"),
 )  # fmt: skip
 NOTES = (
     Note("data > 0 and crashes > 0 and sites <= 0 and places > 1",
-         "the loss of a site was not asked for: all of them may stand in one place"),
+         "the loss of a site is not part of the question: all nodes may be in one place"),
 )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def _judges_of(wish: str, limits: str) -> float:
 
 
 def _tried_of(wish: str, limits: str) -> float:
-    """Layouts that were looked at."""
+    """Layouts that were searched."""
     found = _found(wish, limits)
     return float(found.tried) if found else 0.0
 

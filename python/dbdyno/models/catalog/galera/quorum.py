@@ -60,11 +60,11 @@ INPUTS = (
 )  # fmt: skip
 OUTPUTS = ("primary", "votes", "last", "remaining", "any_crashes")
 SAYS = (
-    ("remaining <= 0", "Nobody goes on: no member with a vote is left."),
-    ("primary == 'yes'", "Those that are left go on: {votes} is more than {last}. Of the whole"
+    ("remaining <= 0", "No member continues: no member with a vote is left."),
+    ("primary == 'yes'", "The remaining members continue: {votes} is more than {last}. Of the whole"
      " view, {any_crashes} may crash at once, whichever they are."),
-    ("votes == last", "Nobody goes on: {votes} is exactly {last}, split brain."),
-    ("", "Those that are left stop: {votes} is less than {last}."),
+    ("votes == last", "No member continues: {votes} is exactly {last}, split brain."),
+    ("", "The remaining members stop: {votes} is less than {last}."),
 )  # fmt: skip
 REFUSALS = (
     Note("max(crashed) > len(weights) or max(left) > len(weights)",
@@ -105,7 +105,7 @@ GOLDEN = (
     Golden({"weights": "2,1,0", "crashed": "1"}, {"primary": "no"}, "the rule by hand"),
     Golden({"weights": "1,1,1", "left": "2,3"}, {"primary": "yes"}, "the rule by hand"),
     Golden({"left": "1,2,3"}, {"remaining": "0", "votes": "3", "primary": "no"},
-           "by hand: nobody is left"),
+           "by hand: no member is left"),
     Golden({"weights": "0,0,1", "left": "3"}, {"remaining": "0", "votes": "1", "primary": "no"},
            "by hand: two are left, and have no vote"),
     Golden({"weights": "1,1,1,1,1,1", "crashed": "1,2,3,4"}, {"votes": "4", "primary": "no"},

@@ -68,21 +68,21 @@ from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
     Input("log", "size", "`max_binlog_size`", "1Gi", "4Ki", "1Gi", variables=("max_binlog_size",)),
-    Input("write", "throughput", "what is written to the binary log", None, "1KiB/s",
+    Input("write", "throughput", "writes to the binary log", None, "1KiB/s",
           example="20MiB/s"),
-    Input("device", "throughput", "what the device writes in order", "200MiB/s", "1KiB/s"),
-    Input("fsync", "duration", "what a sync of little data takes (`commit-ceiling`)", "1ms", "0s",
+    Input("device", "throughput", "sequential write rate of the device", "200MiB/s", "1KiB/s"),
+    Input("fsync", "duration", "time of a sync of little data (`commit-ceiling`)", "1ms", "0s",
           "10s"),
     SYNC_BINLOG,
     SERVER,
-    Input("commit", "size", "what a commit group writes to the binary log", "1Ki", "1", "1Gi"),
+    Input("commit", "size", "writes of a commit group to the binary log", "1Ki", "1", "1Gi"),
     Input("memory", "size", "free memory and file cache", "8Gi", "1Mi"),
     Input("dirty_background", "share", "vm.dirty_background_ratio", "10%", "0%", "100%"),
     Input("expire", "duration", "age at which the kernel writes dirty pages", "30s", "1s", "1h"),
 )  # fmt: skip
 OUTPUTS = ("period", "stall", "dirty", "between", "share", "fills", "syncs_each")
 SAYS = (
-    ("syncs_each == 1", "A rotation every {period}, at which nothing is left to be written."),
+    ("syncs_each == 1", "A rotation every {period}, at which no write is pending."),
     (
         "syncs_each > 1 and between < period",
         "A sync of at most {stall} every {between}"
@@ -99,7 +99,7 @@ NOTES = (
          "the next sync is due before this one is done: it stalls all the time"),
     Note("syncs_each == 0 and dirty >= background and background > 0",
          "the kernel begins to write in the background at {background}, so that no more is left;"
-         " that alone stalls nobody, until vm.dirty_ratio is near"),
+         " that alone stalls no writer, until vm.dirty_ratio is near"),
     Note("syncs_each == 0 and dirty_background <= 0",
          "Linux shows vm.dirty_background_ratio as 0 where vm.dirty_background_bytes is set: say"
          " what part of memory that is"),

@@ -90,7 +90,7 @@ def parse(text: str, file: Path | str = "load") -> Load:
 def _times(node: Node) -> dict[str, float]:
     given = mapping(node, "`times`", TIMES, example=_EXAMPLES["times"])
     if missing := [name for name in TIMES if name not in given]:
-        wrong(node, f"`times` lacks {', '.join(missing)}", f"write {_EXAMPLES['times']}")
+        wrong(node, f"`times` is without {', '.join(missing)}", f"write {_EXAMPLES['times']}")
     times = {name: value(given[name], units.duration_s, 0.0) for name in TIMES}
     if not times["order"] > 0:
         wrong(given["order"], "a write-set is not ordered in no time", "write `order: 300us`")

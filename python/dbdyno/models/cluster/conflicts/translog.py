@@ -43,7 +43,7 @@ def _read(rows: Any, path: Path) -> list[Transaction]:
     head: list[str] = next(rows, [])
     if [cell.strip() for cell in head] != HEAD:
         raise DynoError(
-            f"the columns are {', '.join(head) or 'not there'}",
+            f"the columns are {', '.join(head) or 'missing'}",
             where=Where(path, 1, 1),
             fix=f"the first line must be `{','.join(HEAD)}`",
         )

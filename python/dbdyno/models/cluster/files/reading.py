@@ -138,7 +138,7 @@ def _linked(topology: Topology, node: Node | None) -> Topology:
         if len(names) == 1 and pair[0].text in topology.members:
             _wrong(keys["between"], "a node has no link to itself", "name two nodes")
         if names in found:
-            _wrong(entry, "this link stands twice", "keep one of them")
+            _wrong(entry, "this link is given twice", "keep one of them")
         found[names] = _value(keys["latency"], units.duration_s, 0.0)
     fix = "give a latency as of a network, such as `latency: 20ms`"
     return _checked(node, lambda: replace(topology, latency_s=found), fix=fix) if node else topology
@@ -168,7 +168,7 @@ def _event(topology: Topology, entry: Node) -> script.Event:
         named = [name for group in groups for name in group]
         if len(groups) < 2 or len(named) != len(set(named)):
             fix = "write `partition: [[n1], [n2, n3]]`"
-            _wrong(value, "a partition is two groups or more, each node in one of them", fix)
+            _wrong(value, "a partition is two groups or more, each node in one group", fix)
         return script.Partition(at_s, (), tuple(groups))
     if action == "heal":
         return script.Heal(at_s)

@@ -17,10 +17,10 @@ SIGNS = {
 MEANINGS = {
     history.PRIMARY: "primary",
     history.THROTTLED: "flow control",
-    history.STALLED: "stalled: believes in a view whose members do not all answer",
+    history.STALLED: "stalled: has a view whose members do not all answer",
     history.JOINING: "catches up",
     history.NON_PRIMARY: "non-primary: refuses",
-    history.PAUSED: "stands still",
+    history.PAUSED: "is stalled",
     history.DOWN: "down",
 }
 
@@ -44,7 +44,7 @@ def answer(found: History) -> str:
     if gaps:
         longest = max(gaps, key=lambda gap: gap[1] - gap[0])
         total = sum(end - begin for begin, end in gaps)
-        spoken = f"Nobody could write for {seconds(total)} in all"
+        spoken = f"No node accepted writes for {seconds(total)} in all"
         more = f", longest from {seconds(longest[0])} for {seconds(longest[1] - longest[0])}."
         sentences.append(spoken + more)
     else:
