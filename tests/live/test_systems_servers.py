@@ -36,7 +36,7 @@ from running import wait_for
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server, TargetPlan
-from dbdyno.systems.process import starting
+from dbdyno.systems.process import managed, starting
 from needed import missing
 
 pytestmark = pytest.mark.live
@@ -335,12 +335,9 @@ def test_memory_is_not_rounded_by_the_server(kind: str, mebibytes: int) -> None:
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_hung_server_is_killed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     family = "postgres" if kind == "postgres" else "mysql"
-    server_module, control_module = (
-        importlib.import_module(f"dbdyno.systems.{family}.{part}")
-        for part in ("managed", "control")
-    )
+    control_module = importlib.import_module(f"dbdyno.systems.{family}.control")
     monkeypatch.setattr(control_module, "CONTROL_TIMEOUT_S", 1)
-    monkeypatch.setattr(server_module, "HUNG_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(managed, "HUNG_TIMEOUT_S", 0.5)
     with bench(kind) as made:
         server = made.start()
         assert server.pid is not None

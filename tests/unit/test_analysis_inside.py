@@ -56,7 +56,7 @@ def test_a_quiet_trial_is_warm_and_steady() -> None:
     assert (found.warm_s, found.steady, found.steps, found.stalls) == (0.0, True, (), ())
     assert found.usual_per_s == pytest.approx(2000, rel=0.02)
     assert found.spread == pytest.approx(1 / 2000**0.5, rel=0.5)
-    assert found.independent > 15 and found.problem == ""
+    assert found.independent_s > 15 and found.problem == ""
 
 
 def test_stalls_are_no_steps_and_no_warm_up() -> None:

@@ -15,7 +15,8 @@ PRINTED = (
 
 
 def test_what_a_server_prints_is_read() -> None:
-    found = options.from_provider(options.split(PRINTED))
+    pairs = dict(one.split(" = ") for one in PRINTED.split("; ") if one)
+    found = options.from_provider(pairs)
     assert found == Options(suspect_s=2.5)
 
 

@@ -44,13 +44,11 @@ def test_weights_decide_whose_loss_is_survived() -> None:
     weights = {"n1": 2, "n2": 1, "n3": 0}
     assert quorum.survives(weights, ["n2", "n3"])
     assert not quorum.survives(weights, ["n1"])
-    assert quorum.fatal(weights) == (("n1",),)
     assert crashes_survived(weights) == 0
 
 
 def test_the_heaviest_are_the_worst_case() -> None:
     assert crashes_survived({"n1": 3, "n2": 1, "n3": 1, "n4": 1, "n5": 1}) == 1
-    assert quorum.fatal({"n1": 1, "n2": 1, "n3": 1}) == (("n1", "n2"), ("n1", "n3"), ("n2", "n3"))
 
 
 def test_options_override_the_rule_and_say_so() -> None:

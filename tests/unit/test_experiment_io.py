@@ -74,7 +74,7 @@ def test_a_smoke_test_has_small_files_that_hold_a_block() -> None:
     for given in ({}, {"block_size": 1 << 20}, {"files": 64}):
         small = workloads.of("io").small({**given, "total_size": 1 << 40}, 100, 1)
         assert small["total_size"] < 10 << 20
-        assert not list(workloads.contradictions("io", small))
+        assert not list(workloads.of("io").contradictions(small))
 
 
 @pytest.mark.parametrize(

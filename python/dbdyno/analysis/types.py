@@ -284,7 +284,7 @@ class Inside:
     usual_per_s: float  # median over the ticks
     warm_s: float  # from here on it was warm; 0: from the start of the measured phase
     steady: bool  # no step, no trend after `warm_s`
-    independent: float  # effective number of independent seconds under autocorrelation
+    independent_s: float  # effective number of independent seconds under autocorrelation
     spread: float  # standard deviation of one-second throughput over its mean
     steps: tuple[Step, ...] = ()
     stalls: tuple[Stall, ...] = ()

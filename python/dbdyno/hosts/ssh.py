@@ -14,7 +14,6 @@ from dbdyno.hosts.base import MERGED, PIPE, Held, Process
 from dbdyno.hosts.local import LOCAL
 
 PATTERN = r"^ssh://([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_\[][A-Za-z0-9_.:\]-]*/?$"
-EXAMPLE = "ssh://user@db1"
 
 # Nothing may begin with a dash: to ssh it would be an option.
 _ADDRESS = re.compile(

@@ -20,7 +20,6 @@ from cryptography.x509.oid import NameOID
 from dbdyno.systems.process.account import Account, private_file
 
 LIFETIME_DAYS = 30
-NOTE = "on loopback `tls: prefer` connects in plain text, for all systems alike"
 
 
 @dataclass

@@ -95,7 +95,7 @@ def inside(trace: Trace, cell: int, block: int) -> Inside:
         usual_per_s=float(np.median(per_s if len(per_s) >= 3 else measured.total / TICK_S)),
         warm_s=warm_s,
         steady=steady,
-        independent=effective(per_s),
+        independent_s=effective(per_s),
         spread=spread.spread(per_s) or 0.0,
         steps=steps,
         stalls=found,

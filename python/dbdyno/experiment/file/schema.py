@@ -27,8 +27,6 @@ from dbdyno.experiment.targets.hooks import (
 )
 from dbdyno.experiment.types import Scalar
 
-FILE = "experiment.schema.json"
-
 
 class SetForm(Strict):
     """One list of values for one or several paths."""

@@ -5,11 +5,11 @@ The functions ask the workload of that name; KeyError if there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from dbdyno.experiment.workloads import io, kv, lua, mix, oltp, replay, tpcc
-from dbdyno.experiment.workloads.base import Contradiction, Options, Workload
+from dbdyno.experiment.workloads.base import Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
     each.name: each
@@ -58,8 +58,3 @@ def changes_data(workload: str, options: Options) -> bool:
 def block_bytes(workload: str, options: Options) -> int:
     """What a transaction moves, where it is a block of a file; 0: it is something else."""
     return int(effective(workload, options)["block_size"]) if workload == io.WORKLOAD.name else 0
-
-
-def contradictions(workload: str, options: Options) -> Iterator[Contradiction]:
-    """See `Workload.contradictions`."""
-    return of(workload).contradictions(options)

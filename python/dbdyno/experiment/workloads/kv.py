@@ -24,7 +24,6 @@ from dbdyno.experiment.workloads.base import (
 )
 from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, SQL, TRANSACTIONS
 
-DEFAULT_PRESET = "a"
 DISTRIBUTIONS = ("uniform", "zipfian", "latest")
 PROPORTIONS = ("read", "update", "insert", "scan", "read_modify_write")
 WRITING = ("update", "insert", "read_modify_write")

@@ -347,20 +347,6 @@ def _proof(sizes: tuple[int, ...], asked: Sequence[Failure], unequal: bool) -> P
     return Proof(sizes, (), f"no weights up to {WEIGHT_TRIED_MAX} do")
 
 
-def text(found: Found) -> str:
-    """The answer in words."""
-    asked = found.wish.said()
-    if found.layout is not None:
-        made = found.layout
-        judges = made.members - made.data
-        counted = f"{_counted(made.data, 'node')} with data"
-        counted += f" and {_counted(judges, 'arbitrator')}" if judges else ""
-        return f"{made.said()} survives {asked}: {counted}, the fewest of {found.tried} layouts."
-    within = f"{_counted(found.limits.members, 'member')} at {_counted(found.limits.sites, 'site')}"
-    head = f"No layout within {within} survives {asked}; {found.tried} were searched."
-    return "\n".join([head, *(f"  {one}" for one in arguments(found))])
-
-
 def arguments(found: Found) -> list[str]:
     """Why there is no layout, a sentence each."""
     if found.bounds:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 from dbdyno.models.cluster.files.options import Options
 
@@ -79,16 +78,3 @@ def survives(weights: Mapping[str, int], crashed: Iterable[str], left: Iterable[
     """Whether what remains is primary when these crash, and those leave gracefully, at once."""
     gone = {*crashed, *left}
     return vote(weights, [name for name in weights if name not in gone], [*left]).primary
-
-
-def fatal(weights: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-    """Smallest sets of members whose crash at once ends the primary component, at most 256."""
-    found: list[tuple[str, ...]] = []
-    for size in range(1, len(weights) + 1):
-        for some in combinations(weights, size):
-            known = any(set(one) <= set(some) for one in found)
-            if not known and not survives(weights, some):
-                found.append(some)
-                if len(found) == 256:
-                    return tuple(found)
-    return tuple(found)

@@ -29,7 +29,6 @@ from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, understood
 from dbdyno.systems.sql_files import Importer
 
-PORT = 3306
 _REFUSED = (1045, 1698, 1251, 2059)  # wrong password, wrong plug-in
 _LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
 _LAG_COLUMNS = ("Seconds_Behind_Source", "Seconds_Behind_Master")

@@ -29,7 +29,6 @@ from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, understood
 from dbdyno.systems.sql_files import Importer
 
-PORT = 5432
 RELOAD_TIMEOUT_S = 5.0  # until a new session sees what a reload brought
 _REFUSED = ("28P01", "28000")
 _RELOADABLE = ("sighup", "superuser", "user", "backend", "superuser-backend")

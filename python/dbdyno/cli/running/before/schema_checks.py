@@ -14,8 +14,6 @@ from dbdyno.systems.external import reach
 from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres.external import PostgresRemote
 
-OPTION = "--with-schema"
-
 
 def found(loaded: Spec, *, asks: bool) -> list[str]:
     """The findings, each once. `asks`: servers are asked; one that cannot be is a finding."""

@@ -33,7 +33,6 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?", re.ASCII)
 _SEQUENCE = re.compile(r"nextval\('((?:[^']|'')+)'::regclass\)")
 
 Rows = Callable[[str], Sequence[Sequence[Any]]]
-Keys = Mapping[tuple[str, str], Any]
 
 
 def read(server: MysqlRemote | PostgresRemote, schema: str, tables: Collection[str]) -> Catalog:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dbdyno.digest.workload.profile import Statement
 from dbdyno.digest.workload.values.places import Places, look, pieces
 
-OPTION = "--keep-paths"
 SAMPLE_MAX = 20_000  # characters of a statement
 _LITERAL = (
     r"(?:[NBXE]?'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|[+-]?\.?\d[\w.]*|null|true|false)"

@@ -90,12 +90,6 @@ def read(given: Mapping[str, str]) -> dict[str, object]:
     return found
 
 
-def split(text: str) -> dict[str, str]:
-    """`a = 1; b = 2` as pairs: what `@@wsrep_provider_options` returns."""
-    pairs = (one.partition("=") for one in text.split(";") if "=" in one)
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
 def length_s(text: str) -> float:
     """`PT0.5S`, `P1DT2H` (ISO 8601, as Galera writes them) or `500ms` in seconds."""
     found = _PERIOD.fullmatch(text)
