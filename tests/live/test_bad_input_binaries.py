@@ -34,7 +34,7 @@ def test_a_missing_program_is_an_error_with_the_command_that_installs_it(
     file = there.experiment(with_target(f"{{kind: {kind}, basedir: /nonexistent}}"))
     refused(
         there.dyno("run", file, "--dir", "out"),
-        f"{file}:3:3: target `db` ({kind}) cannot be had here",
+        f"{file}:3:3: target `db` ({kind}) cannot be used here",
         "/nonexistent",
         "make servers",
         "optional: true",
@@ -50,7 +50,7 @@ def test_a_version_that_is_missing_is_an_error_with_those_that_are_there(
     file = there.experiment(with_target(f'{{kind: {kind}, version: "99.1"}}'))
     refused(
         there.dyno("run", file, "--dry-run"),
-        f"{file}:3:3: target `db` ({kind}) cannot be had here: no {kind} 99.1 found: there is",
+        f"{file}:3:3: target `db` ({kind}) cannot be used here: no {kind} 99.1 found: there is",
         here,
         "optional: true",
     )

@@ -131,7 +131,7 @@ def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> N
     done = here(there, "history", "runs", "--html", "page.html")
     assert done.return_value == 0, done.stderr
     assert "`dyno compare --history` can judge a further run" in done.stdout
-    assert "left out: newer" in done.stdout and "schema_version 99" in done.stdout
+    assert "skipped: newer" in done.stdout and "schema_version 99" in done.stdout
     page = (there.path / "page.html").read_text()
     assert page.startswith("<!doctype html>") and "<svg" in page
     shutil.rmtree(newer)

@@ -226,7 +226,7 @@ def test_a_grant_revoked_in_mid_run_is_said_and_what_could_not_be_put_back(
     server.grant(*server.own_schema())  # and no longer settings
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 2, output
-    assert f"`{name}` could not be put back to" in output and "Traceback" not in output
+    assert f"`{name}` could not be restored to" in output and "Traceback" not in output
     kept = json.loads((here.path / "r" / FILE).read_text())["servers"][server.url]
     assert name in kept["settings"] and not kept["schemas"]
     server.grant(*server.own_schema(), *server.settable(name))

@@ -274,7 +274,7 @@ def test_a_killed_run_is_undone_by_the_next_one(here: Place, owner: Owner) -> No
     file = external(here, owner.url())
     done = here.dyno("run", file, "--dir", "r/two")
     assert done.returncode == 0, done.stderr
-    assert "putting back what it left here" in done.stderr + done.stdout
+    assert "restoring the server" in done.stderr + done.stdout
     assert owner.keys() == before
 
 

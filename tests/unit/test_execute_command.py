@@ -70,7 +70,7 @@ def test_output_is_bounded_and_says_what_is_missing() -> None:
     assert len(ended.output) < command.HEAD_BYTES + command.TAIL_BYTES + 100
     assert ended.output.startswith("first\n")
     assert ended.output.endswith("last\n")
-    assert "bytes left out]" in ended.output
+    assert "bytes omitted]" in ended.output
 
 
 def test_output_that_never_ends_does_not_outlive_the_deadline() -> None:

@@ -110,7 +110,7 @@ def test_what_cannot_be_put_back_stays_written_down_and_stops_nothing_else(tmp_p
         ledger.will_set(URL, name, 1)
         ledger.has_set(URL, name, 2)
     problems = put_back(server, ledger)
-    assert len(problems) == 2 and "`a` could not be put back to 1" in problems[0]
+    assert len(problems) == 2 and "`a` could not be restored to 1" in problems[0]
     assert server.settings["b"] == 1 and set(ledger.settings(URL)) == {"a", "gone"}
 
 

@@ -310,23 +310,23 @@ WRONG = {
     ),
     "root that leads nowhere": (
         TWO + "factors:\n  ¶reader.sessions: [1, 2]\n",
-        "`reader.sessions` leads nowhere",
+        "`reader.sessions` does not exist",
         "`readers.sessions`",
     ),
     "bare key with two groups": (
         TWO + "factors:\n  ¶sessions: [1, 2]\n",
-        "`sessions` leads nowhere",
+        "`sessions` does not exist",
         "sessions`",
     ),
     "path too deep": (ONE + "factors:\n  ¶db.kind.x: [1, 2]\n", "nothing below it", ""),
     "patch that leads nowhere": (
         ONE + "factors:\n  f:\n    a: {¶dbb.config.x: 1}\n    b: {}\n",
-        "`dbb.config.x` leads nowhere",
+        "`dbb.config.x` does not exist",
         "`db.config",
     ),
     "set that leads nowhere": (
         ONE + "factors: {f: {set: [db.config.x, ¶nowhere], levels: [1, 2]}}\n",
-        "`nowhere` leads nowhere",
+        "`nowhere` does not exist",
         "",
     ),
     "level that patches a constant": (

@@ -94,9 +94,9 @@ def test_overrides_of_a_real_file_reproduce() -> None:
         ("blocks", "not `path=value`", ""),
         ("=3", "not `path=value`", ""),
         ("blocks=", "gives no value", "null"),
-        ("blokcs=3", "`blokcs` leads nowhere", "`blocks`"),
-        ("state.dta=reuse", "leads nowhere", "`state.data`"),
-        ("blocks.x=3", "leads nowhere", "`blocks`"),
+        ("blokcs=3", "`blokcs` does not exist", "`blocks`"),
+        ("state.dta=reuse", "does not exist", "`state.data`"),
+        ("blocks.x=3", "does not exist", "`blocks`"),
         ("db.confg.x=3", "no `confg`", "`config`"),
         ("workload.sesions=3", "no `sesions`", "`sessions`"),
         ("factors.mod=[1]", "no factor `mod`", "`mode`"),
@@ -135,7 +135,7 @@ def test_prices_change_for_a_run() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("prices.17.true=5/month", "`prices.17.true` leads nowhere"),
+        ("prices.17.true=5/month", "`prices.17.true` does not exist"),
         ("prices.16.maybe=5/month", "factor `16` has no level `maybe`"),
         ("prices.16.true=5", "a price with its time"),
     ],

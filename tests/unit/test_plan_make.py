@@ -188,7 +188,7 @@ def test_an_optional_system_that_is_missing_drops_its_cells_visibly() -> None:
 
 
 def test_a_system_that_is_missing_and_not_optional_is_an_error() -> None:
-    with pytest.raises(DynoError, match=r"`maria` \(mariadb\) cannot be had here") as caught:
+    with pytest.raises(DynoError, match=r"`maria` \(mariadb\) cannot be used here") as caught:
         make("engines", missing=("mariadb",))
     assert "optional: true" in caught.value.fix
 

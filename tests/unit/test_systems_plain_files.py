@@ -67,7 +67,7 @@ def test_a_schema_is_a_directory_of_our_own(tmp_path: Path) -> None:
     server.create_schema("test")
     assert server.schemas() == ["test"]
     assert (tmp_path / "test").stat().st_mode & 0o777 == 0o700
-    with pytest.raises(DynoError, match="is there already"):
+    with pytest.raises(DynoError, match="exists already"):
         server.create_schema("test")
     with pytest.raises(DynoError, match="cannot be a schema"):
         server.create_schema("../escape")

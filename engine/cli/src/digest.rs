@@ -53,7 +53,7 @@ Options:
   --port N             A server's port in network captures; may be repeated
   --follow             Wait for more at the end of the only LOG, also after rotation
   --every SECONDS      With --follow: a document every so often (default: 10)
-  --strict             End with 1 if anything was not understood
+  --strict             End with 1 if anything was not recognised
   --shape              What a workload like this is made of, instead: event `shape`
   --parallelism        What parallel replication could bring, instead: event `parallelism`
   --trace OUT          What sessions sent, with all literals, for a replay: the file OUT, event `trace`

@@ -46,7 +46,7 @@ def make(
 ) -> Plan:
     """The plan of an experiment on a machine.
 
-    `available` says why a target cannot be had here, or None if it can; `data_settings` which
+    `available` says why a target cannot be used here, or None if it can; `data_settings` which
     settings its files depend on; `write_to` names schemas that exist already and that groups
     may change, which a plan that is not run (`runs`) need not. With a `base` the plan has both
     versions of every cell that both have (`plan.against`). DynoError if a system that is not
@@ -173,7 +173,7 @@ class _Maker:
                     continue
                 if not target.optional:
                     raise DynoError(
-                        f"target `{target.name}` ({target.kind}) cannot be had here: {reason}",
+                        f"target `{target.name}` ({target.kind}) cannot be used here: {reason}",
                         where=self.spec.places.get("targets"),
                         fix="install it, or write `optional: true` to skip its cells",
                     )

@@ -80,11 +80,11 @@ def settings_of(config: Mapping[str, Scalar], kind: str, reserved: Iterable[str]
             raise DynoError(
                 f"{kind}: `{name}` cannot be set in `config:`",
                 cause="dyno sets it itself, so that the server is private, found and removed",
-                fix=f"leave `{name}` out",
+                fix=f"remove `{name}`",
             )
         if plain in settings:
             raise DynoError(
-                f"{kind}: `{name}` stands twice in `config:`, spelt differently",
+                f"{kind}: `{name}` is given twice in `config:`, in two spellings",
                 fix="keep one of them",
             )
         if plain == "port":
@@ -100,7 +100,7 @@ def merge(kind: str, word: str, wanted: Mapping[str, str], config: Mapping[str, 
             raise DynoError(
                 f"{kind}: `{name}: {config[name]}` contradicts `{word}`, which is {name}={value}",
                 cause="`config:` and the experiment's words both set it",
-                fix=f"leave `{name}` out of `config:`, or leave out `{word.partition(':')[0]}:`",
+                fix=f"remove `{name}` from `config:`, or remove `{word.partition(':')[0]}:`",
             )
 
 
@@ -136,7 +136,7 @@ def port_number(value: str, kind: str) -> int:
     """A TCP port; DynoError if it is none."""
     if not value.isdigit() or not 1 <= int(value) <= 65535:
         raise DynoError(
-            f"{kind}: `port: {value}` is not a port", fix="use 1 to 65535, or leave it out"
+            f"{kind}: `port: {value}` is not a port", fix="use 1 to 65535, or remove it"
         )
     return int(value)
 

@@ -27,7 +27,7 @@ def check(
             raise DynoError(
                 f"{kind}: the server does not know `{name}`",
                 cause="it is misspelt, or this version does not have it",
-                fix=f"did you mean {', '.join(near)}?" if near else "leave it out of `config:`",
+                fix=f"did you mean {', '.join(near)}?" if near else "remove it from `config:`",
             )
         got = effective[variable]
         if not (same(value, got) or _flags(value, got)):

@@ -302,7 +302,7 @@ fn opened_by_both(path: &str, within: Duration) -> io::Result<File> {
     let name = path.to_owned();
     thread::spawn(move || done.send(File::open(name)));
     opened.recv_timeout(within).unwrap_or_else(|_| {
-        let what = format!("a FIFO that nobody opened to write within {within:?}");
+        let what = format!("a FIFO that no process opened for writing within {within:?}");
         Err(io::Error::new(io::ErrorKind::TimedOut, what))
     })
 }

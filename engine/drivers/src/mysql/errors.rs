@@ -144,7 +144,7 @@ pub fn farewell(input: &[u8]) -> Result<Option<Refusal>> {
 }
 
 fn unasked() -> Error {
-    broken("a packet that nobody asked for")
+    broken("an unsolicited packet")
 }
 
 #[cfg(test)]

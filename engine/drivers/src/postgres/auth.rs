@@ -141,7 +141,7 @@ fn check_iterations(message: &[u8], login: &Login) -> Result<()> {
             "the server asks for SCRAM with {rounds} iterations, and {least} to {most} are accepted"
         ))
         .hint(
-            "set scram_iterations to 4096 or more and the password anew; a server that is not \
+            "set scram_iterations to 4096 or more and set the password again; a server that is not \
              yours may want to guess the password from what we answer",
         ))
 }

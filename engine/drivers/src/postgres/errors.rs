@@ -178,7 +178,7 @@ impl<'a> ErrorFields<'a> {
                 "the server did not understand us: is a proxy or another version in between?",
             ),
             [b'5', b'3', ..] => {
-                (Kind::Connection, "the server lacks memory, disk or locks: see its log")
+                (Kind::Connection, "the server is out of memory, disk space or locks: see its log")
             }
             _ => (Kind::Connection, "see the server's log"),
         }

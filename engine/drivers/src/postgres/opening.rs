@@ -141,5 +141,5 @@ impl Opening {
 
 /// Bytes when none can be due.
 pub(super) fn unasked(login: &Login) -> Error {
-    Error::new(Kind::Protocol, format!("{} sent bytes nobody asked for", login.place))
+    Error::new(Kind::Protocol, format!("{} sent unsolicited bytes", login.place))
 }

@@ -43,7 +43,7 @@ impl Login {
         }
         if let Some(statement) = target.session_sql.first() {
             return Err(plan(format!("driver redis cannot run `{statement:.80}` in each session"))
-                .hint("leave `session_sql` out: Redis has no settings of a session"));
+                .hint("remove `session_sql`: Redis has no session settings"));
         }
         if target.read_only {
             return Err(plan("driver redis cannot keep its sessions from writing")
@@ -148,7 +148,7 @@ fn database(text: &str) -> Result<u32> {
         "" => Ok(0),
         number => number.parse().map_err(|_| {
             plan(format!("database `{number:.80}` of driver redis is not a number"))
-                .hint("databases are numbers from 0; keys are told apart by option `prefix`")
+                .hint("databases are numbers from 0; to separate keys, use option `prefix`")
         }),
     }
 }

@@ -144,7 +144,7 @@ fn check_arrivals(name: &str, arrivals: &Arrivals) -> Result<()> {
 fn check_think(name: &str, think: &Think, is_open: bool) -> Result<()> {
     if is_open && think.per == ThinkPer::Transaction {
         let what = format!("groups.{name} has both arrivals and think");
-        return refuse(what, "an open loop is paced by its arrivals: leave think out");
+        return refuse(what, "an open loop is paced by its arrivals: remove think");
     }
     if !(think.mean_s > 0.0 && think.mean_s <= THINK_MAX_S) {
         let what = format!("groups.{name}.think.mean_s is {}", think.mean_s);

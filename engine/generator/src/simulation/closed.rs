@@ -48,7 +48,7 @@ fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
     // Only what committed counts.
     assert_eq!(outcome.class(0), group.committed());
     assert_eq!(group.operations.get(), 3 * group.committed());
-    assert_eq!(outcome.notices.len(), 1, "a code is told once: {:?}", outcome.notices);
+    assert_eq!(outcome.notices.len(), 1, "a code is reported once: {:?}", outcome.notices);
 }
 
 #[test]

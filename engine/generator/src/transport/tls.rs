@@ -73,7 +73,7 @@ fn provider(ciphers: &[String]) -> Result<CryptoProvider> {
         let Some(suite) = suite else {
             let names: Vec<_> = CIPHERS.iter().map(|(name, _)| *name).collect();
             return Err(Error::new(Kind::Plan, format!("TLS cipher {name} is not to be had"))
-                .hint(format!("leave it out, or use some of {}", names.join(", "))));
+                .hint(format!("remove it, or use some of {}", names.join(", "))));
         };
         provider.cipher_suites.push(*suite);
     }

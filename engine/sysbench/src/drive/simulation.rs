@@ -90,7 +90,7 @@ fn simulate(
         .run()
         .expect("simulated time does not fail");
     assert_eq!((shared.ended(), shared.arrived()), (sessions, sessions));
-    assert!(clock.now_ns() >= ORIGIN + warmup_ns + SECOND, "nobody leaves early");
+    assert!(clock.now_ns() >= ORIGIN + warmup_ns + SECOND, "no session leaves early");
     (tallies.read(), log.take())
 }
 

@@ -50,7 +50,7 @@ impl Whole<'_> {
         std::fs::write(path, text).map_err(|error| {
             let what = format!("cannot write the result to '{}': {error}", path.display());
             Error::new(ErrorKind::System, what)
-                .hint("--json needs a file in a directory that is there and may be written to")
+                .hint("--json needs a file in an existing, writable directory")
         })
     }
 }

@@ -76,7 +76,7 @@ fn check_group(group: &Group) -> Result<()> {
         Err(Error::new(Kind::Plan, what).hint(hint))
     };
     if group.think.is_some() {
-        return refuse("think: a script pauses by itself", "leave it out");
+        return refuse("think: a script pauses by itself", "remove it");
     }
     Ok(())
 }

@@ -116,7 +116,7 @@ fn list(node: &Node, sql: &str, borders: &[usize], params: &[usize]) -> Result<L
     });
     let (Some(at), None) = (found.next(), found.next()) else {
         return Err(of
-            .wrong("it does not stand exactly once in the statement")
+            .wrong("it does not occur exactly once in the statement")
             .hint("give the element of the list as the statement has it: `:id`, `(:a, :b)`"));
     };
     if !params.iter().any(|param| at.contains(param)) {

@@ -419,7 +419,7 @@ fn sums_and_lists_that_cannot_be_are_refused_with_their_place() {
         (lists(json!([{"lengths": [1]}])), "lists.0 of workload mix: it has no of"),
         (lists(json!([{"of": ":n", "lengths": []}])), "lists.0.lengths of workload mix: 0 lengths"),
         (lists(json!([{"of": ":n", "lengths": [0]}])), "0 is not a whole number from 1 to 65535"),
-        (lists(json!([{"of": ":x", "lengths": [1]}])), "it does not stand exactly once"),
+        (lists(json!([{"of": ":x", "lengths": [1]}])), "it does not occur exactly once"),
         (lists(json!([{"of": "now()", "lengths": [1]}])), "there is no parameter in it"),
         (
             lists(json!([{"of": ":n", "lengths": [1, 2], "weights": [1]}])),

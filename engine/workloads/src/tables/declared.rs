@@ -151,7 +151,7 @@ fn names(node: &Node, columns: &[Column]) -> Result<Vec<String>> {
                 .hint(format!("its columns are {}", known.join(", "))));
         }
         if names.iter().any(|other| other == name) {
-            return Err(item.wrong(format_args!("column {name} stands in it twice")));
+            return Err(item.wrong(format_args!("column {name} occurs in it twice")));
         }
         names.push(name.to_owned());
     }

@@ -145,7 +145,7 @@ fn what_is_wrong_is_said_with_its_place() {
             index(json!(["d"])),
             "tables.t.indexes.0.0 of workload tables: the table has no column d: its columns are c",
         ),
-        (index(json!(["c", "c"])), "column c stands in it twice"),
+        (index(json!(["c", "c"])), "column c occurs in it twice"),
         (index(json!([])), "an index has at least one column"),
         (index(json!({"columns": ["c"], "unique": 1})), "1 is not true or false"),
         (index(json!("c")), "\"c\" is not a mapping"),

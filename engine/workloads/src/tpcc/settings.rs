@@ -53,7 +53,7 @@ impl Settings {
         reader.finish()?;
         if mode == Mode::Sysbench && settings.is_paced {
             let why = "the scripts for sysbench know no keying and think times";
-            return Err(reader.wrong("paced", why).hint("leave it out, or use mode: faithful"));
+            return Err(reader.wrong("paced", why).hint("remove it, or use mode: faithful"));
         }
         Ok(settings)
     }

@@ -58,7 +58,7 @@ def _resolved(text: str, experiment: Plan, measured: Measured) -> tuple[Resolved
         raise DynoError(
             f"claim `{text}` cannot be found in the run {plan.name}: {error.what}",
             cause="the run was measured for another experiment, or without some cells",
-            fix="leave --from out, so that a pilot of this experiment is run",
+            fix="remove --from, so that a pilot of this experiment is run",
         ) from None
 
 

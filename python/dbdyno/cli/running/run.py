@@ -327,7 +327,7 @@ def _cpus(cpus: tuple[int, ...]) -> str:
 
 
 def missing(target: TargetPlan) -> str | None:
-    """Why a target cannot be had here, or None. Of an external server only an optional one is
+    """Why a target cannot be used here, or None. Of an external server only an optional one is
     asked now: the others are an error of their own, with more to say."""
     try:
         if target.url is None:

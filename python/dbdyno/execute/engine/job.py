@@ -160,7 +160,7 @@ def error_of(outcome: Outcome, what: str) -> DynoError:
         return DynoError(
             f"{what}: {outcome.spoilt}",
             cause="a debugger, a shell, a frozen container, or an engine that hangs",
-            fix="let it run undisturbed; if nobody touched it, report it with its directory",
+            fix="let it run undisturbed; if nothing interfered, report it with its directory",
         )
     if outcome.failed:
         return DynoError(f"{what}: {outcome.failed['what']}", fix=outcome.failed.get("hint", ""))

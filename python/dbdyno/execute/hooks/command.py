@@ -48,7 +48,7 @@ class Output:
 
     def text(self) -> str:
         """All that was kept, with a line where something is missing."""
-        gap = f"\n[{self.dropped:,} bytes left out]\n" if self.dropped else ""
+        gap = f"\n[{self.dropped:,} bytes omitted]\n" if self.dropped else ""
         return self.head.decode(errors="replace") + gap + self.tail.decode(errors="replace")
 
 

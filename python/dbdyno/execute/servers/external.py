@@ -36,7 +36,7 @@ LEFTOVERS_SHOWN = 5
 READ_ONLY = Word(
     "data.existing",
     {},
-    "sessions of the load may not write: said to the server last, and looked at",
+    "load sessions are read-only: set after all other settings, and verified",
 )
 
 # target, server, its words, schema, cell: puts the cell's data into an empty schema
@@ -309,7 +309,7 @@ class ExternalServers:
                     raise DynoError(f"no target of the run has the URL {url}")
                 server = self._connected(target, url)
             except DynoError as error:
-                problems.append(f"nothing could be put back: {error.what}")
+                problems.append(f"nothing could be restored: {error.what}")
                 continue
             problems += undo.settings(server, self._ledger, url, self._say)
             problems += undo.schemas(server, self._ledger, url)
@@ -347,7 +347,7 @@ class ExternalServers:
                 continue
             if target.url not in ledger.urls():
                 continue
-            self._say(f"run {file.parent.name} was killed: putting back what it left here")
+            self._say(f"run {file.parent.name} was killed: restoring the server")
             problems = undo.settings(server, ledger, target.url, self._say)
             problems += undo.schemas(server, ledger, target.url)
             for problem in problems:

@@ -40,7 +40,7 @@ class Ledger:
             raise DynoError(
                 f"{self._path} cannot be read",
                 cause="it was changed by hand, or is from another version of dbdyno",
-                fix="look into it for settings to put back by hand, then remove it",
+                fix="look in it for settings to restore by hand, then remove it",
             ) from None
 
     def urls(self) -> list[str]:

@@ -31,7 +31,7 @@ def settings(
             ledger.is_restored(url, name)
         except Exception as error:  # whatever it is, the others must still be put back
             problems.append(
-                f"{server.place}: `{name}` could not be put back to {_shown(old)}: {_first(error)}"
+                f"{server.place}: `{name}` could not be restored to {_shown(old)}: {_first(error)}"
             )
     return problems
 

@@ -37,7 +37,7 @@ class Override:
 
 
 def read(settings: Sequence[str], root: Node) -> list[Override]:
-    """Parses `path=value` texts. DynoError for one that leads nowhere in `root` (normal form)."""
+    """Parses `path=value` texts. DynoError for one that does not exist in `root` (normal form)."""
     return [_read(setting, root) for setting in settings]
 
 
@@ -104,7 +104,7 @@ def _resolve(path: str, root: Node, where: Where) -> Keys:
         if rest in known:
             return (first, rest)
         raise DynoError(
-            f"`{path}` leads nowhere",
+            f"`{path}` does not exist",
             where=where,
             fix=did_you_mean(path, [f"{first}.{key}" for key in known] or [first]),
         )
@@ -148,7 +148,7 @@ def _in_prices(rest: str, root: Node, where: Where) -> Keys:
         if rest.startswith(f"{name}."):
             return ("prices", name, rest[len(name) + 1 :])
     raise DynoError(
-        f"`prices.{rest}` leads nowhere",
+        f"`prices.{rest}` does not exist",
         where=where,
         fix=did_you_mean(rest, [*own, *factors]),
     )

@@ -72,11 +72,11 @@ class Paths:
         )
 
     def nowhere(self, path: str, where: Where, more: tuple[str, ...] = ()) -> DynoError:
-        """The error for a path that leads nowhere."""
+        """The error for a path that does not exist."""
         known = [*self.names(), *more]
         rooted = [name for name in known if name.endswith(f".{path}")]  # only its root is missing
         return DynoError(
-            f"`{path}` leads nowhere",
+            f"`{path}` does not exist",
             where=where,
             fix=did_you_mean(rooted[0] if rooted else path, known),
         )
@@ -98,7 +98,7 @@ class Paths:
         if not name:
             return (first,)
         if name not in known:
-            raise DynoError(f"`{path}` leads nowhere", where=where, fix=did_you_mean(name, known))
+            raise DynoError(f"`{path}` does not exist", where=where, fix=did_you_mean(name, known))
         if first == "targets":
             return self._in_target(name, inner, path, where)
         return self._in_group(name, inner, path, where)
@@ -152,7 +152,7 @@ class Paths:
     @staticmethod
     def _too_deep(key: str, path: str, where: Where) -> DynoError:
         return DynoError(
-            f"`{path}` leads nowhere: `{key}` has nothing below it",
+            f"`{path}` does not exist: `{key}` has nothing below it",
             where=where,
             fix=f"end the path at `{key}`",
         )

@@ -20,7 +20,7 @@ Types = list[Any]
 
 
 def down(types: Iterable[Any], loc: Iterable[str | int]) -> Types:
-    """The types at the end of `loc`, which may hold tags of branches; empty if it leads nowhere."""
+    """The types at the end of `loc`, which may hold tags of branches; empty if there is none."""
     found = list(types)
     for part in loc:
         if is_branch(part):

@@ -106,11 +106,9 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[RenderableType]:
     for why, things in list(reasons.items())[:LISTED_MAX]:
         first = ", ".join(visible(thing) for thing in things[:3])
         more = f" and {len(things) - 3} more" if len(things) > 3 else ""
-        found.append(Text(f"left out: {first}{more}: {visible(why)}", style="dim"))
+        found.append(Text(f"skipped: {first}{more}: {visible(why)}", style="dim"))
     if (more_reasons := len(reasons) - LISTED_MAX) > 0:
-        found.append(
-            Text(f"left out: more, for {more_reasons} other reasons (--json)", style="dim")
-        )
+        found.append(Text(f"skipped: more, for {more_reasons} other reasons (--json)", style="dim"))
     return found
 
 

@@ -16,7 +16,7 @@ ROW, BAR, FOOT = 30.0, 18.0, 40.0
 STYLES = {
     history.PRIMARY: ("primary", "cluster-primary", 1.0),
     history.THROTTLED: ("flow control", "cluster-flow", 1.0),
-    history.STALLED: ("writes stand still", "cluster-stalled", 0.7),
+    history.STALLED: ("writes are stalled", "cluster-stalled", 0.7),
     history.JOINING: ("catches up", "cluster-joining", 0.45),
     history.NON_PRIMARY: ("non-primary", "cluster-refuses", 0.45),
     history.PAUSED: ("paused", "cluster-paused", 0.2),

@@ -17,8 +17,8 @@ from dbdyno.wording.plurals import count
 
 ROWS_MAX = 20  # of a table in the terminal and in Markdown; HTML and JSON have all
 INDEPENDENT = (
-    "Intervals take calls as independent. What befell the whole server between A and B is in every"
-    " ratio."
+    "Intervals take calls as independent. An event of the whole server between A and B affects"
+    " every ratio."
 )
 
 

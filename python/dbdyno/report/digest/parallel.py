@@ -149,7 +149,7 @@ def assumptions(found: Parallelism) -> list[str]:
         said.append(
             f"By rows: the last changes of {found.history_rows:,} rows are remembered, as by"
             " MySQL's default (binlog_transaction_dependency_history_size); that was full"
-            f" {found.histories_cleared:,} times, and began anew: what comes after waits for all"
+            f" {found.histories_cleared:,} times, and was cleared: later transactions wait for all"
             " before."
         )
     return said

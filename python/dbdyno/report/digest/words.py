@@ -358,7 +358,7 @@ def sources(document: OfLogs) -> list[str]:
         if one.format not in SAMPLED:
             parts += [size(one.bytes), count(one.events, "event")]
         if one.filtered:
-            parts.append(f"{one.filtered:,} left out by filters")
+            parts.append(f"{one.filtered:,} skipped by filters")
         said.append(f"{one_line(one.path)}: {', '.join(parts)}")
     return said
 

@@ -54,5 +54,5 @@ def combined_markdown(found: Combined) -> str:
             parts.append(f"| {' | '.join(map(md, cells))} |")
         parts += ["", md(" ".join(words.sentences(line))), ""]
     parts.append(words.limits(found))
-    parts += [f"\nLeft out: {md(one.what)}: {md(one.why)}" for one in found.left_out]
+    parts += [f"\nSkipped: {md(one.what)}: {md(one.why)}" for one in found.left_out]
     return "\n".join(parts) + "\n"

@@ -73,7 +73,7 @@ class RemoteSystem:
             said.append(word)
             session = (word.settings["session"],)
         if config:
-            said.append(Word("config", dict(config), "set for the run, then put back"))
+            said.append(Word("config", dict(config), "set for the run, then restored"))
         return Resolved(settings=config, session_sql=session, words=tuple(said))
 
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:

@@ -49,7 +49,7 @@ class Files:
 
     def find(self, basedir: str | None) -> Binaries:
         if basedir:
-            raise DynoError("files: `basedir:` has no meaning", fix="leave it out")
+            raise DynoError("files: `basedir:` has no meaning", fix="remove it")
         # The kernel is what file systems are made of.
         return Binaries(version=f"{platform.system()} {platform.release()}", paths={})
 
@@ -99,7 +99,7 @@ class Files:
             raise DynoError(
                 f"files: the file system of {directory} has no direct I/O",
                 cause=f"it is {mount_of(directory).kind}",
-                fix="leave out `direct: true`, or name another directory with --scratch",
+                fix="remove `direct: true`, or name another directory with --scratch",
             )
         return server
 
@@ -125,7 +125,7 @@ class FilesServer(InProcess):
             path.mkdir(mode=0o700)
         except FileExistsError:
             raise DynoError(
-                f"{path} is there already", fix="move it away, or choose another directory"
+                f"{path} exists already", fix="move it away, or choose another directory"
             ) from None
 
     def schemas(self) -> list[str]:
@@ -158,10 +158,10 @@ class FilesServer(InProcess):
 def _refuse_what_means_nothing(target: TargetPlan) -> None:
     asked = {
         "config": (target.config, "use `options: {direct: true}`"),
-        "isolation": (target.isolation, "files have no transactions: leave it out"),
-        "memory": (target.memory_bytes, "the page cache is the kernel's: leave it out"),
-        "session": (target.session, "files answer no statements: leave it out"),
-        "transport: socket": (target.transport == "socket", "leave it out"),
+        "isolation": (target.isolation, "files have no transactions: remove it"),
+        "memory": (target.memory_bytes, "the page cache is the kernel's: remove it"),
+        "session": (target.session, "files answer no statements: remove it"),
+        "transport: socket": (target.transport == "socket", "remove it"),
     }
     for word, (value, fix) in asked.items():
         if value:

@@ -194,8 +194,8 @@ class _Connection(pg8000.native.Connection):
             raise self._rules.refusal(
                 f"the server asks for SCRAM with {count:,} iterations, and "
                 f"{SCRAM_ITERATIONS_MIN:,} to {SCRAM_ITERATIONS_MAX:,} are accepted",
-                "set scram_iterations to 4096 or more and the password anew; if the server is not "
-                "yours to set, do not log in",
+                "set scram_iterations to 4096 or more and set the password again; if the server is "
+                "not yours to set, do not log in",
                 "an account made with a low scram_iterations, or a server that wants to guess the "
                 "password from what we answer",
             )

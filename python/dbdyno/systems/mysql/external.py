@@ -88,7 +88,7 @@ class MysqlRemote(MysqlControl, External):
     def unanswered(self, error: Exception) -> DynoError:
         return DynoError(
             f"{self.kind} at {self.place}: {error}",
-            cause="a privilege that our user lacks" if _code(error) < 2000 else "it is gone",
+            cause="our user has no privilege for it" if _code(error) < 2000 else "it is gone",
             fix="see the grants in the guide `external-servers`, and the server's log",
         )
 
@@ -262,7 +262,7 @@ class MysqlRemote(MysqlControl, External):
         return DynoError(
             f"{self.kind} at {self.place}: `{name}` cannot be set: {_text(error)}",
             cause=why,
-            fix="leave it out of `config:`"
+            fix="remove it from `config:`"
             if _code(error) != 1238
             else "set it in the server's configuration, and restart it by `hooks:`; see "
             "`may.restart` in the guide `external-servers`",

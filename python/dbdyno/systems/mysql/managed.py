@@ -135,7 +135,7 @@ _HINTS = (
     (
         r"unknown (?:variable|option) '-{0,2}([^'=]+)",
         r"this version does not know the setting `\1`",
-        r"correct or leave out `\1` in `config:`",
+        r"correct or remove `\1` in `config:`",
     ),
     (
         r"Error while setting value '?([^' ]*)'? to '([^']+)'",
@@ -145,7 +145,7 @@ _HINTS = (
     (
         r"Address already in use|Do you already have another (?:mysqld|server)",
         "the port is in use by another server",
-        "leave `port` out: dyno then chooses a free one",
+        "remove `port`: dyno then chooses a free one",
     ),
     (
         r"Can't (?:create|open|read|write)[^\n]*Permission denied|Errcode: 13",

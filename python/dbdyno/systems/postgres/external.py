@@ -72,7 +72,7 @@ class PostgresRemote(PostgresControl, External):
         denied = state_of(error) == "42501"
         return DynoError(
             f"postgres at {self.place}: {message(error)}",
-            cause="a privilege that our role lacks" if denied else "it is gone, or refuses",
+            cause="our role has no privilege for it" if denied else "it is gone, or refuses",
             fix="see the grants in the guide `external-servers`, and the server's log",
         )
 
@@ -253,13 +253,13 @@ class PostgresRemote(PostgresControl, External):
         if when not in _RELOADABLE:
             raise self._unsettable(name, f"it is fixed while the server runs ({when})", fixed=True)
         if name in _LISTS_OF_NAMES:
-            raise self._unsettable(name, "a list of names could not be put back as it was")
+            raise self._unsettable(name, "a list of names could not be restored exactly")
         if source in _HIDES:
             raise self._unsettable(name, f"the {source} sets it, which ALTER SYSTEM cannot change")
         if source == "configuration file" and file is None:
             raise self._unsettable(
                 name,
-                "our role may not see where its value comes from, so it could not be put back: "
+                "our role may not see where its value comes from, so it could not be restored: "
                 "GRANT pg_read_all_settings TO the role",
             )
         if not self.rows("SELECT has_function_privilege('pg_reload_conf()', 'EXECUTE')")[0][0]:
@@ -306,7 +306,7 @@ class PostgresRemote(PostgresControl, External):
             fix="set it in the server's configuration, and restart it by `hooks:`; see "
             "`may.restart` in the guide `external-servers`"
             if fixed
-            else "leave it out of `config:`",
+            else "remove it from `config:`",
         )
 
 

@@ -131,7 +131,7 @@ _HINTS = (
     (
         r"unrecognized configuration parameter \"([^\"]+)\"",
         r"this version does not know the setting `\1`",
-        r"correct or leave out `\1` in `config:`",
+        r"correct or remove `\1` in `config:`",
     ),
     (
         r"invalid value for parameter \"([^\"]+)\": \"([^\"]*)\"",
@@ -146,12 +146,12 @@ _HINTS = (
     (
         r"parameter \"([^\"]+)\" cannot be changed",
         r"`\1` is fixed when the data directory is made",
-        r"leave `\1` out of `config:`",
+        r"remove `\1` from `config:`",
     ),
     (
         r"could not bind [^\n]*Address already in use",
         "the port is in use by another server",
-        "leave `port` out: dyno then chooses a free one",
+        "remove `port`: dyno then chooses a free one",
     ),
     (
         r"could not (?:map anonymous )?shared memory|Cannot allocate memory",

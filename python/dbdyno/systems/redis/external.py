@@ -192,7 +192,7 @@ class RedisRemote(RedisControl, External):
         return DynoError(
             f"redis at {self.place}: `{name}` cannot be set",
             cause=why,
-            fix="leave it out of `config:`; what is fixed while it runs stands in its own file",
+            fix="remove it from `config:`; settings that are fixed while it runs go into its file",
         )
 
 

@@ -101,7 +101,7 @@ _HINTS = (
     (
         r"FATAL CONFIG FILE ERROR[\s\S]*>>> '([a-z0-9-]+)[^\n]*\n\s*Bad directive",
         r"this version does not know the setting `\1`",
-        r"correct or leave out `\1` in `config:`; of `tls-port`: use a server built with TLS",
+        r"correct or remove `\1` in `config:`; of `tls-port`: use a server built with TLS",
     ),
     (
         r"FATAL CONFIG FILE ERROR[\s\S]*>>> '([a-z0-9-]+) \"?([^\n\"]*)\"?'\n\s*([^\n]+)",
@@ -111,7 +111,7 @@ _HINTS = (
     (
         r"bind: Address already in use",
         "the port is in use by another server",
-        "leave `port` out: dyno then chooses a free one",
+        "remove `port`: dyno then chooses a free one",
     ),
     (
         r"Can't handle RDB format version",

@@ -60,7 +60,7 @@ class Sqlite:
             raise DynoError(
                 "sqlite: `basedir:` has no meaning",
                 cause="SQLite is built into the load engine",
-                fix="leave it out",
+                fix="remove it",
             )
         # The load goes through the engine's own copy, not through Python's.
         return Binaries(version=installed.library(self.driver), paths={})
@@ -71,7 +71,7 @@ class Sqlite:
     def resolve(self, target: TargetPlan) -> Resolved:
         portable_options.check_words(target)
         if target.transport == "socket":
-            raise DynoError("sqlite: `transport: socket` has no meaning", fix="leave it out")
+            raise DynoError("sqlite: `transport: socket` has no meaning", fix="remove it")
         config = portable_options.settings_of(target.config, self.kind, RESERVED)
         _refuse_unknown(config)
         settings: dict[str, str] = {}
@@ -331,7 +331,7 @@ class SqliteServer(InProcess):
                 raise DynoError(
                     f"sqlite: this SQLite does not know the pragma `{name}`",
                     cause="the library was built without it",
-                    fix="leave it out of `config:`",
+                    fix="remove it from `config:`",
                 )
             if not portable_options.same(_canonical(name, asked), _canonical(name, got)):
                 raise DynoError(

@@ -14,9 +14,8 @@ PLAIN = {
     "run_changed": "{run} changed while it was measured: {what}",
     "holds_two_versions": "{run} holds two versions in the same blocks: `dyno report` compares"
     " those",
-    "no_history": "two separate runs are not one experiment: what the machine did between them"
-    " stands in the ratio. With --history DIR, {least} earlier runs of the same plan say how much"
-    " that is",
+    "no_history": "two separate runs are not one experiment: changes of the machine between them"
+    " affect the ratio. With --history DIR, {least} earlier runs of the same plan show how much",
     "no_row_judged": "no row can be judged: {problem}",
     "not_same_plan": "it is not of the same plan",
     "not_of_same_plan": "{a} and {b} are not of the same plan",
@@ -24,7 +23,7 @@ PLAIN = {
     "cannot_compare": "{run} cannot be compared: {why}",
     "only_in": "only in {run}",
     "not_the_same": "not the same: {what}",
-    "spread_of_another": "the spread between runs of one machine says nothing of another one",
+    "spread_of_another": "the spread between runs of one machine does not apply to another one",
     "not_older": "{a} is not older than {b}",
     "no_run_to_judge_by": "A is no run to judge by: {why}",
     "no_spread_before": "the runs before B are alike to the last digit: their spread is 0",

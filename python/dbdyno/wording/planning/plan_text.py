@@ -12,7 +12,7 @@ PLAIN = {
     "power_unknown": "its values come in steps, counts or bounds, whose power blocks do not tell",
     "budget": "The experiment's budget is {minutes:.0f} min.",
     "compares_nothing": "the experiment compares nothing",
-    "looks_leave": "The run is looked at after each block, which leaves {percent:.0f} % of the"
+    "looks_leave": "The run is analysed after each block, which leaves {percent:.0f} % of the"
     " error budget to the last look; a clear difference ends it earlier.",
 }
 

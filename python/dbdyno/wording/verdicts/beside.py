@@ -34,7 +34,7 @@ def looking(most: int, taken: int, after: int, open_: int, judged: int) -> str:
     """ "Decided after 6 of at most 12 blocks; intervals allow for the 3 looks." """
     blocks = f"{after} of at most {numbers.counted(most, 'block')}"
     if not taken:
-        return f"Not looked at yet: {blocks} {'is' if after == 1 else 'are'} whole."
+        return f"No interim look yet: {blocks} {'is' if after == 1 else 'are'} whole."
     if not judged:
         return f"After {blocks} no comparison can be judged, and more blocks would not change that."
     looks = "the one look" if taken == 1 else f"the {taken} looks"

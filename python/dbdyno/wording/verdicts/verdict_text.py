@@ -83,7 +83,7 @@ def _doubt(part: ClaimPart) -> str:
     others = [checked(check, part) for check in part.checks if not check.agrees]
     if not others:
         return ""
-    would = "would decide it" if part.verdict == UNDECIDED else "would leave it open"
+    would = "would decide it" if part.verdict == UNDECIDED else "would not decide it"
     return f"at {numbers.percent(part.checks[0].level or 0.0)}, {numbers.listed(others)} {would}"
 
 

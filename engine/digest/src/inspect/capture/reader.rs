@@ -172,7 +172,8 @@ impl Reader {
             let most = self.connections.iter();
             let most = most.max_by_key(|(_, one)| (one.buffered(), one.serial()));
             let Some(ends) = most.map(|(&ends, _)| ends) else { break };
-            let why = "a connection that had most of more than 256 MiB buffered is begun anew";
+            let why =
+                "connections buffered more than 256 MiB: the largest one is decoded from here on";
             sink.not_understood(offset, 0, why);
             self.forget(ends, sink);
         }

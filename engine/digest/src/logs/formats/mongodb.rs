@@ -95,7 +95,7 @@ fn tell(
 ) -> std::result::Result<(), &'static str> {
     let bytes = line.len() as u64;
     let line = read_line(line.trim_ascii()).ok_or("no line of MongoDB's JSON log")?;
-    let time = rfc3339(line.time).ok_or("a line whose time is not understood")?;
+    let time = rfc3339(line.time).ok_or("a line whose time cannot be parsed")?;
     context.time_ns = Some(time);
     let digits = line.context.strip_prefix(b"conn").unwrap_or_default();
     let session = Value::Word(digits).number();

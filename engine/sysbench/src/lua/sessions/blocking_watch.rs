@@ -93,10 +93,10 @@ fn tell() {
     if !HAS_TOLD.swap(true, Relaxed) {
         console::say(
             Level::Warning,
-            "the script calls something that blocks, which keeps other sessions of its load thread \
-             from running. In the trial of an experiment it stays so; else the session moves to a \
-             thread of its own at its next event. There thread_init runs anew, and what the script kept in globals between events begins anew. \
-             What waits for one session alone (queries, ffi.C.usleep) needs no thread",
+            "the script makes a blocking call, which delays other sessions of its load thread. In the \
+             trial of an experiment the session stays there; otherwise it moves to its own thread at \
+             its next event. There thread_init runs again, and the script's globals are initialised \
+             again. Waits of one session (queries, ffi.C.usleep) need no thread",
         );
     }
 }

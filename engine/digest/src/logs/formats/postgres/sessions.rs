@@ -313,7 +313,7 @@ impl Sessions {
         match plan::read(plan, &mut numbers, &mut buffer) {
             None => {
                 message
-                    .not_understood("a plan in a form that is not understood (XML, YAML?)", sink);
+                    .not_understood("a plan in a format that cannot be parsed (XML, YAML?)", sink);
             }
             Some(text) => self.planned(message, ns, text, numbers, sink),
         }
