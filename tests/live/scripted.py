@@ -42,7 +42,7 @@ def serving(
     family = replace(
         mariadb.FAMILY, login_sql=lambda password: mariadb.login_sql(password) + logins
     )
-    monkeypatch.setattr(mariadb, "FAMILY", family)
+    monkeypatch.setattr(mariadb.SYSTEM, "_family", family)
     with running(kind, config=config) as (bench, server):
         for statement in ACCOUNT[kind]:
             server.run(FIRST[kind], [statement])

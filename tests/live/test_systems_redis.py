@@ -302,7 +302,7 @@ def test_a_wrong_password_a_missing_one_and_a_url_with_one_are_errors(
     assert "WRONGPASS" in done.stderr and "APP_PASSWORD" in done.stderr
     file = external(here, owner.url().replace("app@", "app:secret@"))
     done = here.dyno("run", file, "--check")
-    assert done.returncode == 2 and "a URL holds a password" in done.stderr
+    assert done.returncode == 2 and "a URL contains a password" in done.stderr
 
 
 def test_tls_is_what_the_scheme_says(here: Place, owner: Owner) -> None:

@@ -169,6 +169,8 @@ impl Channel {
     where
         P: WireProtocol + ?Sized,
     {
+        // Such as MySQL's request for TLS, which answers the greeting.
+        self.flush(deadline)?;
         let (link, input) = self.open_link()?;
         link.encrypt_blocking(endpoint, input, deadline)?;
         protocol.tls_established(&mut self.output);
