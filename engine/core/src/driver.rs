@@ -180,7 +180,7 @@ pub trait Blocking: Send {
     }
 }
 
-/// A session was asked for what its driver does not list, which `capability::check` sees before.
+/// A session was asked for what its driver does not list, which `needs::check` sees before.
 fn not_capable(capability: Capability) -> Error {
     Error::new(Kind::Plan, format!("this driver does not have {}", capability.name()))
 }

@@ -8,6 +8,7 @@ pub mod driver;
 pub mod error;
 pub mod event;
 pub mod histogram;
+pub mod needs;
 pub mod plan;
 pub mod protocol;
 pub mod recording;

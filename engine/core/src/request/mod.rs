@@ -154,7 +154,7 @@ pub enum Form {
 
 /// The same requests in SQL, for drivers of SQL systems: key-value operations become statements,
 /// which are the same in all dialects. Nothing is copied where all of them are SQL. Operations on
-/// files stay as they are: no driver of such a system is given any ([`capability::check`]).
+/// files stay as they are: no driver of such a system is given any ([`needs::check`](crate::needs::check)).
 pub fn in_sql(requests: Arc<[Request]>) -> Arc<[Request]> {
     if requests.iter().all(|request| matches!(request.command, Command::Sql(_))) {
         return requests;

@@ -3,8 +3,8 @@
 use crate::populate::pieces::{Piece, Pieces};
 use dyno_core::driver::DriverKind;
 use dyno_core::error::{Error, Kind, Result};
+use dyno_core::needs;
 use dyno_core::plan::{Group, Plan, Target};
-use dyno_core::request::capability;
 use dyno_core::workload::{FileSet, Order, Table, Workload, WorkloadKind};
 use std::sync::Arc;
 
@@ -93,8 +93,8 @@ fn job<'a>(
         seed: plan.seed,
         sessions: group.sessions,
     };
-    let needs = capability::check(kind, workload, &[]);
-    let built = needs.and_then(|()| (workload.build)(&order));
+    let fits = needs::check(kind, workload, &[]);
+    let built = fits.and_then(|()| (workload.build)(&order));
     let workload = built.map_err(|error| in_group(error, &group.name))?;
     let target = loading(kind, target);
     Ok(Job {

@@ -15,9 +15,10 @@ use crate::transport::endpoint::Endpoint;
 use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
+use dyno_core::needs;
 use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::request::capability::Capability;
-use dyno_core::request::{Request, capability, in_sql};
+use dyno_core::request::{Request, in_sql};
 use dyno_core::workload::{Dialect, Order, Workload, WorkloadKind};
 use std::sync::Arc;
 
@@ -117,7 +118,7 @@ fn build_group(
         let what = format!("workload {} only loads: it sends nothing", group.workload);
         return Err(Error::new(Kind::Plan, what).hint("run another one on its tables, such as mix"));
     }
-    capability::check(driver_kind, workload_kind, &requests)?;
+    needs::check(driver_kind, workload_kind, &requests)?;
     let kinds = workload.kinds();
     assert!(kinds.len() <= KINDS_MAX, "a workload tells too many kinds of transactions apart");
     if group.arrivals.is_some() && workload.pauses() {
