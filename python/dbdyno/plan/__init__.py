@@ -1,4 +1,4 @@
-"""Spec and machine facts in, a frozen plan out. Nothing here touches a server or a file."""
+"""Experiment and machine facts in, a frozen plan out. Nothing here touches a server or a file."""
 
 from __future__ import annotations
 

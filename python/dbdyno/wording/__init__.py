@@ -1,1 +1,1 @@
-"""Numbers, levels and counted nouns as text. Knows nothing of runs."""
+"""Numbers, counted nouns and sentences as text: what the analysis found, in words."""
