@@ -147,4 +147,4 @@ def test_settings_that_make_a_server_private_cannot_be_set(
     there: Place, kind: str, own: str
 ) -> None:
     file = there.experiment(with_target(f"{{kind: {kind}, config: {{{own}: /tmp}}}}"))
-    refused(there.dyno("run", file, "--check"), f"{file}:3:", f"`{own}` cannot be set", "leave")
+    refused(there.dyno("run", file, "--check"), f"{file}:3:", f"`{own}` cannot be set", "remove")
