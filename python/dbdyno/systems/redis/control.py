@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -33,7 +34,7 @@ _COUNTED = re.compile(
 _SECTIONS = ("clients", "memory", "persistence", "stats", "cpu")
 
 
-class RedisControl:
+class RedisControl(ABC):
     """A server with a control connection, opened when it is needed."""
 
     kind = "redis"
@@ -44,13 +45,13 @@ class RedisControl:
 
     # ---- asking
 
+    @abstractmethod
     def _open(self) -> Client:
         """A new connection, logged in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def unanswered(self, error: Exception) -> DynoError:
         """The error for a client's."""
-        raise NotImplementedError
 
     def ask(self, *words: str | int) -> Any:
         """The reply to one command, on the connection that is kept. RedisError or OSError."""
