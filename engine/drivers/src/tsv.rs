@@ -1,6 +1,25 @@
 //! Rows in the text format of `LOAD DATA` and `COPY`, for systems that take them in another: cells
 //! between tabs, `\\N` for nothing, five escapes.
 
+use memchr::memchr;
+
+/// Hands each whole row of `rows` to `row`; `partial` keeps what is not whole until the next call.
+pub(crate) fn each_row(partial: &mut Vec<u8>, rows: &[u8], mut row: impl FnMut(&[u8])) {
+    let mut rest = rows;
+    while let Some(end) = memchr(b'\n', rest) {
+        let line = &rest[..end];
+        rest = &rest[end + 1..];
+        if partial.is_empty() {
+            row(line);
+        } else {
+            partial.extend_from_slice(line);
+            row(partial);
+            partial.clear();
+        }
+    }
+    partial.extend_from_slice(rest);
+}
+
 /// Undoes the row format's escapes.
 pub(crate) fn unescape(cell: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(cell.len());

@@ -1,39 +1,14 @@
 //! A request to Redis and its answer allocate nothing once buffers have grown.
 
+mod counting;
+
+use counting::COUNT;
 use dyno_core::driver::{Progress, Session, Wire};
 use dyno_core::plan::Target;
 use dyno_core::request::{Request, Store, Verb};
 use dyno_core::workload::Transaction;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
-
-struct Counting;
-
-thread_local!(static COUNT: Cell<u64> = const { Cell::new(0) });
-
-// SAFETY: every call goes to the system's allocator unchanged; the counter does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn connected(fields: usize) -> Box<dyn Wire> {
     let target: Target = serde_json::from_value(serde_json::json!({

@@ -18,7 +18,7 @@ use super::errors::Refusal;
 use super::flags::{command, field_type};
 use super::packet;
 use super::statements::{put_name, put_quoted};
-use crate::tsv::unescape;
+use crate::tsv::{self, unescape};
 use memchr::memchr;
 
 /// The file name that we offer, and the only one whose request we answer.
@@ -196,21 +196,9 @@ impl Inserts {
         if self.refusal.is_some() {
             return;
         }
-        let mut rest = rows;
-        while let Some(end) = memchr(b'\n', rest) {
-            let line = &rest[..end];
-            rest = &rest[end + 1..];
-            if self.partial.is_empty() {
-                self.row(line, out);
-            } else {
-                let mut whole = std::mem::take(&mut self.partial);
-                whole.extend_from_slice(line);
-                self.row(&whole, out);
-                whole.clear();
-                self.partial = whole;
-            }
-        }
-        self.partial.extend_from_slice(rest);
+        let mut partial = std::mem::take(&mut self.partial);
+        tsv::each_row(&mut partial, rows, |line| self.row(line, out));
+        self.partial = partial;
     }
 
     /// No more rows: appends the last statement.

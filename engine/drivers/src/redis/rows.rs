@@ -1,7 +1,7 @@
 //! A store's rows, which come as text with tabs between their cells, as writes that are pipelined.
 
 use super::commands::{Command, key_prefix};
-use crate::tsv::unescape;
+use crate::tsv::{self, unescape};
 use dyno_core::request::Store;
 use dyno_protocol::resp;
 use memchr::memchr;
@@ -38,21 +38,9 @@ impl Rows {
 
     /// Takes rows; appends their writes.
     pub fn put(&mut self, rows: &[u8], out: &mut Vec<u8>) {
-        let mut rest = rows;
-        while let Some(end) = memchr(b'\n', rest) {
-            let line = &rest[..end];
-            rest = &rest[end + 1..];
-            if self.partial.is_empty() {
-                self.row(line, out);
-            } else {
-                let mut whole = std::mem::take(&mut self.partial);
-                whole.extend_from_slice(line);
-                self.row(&whole, out);
-                whole.clear();
-                self.partial = whole;
-            }
-        }
-        self.partial.extend_from_slice(rest);
+        let mut partial = std::mem::take(&mut self.partial);
+        tsv::each_row(&mut partial, rows, |line| self.row(line, out));
+        self.partial = partial;
     }
 
     /// No more rows: appends a command behind them, which is answered even if there were none.
