@@ -2,8 +2,8 @@
 
 The ratio of two mean query times has an interval by the delta method on its logarithm, with Welch's
 degrees of freedom; Holm's correction over all classes that are judged (at 5 % together). Source:
-Oehlert, "A Note on the Delta Method" (1992); Welch (1947); Holm (1979). The interval takes calls
-as independent: what befell the whole server between the two logs stands in every ratio.
+Oehlert, "A Note on the Delta Method" (1992); Welch (1947); Holm (1979). The interval takes calls as
+independent: what happened in the whole server between the two logs stands in every ratio.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SLOWER, FASTER, NOT_CLEAR, NOT_JUDGED = "slower", "faster", "not clear", "not ju
 
 @dataclass(frozen=True)
 class Change:
-    """A class in both digests. Interval and verdict are None and `not judged`, with `why`, where
-    there are too few calls or no variance is known. Times are seconds a call."""
+    """A class in both digests. Interval and verdict are None and `not judged`, with `why`, if there
+    are too few calls or no variance is known. Times are seconds a call."""
 
     a: Class
     b: Class

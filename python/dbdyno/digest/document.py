@@ -134,7 +134,7 @@ class Input:
 
     @property
     def all_servers(self) -> tuple[str, ...]:
-        """Whatever is known of who wrote it."""
+        """Whatever is known about who wrote it."""
         return self.servers or ((self.server,) if self.server else ())
 
 

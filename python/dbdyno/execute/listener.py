@@ -26,7 +26,7 @@ class Listener(Protocol):
         """A sentence for the user and the run's log."""
 
     def on_failure(self, what: str) -> None:
-        """The run will end with this error, once what it changed is put back: that may take long,
+        """The run will end with this error, once what it changed is restored: that may take long,
         or fail too."""
 
 

@@ -91,7 +91,7 @@ class Steadiness:
         self, events: Sequence[Event], lines: Sequence[Tagged]
     ) -> tuple[Part | None, tuple[str, ...]]:
         """The steady part of a trial that has ended with these events, and this log of histograms.
-        None, and why all of it counts, where there is none: it is looked at once more. And what the
+        None, and why all of it counts, if there is none: it is looked at once more. And what the
         servers do that is too slow to be in it."""
         if self.from_s is None and self._length_s >= self._least_s - TICK_S / 2:
             self.from_s = self._look()

@@ -46,7 +46,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Compared:
-    """Run B beside run A."""
+    """Run B compared with run A."""
 
     a: str
     b: str
@@ -98,12 +98,12 @@ class Series:
 
     metric: str
     at: Mapping[str, str]
-    values: tuple[float | None, ...]  # by run; None where there is none
-    problems: tuple[str, ...]  # why, by run; empty where there is a value
+    values: tuple[float | None, ...]  # by run; None if there is none
+    problems: tuple[str, ...]  # why, by run; empty if there is a value
     spread: float | None  # standard deviation between runs as a share; None: fewer than two
     changes: tuple[Place, ...]
-    outliers: tuple[int, ...]  # runs that stand far apart from the others near them
-    note: str = ""  # why change points could not be looked for
+    outliers: tuple[int, ...]  # runs that lie far from the others near them
+    note: str = ""  # why change points were not searched
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Moved:
 
     @property
     def factor(self) -> float:
-        """How many times as much; a floor keeps it finite where nothing was there before."""
+        """How many times as much; a floor keeps it finite where the value was zero before."""
         floor = max(abs(self.otherwise), abs(self.during) / 1000, 1e-12)
         return self.during / floor
 

@@ -13,7 +13,7 @@ ANY = (STALL, STEP, DIFFERENCE)
 
 @dataclass(frozen=True)
 class Match:
-    """A rule's answer. `confidence`: 0 to 1; what was seen directly (a stopped process) stands
+    """A rule's answer. `confidence`: 0 to 1; what was observed directly (a stopped process) ranks
     above what only fits (a busy disk)."""
 
     confidence: float

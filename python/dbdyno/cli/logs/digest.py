@@ -164,7 +164,7 @@ FOR_S = "1m"
 @click.option("--cleartext-password", is_flag=True, default=None,
               help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
 @click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
+              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
 def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
     """Report the statements on which a server spent its time.
 

@@ -79,7 +79,7 @@ def _where(compared: Compared, confirmed: bool) -> str:
 
 
 def cannot(why: str) -> int:
-    """The exit code where there is nothing to judge by; stderr says why."""
+    """The exit code if there is nothing to judge by; stderr says why."""
     click.echo(f"{OPTION} is inconclusive: {why}", err=True)
     return 2
 

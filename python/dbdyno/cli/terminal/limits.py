@@ -24,7 +24,7 @@ _OF_ERRNO = {
 
 
 def prepare() -> None:
-    """Before numpy is loaded. DynoError where there is too little memory for it."""
+    """Before numpy is loaded. DynoError if there is too little memory for it."""
     os.environ.setdefault(_THREADS, "1")
     try:
         mmap.mmap(-1, NEEDED_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()

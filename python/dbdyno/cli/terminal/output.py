@@ -40,7 +40,7 @@ def form(asked: str, as_json: bool) -> str:
 
 
 def put(made: str, out: Path | None, what: str) -> None:
-    """Writes `made` to `out` and says so (`what: PATH`); to standard output where there is none."""
+    """Writes `made` to `out` and says so (`what: PATH`); to standard output if there is none."""
     if out is None:
         click.echo(made, nl=False)
         return

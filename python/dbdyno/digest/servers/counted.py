@@ -63,7 +63,7 @@ class Counted:
     measures: Mapping[str, float] = field(default_factory=dict)
 
     def since(self, before: Counted | None) -> tuple[Counted, bool]:
-        """What was added after `before`, and whether the row was begun anew between (then all that
+        """What was added after `before`, and whether the row was begun again between (then all that
         it holds is new, and what it held in between is lost)."""
         if before is None:
             return self, False

@@ -16,7 +16,7 @@ from dbdyno.digest.servers.counted import Counted, Histogram, Shot, Source
 from dbdyno.digest.servers.identity import Identity, identify
 from dbdyno.errors import DynoError
 
-OURS = "dbdyno_digest"  # an alias in each of our own statements, by which they are left out
+OURS = "dbdyno_digest"  # an alias in each of our own statements, by which they are omitted
 GONE = "(a statement whose text the server no longer has)"
 LUMPED = "(all statements that found no room in the server's table)"
 QUANTILE_ERROR = 10 ** (1 / 50) - 1  # MySQL's buckets grow by this
@@ -180,7 +180,7 @@ def _notes(seen: Watched) -> list[str]:
 
 
 def _uncounted(seen: Watched) -> str:
-    """What the server's view leaves out of what clients have sent; empty: next to nothing."""
+    """What the server's view omits of what clients have sent; empty: next to nothing."""
     missing = seen.executed - seen.counted
     if missing < max(UNCOUNTED_MIN, UNCOUNTED_SHARE * seen.executed):
         return ""

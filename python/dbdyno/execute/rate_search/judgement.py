@@ -13,7 +13,7 @@ from dbdyno.store.metrics import open_loop
 @dataclass(frozen=True)
 class Judgement:
     """`state`: HOLDS if all conditions do, BROKEN if one is broken, else UNKNOWN. `reasons`: why it
-    does not hold. `committed_per_s`: transactions a second, never more than fell due."""
+    does not hold. `committed_per_s`: transactions a second, never more than became due."""
 
     state: str
     reasons: tuple[str, ...] = ()

@@ -158,7 +158,7 @@ def dithered(start_per_s: float, seed: int) -> float:
 
 
 def probe_seed(seed: int, number: int) -> int:
-    """Each probe draws anew: with one seed a second one would ask for keys just cached, and the
+    """Each probe draws again: with one seed a second one would ask for keys just cached, and the
     repetition of an unlucky one would have the same bursts."""
     digest = hashlib.sha256(f"dbdyno probe {seed} {number}".encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - SEED_BITS)

@@ -27,7 +27,7 @@ def of_group(group: GroupPlan) -> Mapping[str, str]:
 
 
 def look_up(server: Server, database: str, column: str, seed: int) -> list[Value]:
-    """The distinct values of `table.column`, NULL left out, in their order. DynoError if there are
+    """The distinct values of `table.column`, NULL omitted, in their order. DynoError if there are
     none, or if they are of a type that no parameter has."""
     table, name = column.split(".")
     distinct = f"SELECT DISTINCT {name} AS v FROM {table} WHERE {name} IS NOT NULL"

@@ -1,8 +1,8 @@
 """The servers of a plan that are there already: reached once, left as they were found.
 
-An external server has no snapshot. Tables go into a schema of the run's own, one for each data
-set; where trials start from restored data that schema is dropped and loaded again. Settings that
-`may.set_global` allows are set for a hard combination and put back at the end. All this is written
+An external server has no snapshot. Tables go into a schema of the run's own, one for each data set;
+where trials start from restored data that schema is dropped and loaded again. Settings that
+`may.set_global` allows are set for a hard combination and restored at the end. All this is written
 down first (`ledger`) and undone on every way out (`undo`).
 """
 

@@ -2,7 +2,7 @@
 
 `left-on-servers.json` in the run directory holds, by URL, settings with their old values and
 schemas of ours. It is on disk (fsync) before a server is touched and goes when all is undone: after
-`kill -9` it is how `--resume`, or the next run in that place, knows what to put back.
+`kill -9` it is how `--resume`, or the next run in that place, knows what to restore.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ class ServerPool:
 
     def close(self) -> list[str]:
         """Stops all servers and leaves those that were there as they were found. What could not be
-        put back, in sentences."""
+        restored, in sentences."""
         self.stop()
         return self._remotes.close()
 

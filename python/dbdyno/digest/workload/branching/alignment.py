@@ -1,7 +1,7 @@
 """Puts groups of units together until they have room: the rare ones into those most like them.
 
-Steps that one group has and another has not become columns that some units leave out, so that every
-unit keeps its statements and their order.
+Steps that one group has and another has not become columns that some units omit, so that every unit
+keeps its statements and their order.
 """
 
 from __future__ import annotations

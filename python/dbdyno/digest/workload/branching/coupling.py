@@ -24,7 +24,7 @@ def clusters(columns: Mapping[int, Column], weights: Sequence[int]) -> list[list
             number = root[number]
         return number
 
-    step = -(-len(weights) // ROWS_MAX) or 1  # rows that are alike stand beside each other
+    step = -(-len(weights) // ROWS_MAX) or 1  # rows that are alike stand side by side
     cut = {number: columns[number][::step] for number in numbers}
     weights = weights[::step]
     for at, one in enumerate(numbers):

@@ -57,7 +57,7 @@ def of_databases(
     server: MysqlRemote | PostgresRemote, in_url: str | None, document: Document
 ) -> dict[str, Catalog]:
     """What a server says of each database of a log: of the schema of its name, or of the one that
-    the URL names where there is one database, or none of this name."""
+    the URL names if there is one database, or none of this name."""
     tables: dict[str, set[str]] = defaultdict(set)
     for one in document.classes:
         for database in one.databases:

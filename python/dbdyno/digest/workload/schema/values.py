@@ -105,8 +105,8 @@ def _distance(order: Sequence[str], shares: Sequence[float], text: Text | None) 
 
 
 def _keys(catalog: Catalog, found: Found, place: Place, summary: Summary) -> dict[str, Any] | None:
-    """Keys that are in the table, or in the one that it refers to; a range of numbers where there
-    are more than can be listed, and none has to be there."""
+    """Keys that are in the table, or in the one that it refers to; a range of numbers if there are
+    more than can be listed, and none has to be there."""
     table, name = catalog.root(found.table.name, found.column.name)
     source, root = looked_up(table, name), catalog.column(table, name)
     rows = catalog.tables[table.lower()].rows

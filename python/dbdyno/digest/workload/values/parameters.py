@@ -167,7 +167,7 @@ class Parameters:
         ends = self._range(key, summary)
         is_low = any(one.low == place.number for one in _uppers(statement).values())
         if is_low and not summary.hot:
-            ends = None  # ranges do not begin where there is no room for them
+            ends = None  # ranges do not begin if there is no room for them
         made = self._by_schema(statement, place, summary)
         made = made or keys.drawn(self._chosen, statement, place, summary)
         made = made or generators.generator(summary, ends, is_new=_is_new(statement))
