@@ -155,7 +155,7 @@ class _Maker:
             against=self.union.against if self.union else None,
         )
 
-    # --- what can be had ------------------------------------------------------------------------
+    # --- what is available ----------------------------------------------------------------------
 
     def _present(
         self, cells: Sequence[spec_types.Cell]

@@ -55,7 +55,8 @@ def ratio(value: float, *edges: float) -> str:
 
 
 def bound(value: float, *edges: float) -> str:
-    """An end of an interval of ratios; beyond a thousand times either way its size says nothing."""
+    """An end of an interval of ratios; beyond a thousand times either way its size means
+    nothing."""
     if value < 0.001:
         return "under 0.001"
     return "over 1,000" if value > 1000 else ratio(value, *edges)

@@ -137,7 +137,7 @@ def identity(run: Reduced) -> tuple[float, int]:
 
 def failing(compared: Compared) -> str:
     """Why a gate cannot say that all is well: what was not judged, or a loss that matters and could
-    not have been seen. Empty if there is nothing of it."""
+    not have been seen. Empty if there is none."""
     if not compared.judged:
         return compared.unjudged
     open_ = [row for row in compared.rows if row.estimate is None]

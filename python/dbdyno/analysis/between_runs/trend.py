@@ -23,7 +23,7 @@ from dbdyno.analysis.estimates.estimate import MAD
 from dbdyno.analysis.message import Message
 from dbdyno.analysis.within_trial import changepoints
 
-OUTLIER_RUNS = 5  # of a stretch, before one of them can stand apart
+OUTLIER_RUNS = 5  # of a stretch, before one of them can be an outlier
 
 
 def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:

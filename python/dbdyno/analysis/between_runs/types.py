@@ -76,8 +76,8 @@ class Compared:
 
     @property
     def blind(self) -> tuple[Row, ...]:
-        """Rows in which a difference that matters would not have been seen in 80 % of runs; none
-        where nothing was said of what matters."""
+        """Rows in which a difference that matters would not have been seen in 80 % of runs; none if
+        `matters` was not given."""
         seen = [row for row in self.rows if row.seen is not None]
         return tuple(row for row in seen if self.matters and (row.seen or 0) > self.matters)
 

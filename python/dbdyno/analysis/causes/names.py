@@ -45,7 +45,7 @@ def is_rate(metric: str) -> bool:
 
 def per_operation(metric: str) -> bool:
     """Whether sides with different throughput are compared by it per operation: what the server
-    counts. What a device does a second is what fills it, whoever gains by it."""
+    counts. A device is filled by what it does a second, useful or not."""
     return family(metric) == "status" and is_rate(metric)
 
 

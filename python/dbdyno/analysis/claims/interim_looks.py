@@ -134,7 +134,7 @@ class Looks:
         self._whole = whole(measured)
         self._last = self._whole == plan.blocks and looks.decided_at is None
         first = min(looks.first, self._whole) if self._last else looks.first
-        self.blocks = tuple(range(max(first, 1), self._whole + 1))  # after which it was looked
+        self.blocks = tuple(range(max(first, 1), self._whole + 1))  # after which a look happened
         self._until = [measured.until(block) for block in self.blocks]
 
     def case_of(self, part: ResolvedPart) -> Case:

@@ -174,7 +174,7 @@ def _merge(n: int, places: list[int], weight: Weight, p: float) -> list[int]:
 
 def _best(series: Floats, min_size: int) -> tuple[int, int] | None:
     """The split and the end of its right side with the largest energy distance between the sides;
-    None if there is no room or nothing to tell apart."""
+    None if there is no room or no change is possible."""
     n = len(series)
     if n < 2 * min_size or np.ptp(series) == 0.0:
         return None

@@ -170,7 +170,7 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
 
     LOG is a log of MySQL, MariaDB, Percona Server, PostgreSQL or others in a format that is found
     out (`-`: standard input; gzip and zstd are unpacked), or a document saved with --json. Of a URL
-    (mysql://, mariadb://, postgres://) the server's own counts of statements are sampled, without
+    (mysql://, mariadb://, postgres://) the server's statement counters are sampled, without
     changing anything. Statements are shown without their literals.
     """
     from dbdyno.digest import reading

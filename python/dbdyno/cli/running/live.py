@@ -62,7 +62,7 @@ class Eta:
 
 class Live:
     """A Listener that draws on stderr and keeps `run.log`. Quiet when stderr is not a terminal,
-    but for one line a trial."""
+    except for one line a trial."""
 
     def __init__(self, plan: Plan, done: set[str], log: Path, *, verbose: bool) -> None:
         self._plan = plan

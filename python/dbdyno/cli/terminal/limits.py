@@ -1,4 +1,4 @@
-"""Too little of the machine: memory, descriptors, processes. Said in a sentence, and seen in time.
+"""Too little of the machine: memory, descriptors, processes. One sentence, in time.
 
 OpenBLAS, which numpy and scipy bring, asks for memory for each of its threads and, where it gets
 none, asks again without end, inside of C, where no handler of Python's runs. One thread is as fast
@@ -37,7 +37,7 @@ def prepare() -> None:
 
 
 def lacking(error: BaseException) -> DynoError | None:
-    """What the machine lacks, where that is what an error says."""
+    """What the machine has too little of, if an error is about that."""
     if isinstance(error, MemoryError):
         number: int | None = errno.ENOMEM
     elif isinstance(error, RuntimeError) and "start new thread" in str(error):

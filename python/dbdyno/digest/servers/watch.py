@@ -89,7 +89,7 @@ def watch(
 ) -> dict[str, Any]:
     """The document of a server over `for_s` seconds, sampled every `every_s`. Ctrl-C ends it with
     what has been seen, once there are two samples, and tells `on_interrupt`. `on_step` hears how
-    long it has been; `identify` tells the classes of texts in a language.
+    long it has been; `identify` gives the classes of texts in a language.
 
     DynoError if the server cannot be read, or has counted nothing that was chosen.
     """
@@ -148,7 +148,7 @@ def _nothing(source: Source, seen: Watched) -> DynoError:
 
 
 def _is_sql(text: str) -> bool:
-    """Whether a text is a statement, and not what stands in the place of one."""
+    """Whether a text is a statement, and not a placeholder for one."""
     return text not in (GONE, LUMPED) and not text.startswith("<")
 
 

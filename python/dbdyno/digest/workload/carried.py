@@ -82,7 +82,7 @@ class Chosen:
     left: Left
     ties: Sequence[Tie] = ()  # places with the same value
     counters: Sequence[Counter] = ()  # places that number what a transaction repeats
-    unplaced: int = 0  # calls of which the log does not tell the session
+    unplaced: int = 0  # calls whose session the log does not name
     catalogs: Mapping[str, Catalog] = field(default_factory=dict)  # schemas, by database
     homeless: int = 0  # calls in no database that the log names, taken to be of the first one
 
@@ -348,7 +348,7 @@ def _forms(unit: Unit, chosen: Chosen) -> int:
 
 
 def _is_short(unit: Unit) -> bool:
-    """Whether the engine takes it; others were looked at one by one."""
+    """Whether the engine takes it; others were checked one by one."""
     if not isinstance(unit, Branched):
         return True
     most = (slot.repeat * max(one.repeat for one in slot.branches) for slot in unit.slots)

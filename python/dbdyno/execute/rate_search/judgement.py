@@ -25,8 +25,9 @@ def judge(
 ) -> Judgement:
     """Judges a probe by the metrics of its searching group (names without its prefix).
 
-    Besides the conditions of `while`, the rate must be held (`open_loop.held`), and no more than
-    `failed_max` of the arrivals may fail. A broken condition decides, whatever else is not known.
+    Besides the conditions of `while`, the rate must be sustained (`open_loop.held`), and no more
+    than `failed_max` of the arrivals may fail. A broken condition decides, whatever else is not
+    known.
     """
     due_per_s, committed_per_s = metrics["due_per_s"], metrics["transactions_per_s"]
     broken = []

@@ -1,7 +1,7 @@
-"""A trial that searches for a rate: each probe a run of the engine, the best one stands for it.
+"""A trial that searches for a rate: each probe a run of the engine, the best one represents it.
 
 The engine's files of every probe go to `probe-N/` in the trial's directory; those of the probe that
-stands for the trial (the highest rate that met the conditions, or if none did the last one) are
+represents the trial (the highest rate that met the conditions, or if none did the last one) are
 copied back, so that a reader finds a trial like any other.
 """
 

@@ -1,4 +1,4 @@
-"""`column:` parameters: the values that a column holds, looked up once a data set.
+"""`column:` parameters: the values that a column holds, queried once a data set.
 
 At most `VALUES_MAX` distinct values, all of them or every n-th in their order, where the seed says
 which is the first: the same data and seed give the same values.
@@ -22,7 +22,7 @@ from dbdyno.systems.base import Server
 
 
 def of_group(group: GroupPlan) -> Mapping[str, str]:
-    """Parameters of a group whose values are looked up: name -> `table.column`."""
+    """Parameters of a group whose values are queried: name -> `table.column`."""
     return mix.columns(group.options) if group.workload == mix.WORKLOAD.name else {}
 
 

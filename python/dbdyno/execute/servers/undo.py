@@ -1,4 +1,4 @@
-"""Puts back what a run has changed on an external server, as its ledger says."""
+"""Restores what a run has changed on an external server, from its ledger."""
 
 from __future__ import annotations
 

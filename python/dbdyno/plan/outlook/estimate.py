@@ -128,7 +128,7 @@ def run_s_min(cell: Cell) -> float:
 
 
 def probes_max(cell: Cell) -> int:
-    """Runs of the engine in a trial of the cell, at most: one but for a search."""
+    """Runs of the engine in a trial of the cell, at most: one except for a search."""
     return max(group.find.probes_max if group.find else 1 for group in cell.groups)
 
 

@@ -224,7 +224,7 @@ def _left_out(
     return tuple(Skipped(what, why, "give both the same levels") for what in found)
 
 
-# -- what to tell --------------------------------------------------------------------------------
+# -- notes ---------------------------------------------------------------------------------------
 
 
 def _notes(

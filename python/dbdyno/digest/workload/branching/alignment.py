@@ -116,7 +116,7 @@ def _within(kinds: Sequence[str], into: Group) -> list[int] | None:
 
 
 def _widened(kinds: Sequence[str], into: Group) -> list[int]:
-    """The columns of these kinds, once `into` has those that it lacks."""
+    """The columns of these kinds, once `into` has them all."""
     places: list[int] = []
     columns: list[tuple[int, str]] = []
     free = max((number for number, _ in into.columns), default=-1) + 1

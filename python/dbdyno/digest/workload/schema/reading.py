@@ -173,7 +173,7 @@ class _Postgres:
             key = (str(table), str(column))
             drawn = _SEQUENCE.search(str(default or ""))
             named = str(own) if own else drawn[1] if drawn else ""
-            # It stands in SQL as it is: names that take quotes are left alone.
+            # It is SQL, unchanged: names that take quotes are left alone.
             sequence = named if _PLAIN.fullmatch(named) else None
             is_bare = default is None and identity != "YES" and generated != "ALWAYS"
             made = Column(

@@ -1,5 +1,5 @@
-"""Generators for places whose column a schema describes: values that the column takes, keys that
-are there, values that are not there yet."""
+"""Generators for places whose column a schema describes: values that the column takes, existing
+keys, values that are not there yet."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _document(summary: Summary) -> dict[str, Any]:
 
 
 def _choices(choices: Sequence[str], summary: Summary) -> dict[str, Any]:
-    """As many of an ENUM's values as there were, in the order in which their lengths are the
-    log's: it tells no text."""
+    """As many of an ENUM's values as there were, in the order in which their lengths are the log's:
+    it reveals no text."""
     of = summary.text
     fitting = [choice for choice in choices if of is None or _fits(choice, of)]
     if len(fitting) < summary.distinct:
