@@ -8,18 +8,20 @@
 
 use super::column::{self, Column};
 use super::control;
-use super::errors::Refusal;
+use super::errors;
 use super::flags::{capability, status};
 use super::login::handshake::Agreed;
 use super::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
+use dyno_core::driver::ServerError;
 use dyno_core::error::Result;
 use dyno_core::rows::Rows;
 use dyno_protocol::bytes::Bytes;
 
 /// What the request in flight may be answered with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expect {
     /// A result or result sets.
+    #[default]
     Result,
     /// The same, and the first row as text is wanted.
     FirstRow,
@@ -43,8 +45,9 @@ pub struct Kept {
 }
 
 /// What is to be done with a payload that is otherwise skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Keep {
+    #[default]
     Nothing,
     FirstRow,
     Row,
@@ -62,9 +65,10 @@ pub enum Found {
     Infile,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Step {
     /// OK, ERR, LOCAL INFILE or a column count.
+    #[default]
     First,
     /// Definitions still to come, then the end of them.
     Definitions(u64),
@@ -77,10 +81,13 @@ enum Step {
 }
 
 /// Reads the replies of one connection, one after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reader {
     deprecate_eof: bool,
     caches_metadata: bool,
+    /// The compressed protocol is around packets. Servers then set the packets' own numbers anew
+    /// wherever they send what they have: they are not checked.
+    is_compressed: bool,
     expect: Expect,
     step: Step,
     /// Sequence number that the next packet must carry; none where the request may have taken
@@ -106,7 +113,7 @@ pub struct Reader {
     /// Rows changed so far.
     pub affected: u64,
     /// The server's refusal, if it refused.
-    pub refusal: Option<Box<Refusal>>,
+    pub refusal: Option<Box<ServerError>>,
     /// Number of the statement just prepared.
     pub statement_id: u32,
     /// Its number of parameters.
@@ -127,26 +134,8 @@ impl Reader {
         Self {
             deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
             caches_metadata: agreed.caches_metadata(),
-            expect: Expect::Result,
-            step: Step::First,
-            seq: None,
-            skip: 0,
-            continued: false,
-            inside: false,
-            keep: Keep::Nothing,
-            row: vec![],
-            scratch: vec![],
-            columns: 0,
-            known: vec![],
-            rows: 0,
-            affected: 0,
-            refusal: None,
-            statement_id: 0,
-            params: 0,
-            status: 0,
-            lifts_guard: false,
-            first_row: vec![],
-            kept: Rows::default(),
+            is_compressed: agreed.has(capability::COMPRESS),
+            ..Self::default()
         }
     }
 
@@ -246,6 +235,7 @@ impl Reader {
     fn check_seq(&mut self, seq: u8) -> Result<()> {
         if let Some(due) = self.seq
             && seq != due
+            && !self.is_compressed
         {
             return Err(broken(format_args!("packet number {seq} came where {due} was due")));
         }
@@ -425,7 +415,7 @@ impl Reader {
     fn control(&mut self, first: u8, seq: u8, payload: &[u8]) -> Result<Found> {
         if first == 0xff {
             // Its number is not checked: servers on their way out send 0 here.
-            self.refusal = Some(Box::new(Refusal::parse(payload)?));
+            self.refusal = Some(Box::new(errors::parse(payload)?));
             return Ok(Found::Done);
         }
         self.check_seq(seq)?;

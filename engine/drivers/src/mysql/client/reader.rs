@@ -6,7 +6,7 @@
 
 use crate::mysql::column::{Column, binary_row, text_row};
 use crate::mysql::control::{self, Done, Prepared};
-use crate::mysql::errors::Refusal;
+use crate::mysql::errors;
 use crate::mysql::flags::{capability, status};
 use crate::mysql::login::handshake::Agreed;
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, header};
@@ -17,9 +17,10 @@ use dyno_core::error::Result;
 use std::cell::Cell;
 
 /// What the request in flight may be answered with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expect {
     /// Results whose rows are text.
+    #[default]
     Text,
     /// Results whose rows are binary.
     Binary,
@@ -27,9 +28,10 @@ pub enum Expect {
     Prepared,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Step {
     /// OK, ERR or a column count.
+    #[default]
     First,
     /// Definitions still to come, then, unless they are deprecated, an EOF packet.
     Definitions(u64, Of),
@@ -49,13 +51,14 @@ enum Of {
 }
 
 /// Reads the replies of one connection, one after the other, and keeps the last one.
+#[derive(Default)]
 pub struct Reader {
     deprecate_eof: bool,
     /// Definitions may be left out of replies to a prepared statement.
     pub caches_metadata: bool,
     /// The compressed protocol is around packets. Servers then set the packets' own numbers anew
     /// wherever they send what they have: they are not checked.
-    pub is_compressed: bool,
+    is_compressed: bool,
     expect: Expect,
     step: Step,
     /// Sequence number that the next packet must carry; none where the request may have taken
@@ -63,8 +66,6 @@ pub struct Reader {
     seq: Option<u8>,
     /// The last row's packet was full: the row goes on in the next one.
     continued: bool,
-    /// The last status flags seen, on this connection.
-    pub status: u16,
     /// A statement has had the session no longer read-only.
     pub lifts_guard: bool,
     /// The last reply.
@@ -86,17 +87,7 @@ impl Reader {
             deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
             caches_metadata: agreed.caches_metadata(),
             is_compressed: agreed.has(capability::COMPRESS),
-            expect: Expect::Text,
-            step: Step::First,
-            seq: None,
-            continued: false,
-            status: 0,
-            lifts_guard: false,
-            results: Results::default(),
-            columns: vec![],
-            defined: vec![],
-            prepared: Prepared::default(),
-            scratch: Cell::default(),
+            ..Self::default()
         }
     }
 
@@ -184,7 +175,7 @@ impl Reader {
         if first == 0xff {
             // Its number is not checked: servers on their way out send 0 here.
             self.defined.push((0, 0));
-            self.results.refuse(Refusal::parse(payload)?.into_server_error());
+            self.results.refuse(errors::parse(payload)?);
             return Ok(true);
         }
         self.check_seq(seq)?;
@@ -289,7 +280,6 @@ impl Reader {
     /// One result is over. True: and no other follows.
     #[inline]
     fn result_end(&mut self, done: Done) -> bool {
-        self.status = done.status;
         self.lifts_guard |= done.lifts_guard;
         self.step = Step::First;
         done.status & status::MORE_RESULTS == 0

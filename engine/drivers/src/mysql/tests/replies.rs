@@ -116,7 +116,7 @@ proptest! {
         // What follows the reply is the next one's.
         let followed = [&bytes[..], b"\x01\0\0"].concat();
         prop_assert_eq!(feed_cut(&mut reader, &followed, &cuts).unwrap(), (bytes.len(), Found::Done));
-        let code = reader.refusal.as_ref().map(|refusal| refusal.code);
+        let code = reader.refusal.as_ref().map(|refusal| refusal.number as u16);
         prop_assert_eq!((reader.rows, reader.affected, code), want);
     }
 
