@@ -123,7 +123,7 @@ def licence_of(metadata: Any) -> str:
 
 
 def advisories() -> Iterator[str]:
-    """What databases of known vulnerabilities say, where there are programs that ask them."""
+    """What databases of known vulnerabilities say, if there are programs that ask them."""
     for command in (["cargo-audit", "audit"], ["pip-audit", "--requirement", "constraints.txt"]):
         if shutil.which(command[0]) is None:
             print(f"{command[0]} is not installed: known vulnerabilities are not looked up")

@@ -51,7 +51,7 @@ def _index(found: list[Model]) -> str:
 
 
 def _missing(found: list[Model]) -> str:
-    """What was planned and is not there, and what has not been held against reality."""
+    """What was planned and is not there, and what has not been compared with reality."""
     there = {one.name for one in found}
     lines = [f"- models: {', '.join(name for name in PLANNED if name not in there)}"]
     lines = lines if set(PLANNED) - there else []

@@ -155,7 +155,7 @@ def pgsql_environment(running: Server) -> dict[str, str]:
 
 
 def empty(mariadb: Server, postgres: Server) -> None:
-    """Makes the suite's databases anew: a file that failed leaves its tables to the next one."""
+    """Makes the suite's databases again: a file that failed leaves its tables to the next one."""
     for running, first in ((mariadb, "mysql"), (postgres, "postgres")):
         running.run(first, [f"DROP DATABASE {DATABASE}"])
         running.run(first, [f"CREATE DATABASE {DATABASE}"])

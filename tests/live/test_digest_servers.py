@@ -77,7 +77,7 @@ def test_what_was_run_between_samples_is_what_is_counted(here: Place, server: Th
 
 
 def test_prepared_statements_that_are_not_counted_are_said(here: Place, server: There) -> None:
-    """MariaDB leaves out of its table what clients prepare by the protocol; others do not."""
+    """MariaDB omits of its table what clients prepare by the protocol; others do not."""
     permit(server)
     if server.kind == "postgres":
         driver = "pgsql"

@@ -27,7 +27,7 @@ PAGES = sorted(GUIDE.glob("*.md"))
 BLOCK = re.compile(r"^```(sh|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"# (\w[\w-]*\.yaml)\n")
 BRIEF = " --set warmup=100ms --set duration=300ms --set interval=100ms"
-FEW_ROWS = " --set workload.rows=1000"  # where there is one workload with rows of its own
+FEW_ROWS = " --set workload.rows=1000"  # if there is one workload with rows of its own
 # What a page's reader has already: by page, then by name there, its place among the fixtures.
 ALREADY = {"imported-results": {"old": "imported/sysbench-1.0"}}
 FOR_A_SHELL = frozenset("|&;<>$*?`~()")

@@ -64,7 +64,7 @@ def runs(name: str, loaded: Spec, there: Place) -> None:
     assert len(found["claims"]) == len(loaded.claims)
     kinds = {level for cell in found["cells"] for level in cell["levels"].values()}
     if "engine" in {factor.name for factor in loaded.factors}:
-        assert needed <= kinds  # no system was silently left out
+        assert needed <= kinds  # no system was silently omitted
     for cell in found["cells"]:
         rates = [m for n, m in cell["metrics"].items() if n.endswith("transactions_per_s")]
         assert rates, cell["levels"]

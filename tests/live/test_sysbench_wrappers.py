@@ -54,7 +54,7 @@ def both(test: str, options: Sequence[str], cwd: Path) -> list[str]:
 
 def alike(texts: Sequence[str]) -> dict[str, list[tuple[float, ...]]]:
     """The same patterns are found in all; those of the first. Errors by code, which ours adds at
-    the end if there were some, are left out."""
+    the end if there were some, are omitted."""
     texts = [text.partition("Errors by code:")[0] for text in texts]
     for text in texts[1:]:
         assert sorted(found(text)) == sorted(found(texts[0]))

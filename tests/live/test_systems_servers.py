@@ -126,7 +126,7 @@ def test_a_server_is_private_answers_and_stops(kind: str, temp: Path) -> None:
 
 
 def socket_of(server: Server) -> Path:
-    """The Unix socket of a server of ours."""
+    """The Unix socket of a managed server."""
     return server.socket_path  # type: ignore[attr-defined, no-any-return]
 
 

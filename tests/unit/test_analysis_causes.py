@@ -258,7 +258,7 @@ def test_lost_connections_are_an_outage() -> None:
 def test_a_machine_that_was_not_seen_is_said() -> None:
     there = cell(url="mariadb://app@db.example.org:3306/shop")
     assert named({}, there).name == "host_not_seen"
-    # the generator's own machine says nothing of the server's
+    # the generator's own machine says nothing about the server's
     assert named(BUSY, there).name == "host_not_seen"
     theirs = {f"host.{name}": values for name, values in {**CALM, **BUSY}.items()}
     assert named(theirs, there).name == "io_other"

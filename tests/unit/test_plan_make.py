@@ -1,4 +1,4 @@
-"""Plans: cells, order, hard factors, budget, quick, what is left out."""
+"""Plans: cells, order, hard factors, budget, quick, what is omitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several versions of one system, told apart by their leading numbers."""
+"""Several versions of one system, distinguished by their leading numbers."""
 
 from __future__ import annotations
 

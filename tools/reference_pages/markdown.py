@@ -38,5 +38,5 @@ def link_list(pages: Mapping[str, str]) -> str:
 
 
 def sections(*parts: str) -> str:
-    """Parts with one empty line between them; empty ones are left out."""
+    """Parts with one empty line between them; empty ones are omitted."""
     return "\n\n".join(part.strip("\n") for part in parts if part)

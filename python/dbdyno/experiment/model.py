@@ -182,7 +182,7 @@ class StateModel(Strict):
 
 
 class CpusModel(Strict):
-    """CPUs by number; default: disjoint where there are at least four."""
+    """CPUs by number; default: disjoint if there are at least four."""
 
     generator: list[Annotated[int, Field(ge=0)]] = Field([])
     servers: list[Annotated[int, Field(ge=0)]] = Field([])

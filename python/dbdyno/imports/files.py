@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Collected:
-    """All results in the order of the files, the files, and what was left out with why."""
+    """All results in the order of the files, the files, and what was omitted with why."""
 
     results: tuple[Found, ...]
     sources: tuple[Source, ...]
@@ -40,7 +40,7 @@ class Collected:
 def collect(
     paths: Sequence[Path], columns: Mapping[str, str], *, skip_bad: bool = False
 ) -> Collected:
-    """Reads all files. A bad one is a DynoError, or with `skip_bad` left out and listed; DynoError
+    """Reads all files. A bad one is a DynoError, or with `skip_bad` omitted and listed; DynoError
     if nothing is left."""
     results: list[Found] = []
     sources: list[Source] = []
@@ -80,7 +80,7 @@ def _refused(errors: Sequence[tuple[Path, DynoError]], some: bool) -> DynoError:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Files as given, directories opened (sorted by name, hidden entries left out)."""
+    """Files as given, directories opened (sorted by name, hidden entries omitted)."""
     count = 0
     for path in paths:
         if path.is_dir():

@@ -53,7 +53,7 @@ class Found:
     version: str
     file: Path
     line: int  # where it begins, from 1
-    parts: Mapping[str, Part]  # "" where there is one
+    parts: Mapping[str, Part]  # "" if there is one
     said: Mapping[str, str] = field(default_factory=dict)
     sessions: int = 0  # 0: not known
     duration_s: float = 0.0  # 0: not known

@@ -29,7 +29,7 @@ Read = dict[str, tuple[str, str]]  # name of an input -> text, where from
 
 def read_file(model: Model, path: Path) -> Read:
     """What a file says of a model's inputs. DynoError if it cannot be read, is of another kind, or
-    says nothing of them."""
+    says nothing about them."""
     suffix = path.suffix.lower()
     if suffix not in (*OPTION_FILES, *YAML_FILES):
         raise DynoError(

@@ -245,7 +245,7 @@ def _is_rate(factor: str) -> bool:
 
 
 def _offered(cell: Cell, name: str) -> float | None:
-    """The rate asked of a group, in the mean; None if it has none of its own."""
+    """The rate asked of a group, on average; None if it has none of its own."""
     group = next(group for group in cell.groups if group.name == name)
     if group.arrivals is None:
         return None

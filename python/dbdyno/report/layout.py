@@ -73,7 +73,7 @@ class Layout:
         return self.label(levels) or "the only cell"
 
     def split(self, levels: Mapping[str, str]) -> tuple[str, str]:
-        """A cell's label in two: what stands above a group of cells, and what tells them apart.
+        """A cell's label in two: what stands above a group of cells, and what distinguishes them.
 
         The axis' level is the inner one, so that names too long for a line are said once.
         """

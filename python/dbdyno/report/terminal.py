@@ -143,7 +143,7 @@ def _results(view: results.View) -> Iterator[RenderableType]:
 
 
 def _cell_table(table: results.CellTable) -> Table:
-    """The cells themselves, where there is nothing to compare them with."""
+    """The cells themselves, if there is nothing to compare them with."""
     shown = _table(table.title)
     for factor in table.factors:
         shown.add_column(Text(visible(factor)), overflow="fold")

@@ -179,7 +179,7 @@ class Loop:
 
     def _until_next(self) -> float:
         t_s = self._now() - self._zero_unix_s
-        # A tick that was missed is left out, never caught up.
+        # A tick that was missed is omitted, never caught up.
         next_s = (self._number(self._tick_s) + 1) * self._tick_s
         return max(0.0, next_s - t_s)
 

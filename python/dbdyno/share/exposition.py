@@ -75,7 +75,7 @@ def line(family: Family, sample: Sample) -> str:
 
 
 def text(families: Iterable[tuple[Family, Iterable[Sample]]], *, open_metrics: bool) -> str:
-    """A whole exposition; families without samples are left out."""
+    """A whole exposition; families without samples are omitted."""
     return "".join(_parts(families, open_metrics=open_metrics))
 
 

@@ -1,6 +1,6 @@
 """The metrics that dbdyno gives to Prometheus: one list for the export and the live endpoint.
 
-Counters go up over a whole trial and begin anew with the next one, which has labels of its own;
+Counters go up over a whole trial and begin again with the next one, which has labels of its own;
 rates and latencies are those of the last interval. Base units, as Prometheus asks: seconds, bytes.
 """
 

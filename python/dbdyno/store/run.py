@@ -393,11 +393,11 @@ class Run:
         return found
 
     def events(self, trial: str) -> list[dict[str, Any]]:
-        """The engine's events of a trial; a cut-off last line is left out."""
+        """The engine's events of a trial; a cut-off last line is omitted."""
         return list(self.each_event(trial))
 
     def samples(self, trial: str) -> list[dict[str, Any]]:
-        """The samples of a trial; a cut-off last line is left out."""
+        """The samples of a trial; a cut-off last line is omitted."""
         return list(self.each_sample(trial))
 
     def each_event(self, trial: str) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A throw-away certificate authority and server certificate, so that a server of ours offers TLS.
+"""A throw-away certificate authority and server certificate, so that a managed server offers TLS.
 
 Every server that we start offers it alike, whatever its kind does by default. `tls: prefer` on
 loopback means plain: the server is ours and nobody else can listen, and encrypting only for the

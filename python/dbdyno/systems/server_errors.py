@@ -94,7 +94,7 @@ def understanding(place: str, asked: str) -> Iterator[None]:
 
 
 def lost(kind: str, server: Watched, error: Any) -> DynoError:
-    """The error for a server of ours that did not answer, with the end of its log."""
+    """The error for a managed server that did not answer, with the end of its log."""
     if server.process.alive():
         return DynoError(
             f"{kind} does not answer: {error}",

@@ -40,7 +40,7 @@ class Attempt:
 
     @property
     def tls(self) -> str:
-        """`prefer` where there is none: whoever is on the way can take it away."""
+        """`prefer` if there is none: whoever is on the way can take it away."""
         return "require" if self.server.way == "tls" else "prefer"
 
     @property

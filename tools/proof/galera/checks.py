@@ -1,4 +1,4 @@
-"""Scripts that are simulated and then done to real nodes, and the two held against each other.
+"""Scripts that are simulated and then done to real nodes, and the two compared with each other.
 
 The options are those that the real provider prints. What a client can see of a state is whether a
 node calls itself primary, and of how many members; a stall is a gap in a writer's commits.

@@ -16,7 +16,7 @@ ROWS_MAX = 2000
 
 
 def compare(plan: Plan, metrics: Sequence[str], ratios: PageRatios) -> tuple[Comparison, ...]:
-    """Rows by metric, factor, level, other levels; ratios that cannot be estimated are left out.
+    """Rows by metric, factor, level, other levels; ratios that cannot be estimated are omitted.
 
     At most `ROWS_MAX` rows.
     """

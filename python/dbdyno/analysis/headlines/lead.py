@@ -71,7 +71,7 @@ def elsewhere(
     measured: Measured, lead: Lead, ratios: PageRatios
 ) -> list[tuple[dict[str, str], Ratio]]:
     """The same contrast at every combination of the other levels, the lead's own included, in the
-    order of the cells; those that cannot be estimated are left out."""
+    order of the cells; those that cannot be estimated are omitted."""
     return [
         (at, ratio)
         for at, cell, other in alike(measured.plan, lead.left, lead.right)

@@ -20,8 +20,8 @@ from dbdyno.systems.process.scratch import scratch_root
 def measured(
     plan: Plan, directory: Path | None, scratch: Path | None, *, verbose: bool
 ) -> Run | None:
-    """Runs a pilot's plan and draws its report; None if it was interrupted, which is said. Its run
-    directory stays."""
+    """Runs a pilot's plan and draws its report; None if it was interrupted, which is reported. Its
+    run directory stays."""
     click.echo(f"pilot: about {duration(estimate.of(plan).total_s)}", err=True)
     scratch = scratch_root(scratch)
     path = directory or unnamed(f"{plan.name}-pilot")

@@ -81,7 +81,7 @@ def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | 
     """What says from when on the ticks of a trial are steady; None if no trial waits for that."""
     if not any(cell.until_steady for cell in plan.cells):
         return None
-    # Here, and not with the first look: that comes while a trial is being measured.
+    # Here, and not at the first look: that comes while a trial is being measured.
     import scipy.stats  # noqa: F401
 
     from dbdyno.analysis.within_trial.steady import steady

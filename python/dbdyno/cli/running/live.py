@@ -51,8 +51,8 @@ class Eta:
         return f"about {duration(net_left_s * factor)} left"
 
     def _open_ended(self) -> bool:
-        """Whether only a limit is known of some trial: it searches for a rate, or ends when it is
-        steady."""
+        """Whether only a limit is known about some trial: it searches for a rate, or ends when it
+        is steady."""
         cells = {trial.cell: self._cells[trial.cell] for trial in self._left}.values()
         return any(cell.until_steady or estimate.probes_max(cell) > 1 for cell in cells)
 
@@ -62,7 +62,7 @@ class Eta:
 
 class Live:
     """A Listener that draws on stderr and keeps `run.log`. Quiet when stderr is not a terminal,
-    but for one line a trial."""
+    except for one line a trial."""
 
     def __init__(self, plan: Plan, done: set[str], log: Path, *, verbose: bool) -> None:
         self._plan = plan

@@ -188,7 +188,7 @@ def run(
     base = None if against is None else bases.read(against, gate, trust=trust)
     with placed(loaded):
         if not dry_run:
-            job.find()  # what is missing is said before a directory is made
+            job.find()  # what is missing is reported before a directory is made
         plan = make(
             loaded,
             Machine.read(),
@@ -279,7 +279,7 @@ def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
 def measure(
     run_: Run, scratch: Path | None, verbose: bool, endpoint: listen.Endpoint | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Runs the trials that a run lacks; its status, and what could not be undone on external
+    """Runs the missing trials of a run; its status, and what could not be undone on external
     servers, in sentences."""
     binary = job.find()
     done = {record.id for record in run_.records()}
@@ -381,8 +381,8 @@ def _targets(plan: Plan) -> list[TargetPlan]:
 def _reopen(
     path: Path, mix_environments: bool, scratch: Path | None, trust: bool
 ) -> tuple[Run, Path]:
-    """A run to go on with, and where its servers keep their files: where they did, unless told
-    otherwise. Refuses another machine, moment or storage unless told otherwise."""
+    """A run to go on with, and where its servers keep their files: where they did, by default.
+    Refuses another machine, moment or storage by default."""
     with stored(path):
         before = Run.open(path)
         trusted.refuse_resume(path, before.plan, trust=trust)

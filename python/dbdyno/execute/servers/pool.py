@@ -103,7 +103,7 @@ class ServerPool:
         self._loaded_from.clear()
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of the first trial after a start should know; told once."""
+        """What a reader of the first trial after a start should know; reported once."""
         told = tuple(self._remarks)
         self._remarks.clear()
         return told
@@ -178,8 +178,8 @@ class ServerPool:
         self._remotes.recover()
 
     def close(self) -> list[str]:
-        """Stops all servers and leaves those that were there as they were found. What could not be
-        put back, in sentences."""
+        """Stops managed servers and restores external ones. What could not be restored, in
+        sentences."""
         self.stop()
         return self._remotes.close()
 

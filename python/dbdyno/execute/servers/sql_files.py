@@ -25,7 +25,7 @@ from dbdyno.systems.sql_files import Importer, Rejected
 
 LINE_BYTES_MAX = 1 << 30  # what a server takes in one statement, at most
 PROGRESS_S = 10.0
-CHECK_LINES = 256  # lines between looks at clock and signals
+CHECK_LINES = 256  # lines between checks of clock and signals
 _UNPACKING = (EOFError, gzip.BadGzipFile, zlib.error)
 # (pattern in a server's message, likely cause, next step)
 _HINTS = (
@@ -64,7 +64,7 @@ def import_file(
     say(f"reading {path.name}")
     importer = server.importer(database)
     try:
-        # One statement may take hours, in which no line is read and no signal looked at.
+        # One statement may take hours, in which no line is read and no signal handled.
         with control.watching(importer):
             _send(path, importer, say, control.check)
     except DynoError:

@@ -18,7 +18,7 @@ conditions, `within` may also stand after them, for the last comparison.
 `peak(metric, factor)` is the level of a numeric factor at which the metric is highest.
 
 `a ~= b within 3%` claims that two quantities are equal for all practical purposes: that their ratio
-lies between 1 / 1.03 and 1.03. `within` belongs to `~=` and is never left out: without a margin no
+lies between 1 / 1.03 and 1.03. `within` belongs to `~=` and is never omitted: without a margin no
 measurement could show that two quantities are equal. Where a metric peaks comes in steps, so that a
 peak cannot be equal within a percentage.
 """

@@ -383,7 +383,7 @@ def is_cost(name: str) -> bool:
 
 
 def info(name: str) -> Metric:
-    """What is known of a canonical name, prefixed or not; of an open-ended one, what is safe."""
+    """What is known about a canonical name, prefixed or not; of an open-ended one, what is safe."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     _, dot, rest = name.partition(".")

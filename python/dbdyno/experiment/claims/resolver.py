@@ -49,7 +49,7 @@ def resolve(
     """The comparisons that a claim makes, as concrete cells: one for each level of `at each`.
 
     `scope` says what names of metrics may start with. Combinations of `at each` that are not among
-    the cells (their system is missing here) are left out; MissingCell if that leaves nothing, or if
+    the cells (their system is missing here) are omitted; MissingCell if that leaves nothing, or if
     a named cell is missing; DynoError for anything that cannot be meant.
     """
     return _Resolver(claim, factors, cells, scope).parts()

@@ -1,6 +1,6 @@
 """An external target: what may be written for one, and what may not.
 
-dbdyno does not start such a server, so words that shape a server of ours (`memory`, `durability`,
+dbdyno does not start such a server, so words that shape a managed server (`memory`, `durability`,
 `basedir`...) are refused: it is measured as it is found, but for `config:` where `may.set_global`
 allows that.
 """

@@ -299,7 +299,7 @@ def scaled(arrivals: Arrivals, factor: float) -> Arrivals:
 
 
 def mean_rate_per_s(arrivals: Arrivals, duration_s: float) -> float:
-    """Arrivals a second over the measured phase, in the mean."""
+    """Arrivals a second over the measured phase, on average."""
     return _arrivals(arrivals, duration_s) / duration_s
 
 

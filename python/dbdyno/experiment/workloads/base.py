@@ -132,8 +132,8 @@ class NoFiles:
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
     def effective(self, options: Options) -> dict[str, Any]:
-        """The defaults, over them the preset, over it what is written. The preset's name is left
-        out: two spellings of one workload must compare equal."""
+        """The defaults, over them the preset, over it what is written. The preset's name is
+        omitted: two spellings of one workload must compare equal."""
         full = {o.name: o.default for o in self.options if o.default is not None}
         if preset := options.get("preset") or full.get("preset"):
             full |= self.presets[preset]

@@ -139,7 +139,7 @@ def table_names(mode: str) -> dict[str, str]:
 
 
 # The lines of each order; and what a customer has got so far, beside each customer. No group is
-# made of groups: MariaDB may work out the inner ones anew for each customer, for minutes.
+# made of groups: MariaDB may work out the inner ones again for each customer, for minutes.
 LINES = (
     "(SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS found, COUNT(ol_delivery_d) AS delivered"
     " FROM {order_line} GROUP BY ol_w_id, ol_d_id, ol_o_id) l"

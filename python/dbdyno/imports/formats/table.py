@@ -83,8 +83,8 @@ def _rows(text: Text) -> Iterator[tuple[int, list[str]]]:
 def _kinds(
     text: Text, line: int, header: Sequence[str], mapped: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """(kind, name) a column: ("metric", canonical), ("level", head), ("block" | "rep", ""), or
-    ("", "") for one that is left out."""
+    """(kind, name) a column: ("metric", canonical), ("level", head), ("block" | "rep", ""), or ("",
+    "") for one that is omitted."""
     if len(set(header)) < len(header) or not all(header):
         text.refuse(line, "a column of the table has no name, or two have the same")
     if unknown := [name for name in mapped if name not in header]:

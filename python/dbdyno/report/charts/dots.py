@@ -148,7 +148,7 @@ def ratio_dot(
 
 
 def _ticks(canvas: Canvas, x: Scale, values: list[float], y: float, unit: str) -> None:
-    """Labels `values` in the order given, leaving out those for which there is no room."""
+    """Labels `values` in the order given, omitting those for which there is no room."""
     taken: list[tuple[float, float]] = []
     for value in values:
         if not x.low <= value <= x.high:

@@ -136,7 +136,7 @@ def _of_engine(document: Document) -> Mapping[str, str]:
 
 
 def _rates(document: Document, stats: Stats) -> str:
-    """Per second of the range below. Within one second a log's clock says nothing of rates."""
+    """Per second of the range below. Within one second a log's clock says nothing about rates."""
     if stats.first_unix_s is None:
         seconds = document.seconds
     elif words.moment(stats.first_unix_s) == words.moment(stats.last_unix_s):
@@ -220,7 +220,7 @@ def number(value: float, unit: str) -> str:
 
 
 def identity(one: Class) -> str:
-    """The ID people have history of, where there is one; else ours."""
+    """The ID people have history of, if there is one; else ours."""
     bare = (one.pt_id or one.id).upper().removeprefix("0X")
     return f"0x{bare}"
 

@@ -417,7 +417,7 @@ def flags(stats: Stats) -> list[str]:
 
 
 def facts(document: Document, one: Class, shown: int = 8) -> list[tuple[str, str]]:
-    """What else there is to say of a class, by name; what is not known is left out."""
+    """What else there is to say of a class, by name; what is not known is omitted."""
     span = ""
     if one.first_unix_s is not None:
         span = f"{moment(one.first_unix_s)} to {moment(one.last_unix_s)} UTC"

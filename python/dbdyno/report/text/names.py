@@ -26,14 +26,14 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """Label with the group in front, where there are several."""
+        """Label with the group in front, if there are several."""
         return (
             f"{self.group}: {self.label[0].lower()}{self.label[1:]}" if self.group else self.label
         )
 
     @property
     def column(self) -> str:
-        """Short form with the group in front, where there are several."""
+        """Short form with the group in front, if there are several."""
         return f"{self.group} {self.short}" if self.group else self.short
 
 

@@ -78,7 +78,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def edge(value: float | None, *edges: float) -> str:
-    """An end of an interval of ratios: past a thousand times either way, its size says nothing."""
+    """An end of an interval of ratios: past a thousand times either way, its size means nothing."""
     if value is None or 0.001 <= value <= 1000:
         return sig3(value, *edges)
     return "< 0.001" if value < 0.001 else "> 1,000"

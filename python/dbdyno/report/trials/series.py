@@ -22,8 +22,7 @@ MACHINE = 40  # series of /proc offered
 # What other series say already.
 SAID = frozenset({("cpu", "idle"), ("cpu", "busy"), ("cpu", "steal_percent")})
 
-# A metric that a sampler made: its source (with the target's name, where there are several), its
-# name.
+# A metric that a sampler made: its source (with the target's name, if there are several), its name.
 _SAMPLED = re.compile(
     r"(?P<source>(?:[^.]+\.){0,2}?(?:cpu|memory|disk|server|status))\.(?P<name>.+)"
 )

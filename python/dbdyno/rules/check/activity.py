@@ -102,7 +102,7 @@ def _cpus(text: str) -> int:
 
 
 def _processes(root: Path) -> dict[tuple[int, int], tuple[str, int]]:
-    """Name, user and system ticks by process; those that end while we read are left out."""
+    """Name, user and system ticks by process; those that end while we read are omitted."""
     found: dict[tuple[int, int], tuple[str, int]] = {}
     try:
         names = [name for name in os.listdir(root / "proc") if name.isdigit()]

@@ -170,7 +170,7 @@ def readings(series: Sequence[Series]) -> dict[float, Reading]:
 
 
 def _place(labels: Mapping[str, str]) -> tuple[str, str, float]:
-    """(kind, name, factor) of a series; kind "" for one that is left out."""
+    """(kind, name, factor) of a series; kind "" for one that is omitted."""
     name = labels["__name__"]
     if name == _CPU:
         return "cpu", labels.get("mode", ""), 1.0

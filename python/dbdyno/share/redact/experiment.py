@@ -1,6 +1,6 @@
 """Redacts an experiment's file, and what a plan holds in the file's own form.
 
-The file is read as data and written anew, so that comments go. Each text is judged by the key that
+The file is read as data and written again, so that comments go. Each text is judged by the key that
 it stands under; under a key that is not known, only words of ours and quantities stay.
 """
 

@@ -1,7 +1,7 @@
 """Writes a redacted copy of a run directory: what a report or a bundle is then made from.
 
 The run is walked twice, first to meet every name and then to replace them, since a text may hold a
-name that only a later one gives away. Of its files only those are copied that are understood here;
+name that only a later one reveals. Of its files only those are copied that are understood here;
 what the engine was given, logs and outputs of commands are not.
 """
 

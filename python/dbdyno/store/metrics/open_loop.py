@@ -19,7 +19,7 @@ from dbdyno.store.metrics.latency import Times, times
 GROWTH_GRAIN = 0.001
 GROWTH_EVEN = 0.25  # exceeded in half of the trials at exactly the capacity
 GROWTH_SURE = 2.0  # exceeded in 2 of 100 trials at exactly the capacity
-_PART = 0.2  # of the measured time: the lowest in its first part is held against its last
+_PART = 0.2  # of the measured time: the lowest in its first part is compared with its last
 LAG_MAX = 0.10  # of the median response, by the generator's own lateness: the error bar of both
 LAG_LEAST_US = 20.0  # below, a median is that of a null driver and its lag nobody's concern
 SESSIONS_BUSY = ("the only session", "all")  # how the sentence begins that says so

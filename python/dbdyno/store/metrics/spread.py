@@ -12,7 +12,7 @@ from dbdyno.store.metrics.stalls import of_trace, shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
 
 TICKS = round(1 / TICK_S)  # a second
-SECONDS_MIN = 5  # fewer say nothing of how they differ
+SECONDS_MIN = 5  # fewer say nothing about how they differ
 # A 20th of the seconds needs at least so many to be one of them.
 P5_SECONDS_MIN = 20
 SEEN_S = 1.0

@@ -201,7 +201,7 @@ def _stands_out(share: Floats, quiet: NDArray[np.bool_], first: int, end: int) -
     """Whether so many ticks together are never as low by the trial's own slow ups and downs, which
     scatter more than counts that are independent of each other. They show in the `quiet` ticks.
 
-    A full stop is held against them as a factor: a busy neighbour halves a rate again and again,
+    A full stop is compared with them as a factor: a busy neighbour halves a rate again and again,
     and does not make it nothing.
     """
     inner = share[first + 1 : end - 1] if end - first > 2 else share[first:end]

@@ -29,7 +29,7 @@ class Started:
 
 
 class Managed(ABC):
-    """A running server of ours. Who inherits has a control connection too."""
+    """A running managed server. Who inherits has a control connection too."""
 
     def __init__(self, started: Started) -> None:
         self.process = started.process

@@ -98,7 +98,7 @@ class Scratch:
         self._base = self.path, self._guard
 
     def renew(self) -> None:
-        """Makes it anew where a command of the user's has mounted another file system over it.
+        """Makes it again where a command of the user's has mounted another file system over it.
         `path` changes; nothing was in use."""
         if not self.path.is_dir():
             self.path, self._guard = self._make()

@@ -1,4 +1,4 @@
-"""An external Redis: who we are there, keys of our own, settings that are put back.
+"""An external Redis: who we are there, keys of our own, settings that are restored.
 
 A schema of ours is a prefix of keys, `dbdyno_RUN_DATA:`; its marker key says whose it is. No other
 key is read, written or removed, and nothing is ever flushed.

@@ -53,7 +53,7 @@ def _peak(
     best: int,
     alike: Sequence[int],
 ) -> list[str]:
-    """Where the metric is highest, and what cannot be told from that."""
+    """Where the metric is highest, and which levels do not differ significantly from that."""
     noun, last = _noun(plan, metric), len(levels) - 1
     highest = _at(plan, factor, levels[best])
     if len(alike) == len(levels):

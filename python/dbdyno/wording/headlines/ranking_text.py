@@ -1,5 +1,5 @@
-"""The order of levels in a sentence: neighbours that are told apart have a comma between them,
-others a mark."""
+"""The order of levels in a sentence: neighbours that differ significantly have a comma between
+them, others a mark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _listed(rows: Sequence[Row]) -> str:
 
 
 def _between(ratio: Ratio | None) -> str:
-    """What stands between two neighbours."""
+    """The separator of two neighbours."""
     if ratio is None or ratio.ci_low is None or ratio.ci_high is None:
         return f" {UNJUDGED} "
     return ", " if clear(ratio) else f" {ALIKE} "

@@ -17,7 +17,7 @@ EXPERIMENTS, QUICK = 400, 3
 BLOCKS = (3, 6, 10)
 NOISES = (0.02, 0.05)
 BAR, COVERED = 0.05, (0.93, 0.97)
-SEEN_MIN = 100  # fewer knees say nothing of coverage
+SEEN_MIN = 100  # fewer knees say nothing about coverage
 METRIC = "transactions_per_s"
 
 LEVELS = {

@@ -1,4 +1,4 @@
-"""What workers in parallel gain on a replica, held against real ones."""
+"""What workers in parallel gain on a replica, compared with real ones."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Bias:
 
 
 def bias(server: Server, sessions: int, count: int) -> Bias:
-    """How far searches are off on average. Those that did not finish are left out, and counted."""
+    """How far searches are off on average. Those that did not finish are omitted, and counted."""
     answers = many(functools.partial(one, server, sessions, LIMIT), count, seed=20301 + sessions)
     rates = [each.rate_per_s for each in answers if each.rate_per_s and not each.bound]
     off = np.array(rates or [math.nan]) / server.capacity_per_s - 1

@@ -1,4 +1,4 @@
-"""Whose experiment is run: what somebody else's would do is said, and done only when asked."""
+"""Whose experiment is run: what somebody else's would do is reported, and done only on request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_ours(run: Path) -> bool:
     try:
         found = [os.lstat(place) for place in (run, run / "manifest.json")]
     except OSError:
-        return True  # not a run: whoever opens it says so
+        return True  # not a run: opening it reports that
     writable = any(one.st_mode & stat.S_IWOTH for one in found)
     return not writable and all(one.st_uid == os.geteuid() for one in found)
 

@@ -9,7 +9,7 @@ Formula:
     usable [rate] = best(rate, latency, within)
         the highest of the throughputs whose response time is within the limit
     used [rate] = usable * utilization
-        used part of it in the mean
+        used part of it on average
     per_month [count] = usable * utilization * month
         transactions in a month of 30 days
     per_billion [money] = price / per_month * billion
@@ -25,7 +25,7 @@ Assumptions:
     A month is 30 days, 2,592,000 s. Load spreads evenly over machines and time.
 
     The throughput counts one unit throughout, queries or transactions. Prices of the one and of the
-    other must not be held against each other.
+    other must not be compared with each other.
 
 Versions:
     Arithmetic: it depends on no version.

@@ -39,13 +39,13 @@ Assumptions:
     file of transactions is simulated one by one: `dyno model certification transactions.csv`.
 
     A row that sessions write one after the other is a file too, in YAML: `dyno model certification
-    hot.yaml` (docs/guide/galera.md). Its commits are held against real nodes, with one, two and
+    hot.yaml` (docs/guide/galera.md). Its commits are compared with real nodes, with one, two and
     three that write, within 20 % (`docs/proof.md`).
 
 Versions:
     Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
     reference, update or exclusive; exclusive conflicts with all, update with all but reference.
-    Each pair of reference, update and exclusive was held against real nodes, with strict and
+    Each pair of reference, update and exclusive was compared with real nodes, with strict and
     optimized `wsrep_certification_rules` alike; shared keys are of older protocols.
 
     At apply the locks of rows decide, so that there a reference (a foreign key to the row) and an

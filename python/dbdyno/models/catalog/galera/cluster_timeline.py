@@ -70,7 +70,7 @@ Versions:
 Source:
     Galera Cluster documentation, "Galera Parameters" and "Weighted Quorum"; MariaDB documentation,
     `wsrep_provider_options`. Read 2026-11. Times: three nodes on loopback; `docs/proof.md` holds
-    predicted and observed beside each other.
+    predicted and observed side by side.
 
 Trap:
     "A crashed node is detected after 5 s." Writes stand still for 6.0 to 6.5 s: to the suspicion

@@ -24,7 +24,7 @@ Formula:
 Assumptions:
     All that fails at once fails before anybody has noticed; what fails later (`then`) does so after
     the others have agreed on a new view. The rule is linear in the weights, and members of a site
-    cannot be told apart, so that one weight a site is all that has to be searched.
+    are equivalent, so that one weight a site is all that has to be searched.
 
     Where no weights help there is a list of failures in which each member is lost in half of the
     cases: whatever the weights are, one of these failures takes half of them. The answer shows such

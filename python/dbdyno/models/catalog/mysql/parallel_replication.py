@@ -38,10 +38,10 @@ Versions:
     schema has its own domain.
 
     LOGICAL_CLOCK, WRITESET and MariaDB's optimistic modes are not bound by schemas, and this
-    formula says nothing of them. `dyno digest --parallelism` does, given binary logs: it simulates
-    replicas with up to 128 workers, with commit order kept and not, by schema (each worker with its
-    queue of 16,384 events), by the log's order (LOGICAL_CLOCK, group commits) and by rows
-    (WRITESET).
+    formula says nothing about them. `dyno digest --parallelism` does, given binary logs: it
+    simulates replicas with up to 128 workers, with commit order kept and not, by schema (each
+    worker with its queue of 16,384 events), by the log's order (LOGICAL_CLOCK, group commits) and
+    by rows (WRITESET).
 
 Source:
     Own derivation (bound by the longest chain), 2026-11. Golden times: a published log. "Never more

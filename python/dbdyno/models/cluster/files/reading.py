@@ -57,7 +57,7 @@ EXAMPLE = "nodes: {n1: {}, n2: {}, n3: {}}"
 
 @dataclass(frozen=True)
 class Case:
-    """A file as read: what the cluster is, and what befalls it."""
+    """A file as read: what the cluster is, and what happens to it."""
 
     name: str
     topology: Topology

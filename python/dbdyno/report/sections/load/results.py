@@ -62,7 +62,7 @@ def view(context: Context) -> View:
 
 
 def charted(context: Context) -> list[str]:
-    """Every known metric but the headline; one that was always zero is left out."""
+    """Every known metric but the headline; one that was always zero is omitted."""
     findings, groups = context.findings, context.groups
     moving = {
         name
@@ -95,7 +95,7 @@ class CellRow:
 
 @dataclass(frozen=True)
 class CellTable:
-    """All cells, with the metrics that DBAs ask for first; one a group where there are several."""
+    """All cells, with the metrics that DBAs ask for first; one a group if there are several."""
 
     title: str
     factors: tuple[str, ...]
@@ -198,8 +198,8 @@ def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:
 
 
 def trials_csv(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> str:
-    """Trials x metrics, wide form: one line a trial; metrics that are zero everywhere are left
-    out."""
+    """Trials x metrics, wide form: one line a trial; metrics that are zero everywhere are
+    omitted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     factors = [f.name for f in layout.factors]

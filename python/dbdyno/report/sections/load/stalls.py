@@ -170,7 +170,7 @@ def window(trial: Inside) -> tuple[float, float]:
 
 
 def _throughput(trace: Trace, low: float, high: float) -> Curve:
-    """Commits a second of each tick, or of a few where there are many."""
+    """Commits a second of each tick, or of a few if there are many."""
     inside = (trace.ends_s > low + TICK_S / 2) & (trace.ends_s < high + TICK_S / 2)
     ends, counts = trace.ends_s[inside], trace.total[inside]
     width = max(1, math.ceil(len(counts) / POINTS_MAX))
@@ -193,7 +193,7 @@ def _throughput(trace: Trace, low: float, high: float) -> Curve:
 
 
 def _sampled(samples: Samples, label: str, unit: str, low: float, high: float) -> Curve:
-    """A metric's samples, the largest of several where there are many."""
+    """A metric's samples, the largest of several if there are many."""
     near = (samples.t_s > low) & (samples.t_s - samples.length_s < high)
     ends, lengths, values = samples.t_s[near], samples.length_s[near], samples.values[near]
     step = max(1, math.ceil(len(ends) / POINTS_MAX))

@@ -90,7 +90,7 @@ class ClaimView:
     why: str
     warnings: tuple[str, ...]
     parts: tuple[PartView, ...]
-    foot: str  # of several parts: confidence of the intervals and what they are held against
+    foot: str  # of several parts: confidence of the intervals and what they are compared with
     figures: str = ""  # AGREE or CONTRADICT: what imported figures say of a claim left open
     checks: tuple[str, ...] = ()  # what other methods say, a line a comparison
 
@@ -251,7 +251,7 @@ def _foot(claim: ClaimResult) -> str:
 
 
 def _asked(part: ClaimPart) -> str:
-    """What an estimate is held against: "≥ 2.5", "1 within 3 %"."""
+    """What an estimate is compared with: "≥ 2.5", "1 within 3 %"."""
     if part.operator == EQUAL:
         return f"{part.threshold:g} within {percent(part.margin)}"
     sign = {">=": "≥", "<=": "≤"}.get(part.operator, part.operator)
@@ -321,7 +321,7 @@ def _part(
     brief = (part.why or words) if e is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     if low is not None and high is not None:
         brief += f" ({ends(low, *edges)} to {ends(high, *edges)})"
-        if part.verdict == UNDECIDED:  # what is not known is not told by its middle
+        if part.verdict == UNDECIDED:  # an uncertain ratio is not reported by its middle
             brief = written
     value = MISSING if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     return PartView(
@@ -367,7 +367,7 @@ def _words(part: ClaimPart, unit: str) -> str:
         ends = edge if unit == "×" else sig3
         interval = f"{percent(e.level)} interval {ends(e.ci_low, *edges)}"
         interval += f" to {ends(e.ci_high, *edges)}"
-        open_ = part.verdict == UNDECIDED  # what is not known is not told by its middle
+        open_ = part.verdict == UNDECIDED  # an uncertain ratio is not reported by its middle
         text = f"{interval}{unit}" if open_ else f"{text} ({interval})"
     if part.kind == PEAK:
         return f"{text}: best level that the claim allows over the best that it rules out"

@@ -13,7 +13,7 @@ from dbdyno.report.layout import Layout
 
 @dataclass(frozen=True)
 class SweepView:
-    """A sweep: at which levels of the other factors, and what is said of it."""
+    """A sweep: at which levels of the other factors, and its description."""
 
     at: str  # empty: there is no other factor
     sentences: tuple[str, ...]
@@ -51,7 +51,7 @@ def views(findings: Findings, layout: Layout) -> list[SweepView]:
 
 
 def note(findings: Findings, layout: Layout) -> str:
-    """What the marks in the charts mean; empty where there are none."""
+    """What the marks in the charts mean; empty if there are none."""
     drawn = [one for one in findings.sweeps if layout.x and one.factor == layout.x.name]
     said = []
     if any(told_apart(one) for one in drawn):
