@@ -22,6 +22,7 @@ from dbdyno.cli.runs.import_ import import_
 from dbdyno.cli.runs.pool import pool
 from dbdyno.cli.runs.report import report
 from dbdyno.cli.runs.status import status
+from dbdyno.cli.serve import serve
 from dbdyno.cli.sysbench import sysbench
 from dbdyno.cli.terminal.limits import lacking
 from dbdyno.errors import DynoError
@@ -58,6 +59,7 @@ COMMANDS = (
     pool,
     export,
     import_,
+    serve,
     digest,
     model,
     sysbench,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Hooks, Spec
 from dbdyno.plan.outlook.effects import effects
 from dbdyno.plan.types import Plan
+from dbdyno.store.owner import is_ours
 
 OPTION = "--trust"
 
@@ -28,16 +27,6 @@ def option() -> Callable[[Any], Any]:
         " another account given to --resume. Without it none of their commands, SQL or connections"
         " is used.",
     )
-
-
-def is_ours(run: Path) -> bool:
-    """Whether nobody else has written, or could have written, a run directory's manifest."""
-    try:
-        found = [os.lstat(place) for place in (run, run / "manifest.json")]
-    except OSError:
-        return True  # not a run: opening it reports that
-    writable = any(one.st_mode & stat.S_IWOTH for one in found)
-    return not writable and all(one.st_uid == os.geteuid() for one in found)
 
 
 def refuse_base(base: str, loaded: Spec, *, trust: bool) -> None:
