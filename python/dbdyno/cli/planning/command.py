@@ -9,8 +9,9 @@ import click
 
 from dbdyno.cli import studies
 from dbdyno.cli.planning import pilot
+from dbdyno.cli.running.before.installed import missing
 from dbdyno.cli.running.before.placed import placed
-from dbdyno.cli.running.run import missing
+from dbdyno.cli.running.live import detail, options
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import job
@@ -114,7 +115,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-@click.option("-v", "--verbose", is_flag=True, help="Print every interval of the pilot.")
+@options
 def plan(
     experiment: str,
     detect: float,
@@ -129,6 +130,7 @@ def plan(
     write_to: tuple[str, ...],
     as_json: bool,
     verbose: bool,
+    quiet: bool,
 ) -> int:
     """Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.
 
@@ -136,6 +138,7 @@ def plan(
     an earlier run, and prints the sources of the noise, the noise floor, and the duration of
     trials that takes the least time. Exit code 1: no plannable number of blocks is enough.
     """
+    shown = detail(verbose=verbose, quiet=quiet)
     if source is not None and directory is not None:
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
     loaded = load_seeded(studies.find(experiment), list(overrides))
@@ -147,7 +150,7 @@ def plan(
         job.find()
         asked = Pilot(pilot_blocks, pilot_duration, not no_copies)
         short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
-        ran = pilot.measured(short, directory, scratch, verbose=verbose)
+        ran = pilot.measured(short, directory, scratch, shown)
     if ran is None:
         return 3
     return _answer(wished, ran, f"the pilot {ran.path}", detect, wanted, as_json)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import RenderableType
 
 from dbdyno import diskfiles
 from dbdyno.cli.terminal.console import Shown
@@ -17,6 +18,7 @@ from dbdyno.store.text import files
 
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
+    from dbdyno.report import Report
 
 
 def conclude(
@@ -26,9 +28,11 @@ def conclude(
     as_json: bool,
     to: Path | None = None,
     gate: Callable[[Findings], int] | None = None,
+    answer: Callable[[Report], RenderableType] | None = None,
 ) -> int:
     """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
-    returns the exit code: that of `gate`, if the rest is well."""
+    returns the exit code: that of `gate`, if the rest is well. `answer` draws another one than
+    the report's own."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno.analysis.types import REFUTED
     from dbdyno.report import Report
@@ -41,7 +45,7 @@ def conclude(
     if as_json:
         click.echo(_result(to or run.path), nl=False)
     else:
-        Shown().print(report.terminal(to))
+        Shown().print(answer(report) if answer else report.terminal(to))
     if said := nothing_measured(run, records):
         click.echo(f"dyno: {said}", err=True)
         return 2

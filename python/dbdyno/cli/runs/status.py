@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dbdyno.cli import unprivileged
-from dbdyno.cli.running.live import duration, interval_line
+from dbdyno.cli.running.watching.text import duration, interval_line
 from dbdyno.cli.runs.stored import stored
 from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan
