@@ -50,7 +50,7 @@ def page() -> str:
         about,
         "Data goes to standard output, messages to standard error.",
         table(("option", "meaning"), _options(dyno, _context())),
-        *(_command(name, command) for name, command in dyno.commands.items()),
+        *(_command(name, command) for name, command in dyno.every().items()),
         "## Exit codes",
         table(("code", "meaning"), EXIT_CODES),
         "## Environment variables",

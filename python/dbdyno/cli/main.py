@@ -1,4 +1,4 @@
-"""`dyno`: one file a command, registered here. Data to stdout, talk to stderr."""
+"""`dyno`: its commands are in `commands.py`. Data to stdout, talk to stderr."""
 
 from __future__ import annotations
 
@@ -10,33 +10,13 @@ import traceback
 import click
 
 from dbdyno import __version__
-from dbdyno.cli.init import init
-from dbdyno.cli.logs.digest import digest
-from dbdyno.cli.models.model import model
-from dbdyno.cli.planning.command import plan
-from dbdyno.cli.running.run import run
-from dbdyno.cli.runs.compare import compare
-from dbdyno.cli.runs.export import export
-from dbdyno.cli.runs.history import history
-from dbdyno.cli.runs.import_ import import_
-from dbdyno.cli.runs.pool import pool
-from dbdyno.cli.runs.report import report
-from dbdyno.cli.runs.status import status
-from dbdyno.cli.sysbench import sysbench
+from dbdyno.cli.commands import Commands
 from dbdyno.cli.terminal.limits import lacking
 from dbdyno.errors import DynoError
 
 
-class InOrder(click.Group):
-    """Lists commands in the order of a user's work, not of the alphabet."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names as they were added."""
-        return list(self.commands)
-
-
 @click.group(
-    cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, prog_name="dyno")
 def dyno() -> None:
@@ -45,25 +25,6 @@ def dyno() -> None:
     Exit codes: 0 done, 1 the answer is "no", 2 you must change something, 3 interrupted and
     resumable, 4 worse by one run that no second one confirms yet.
     """
-
-
-COMMANDS = (
-    init,
-    plan,
-    run,
-    status,
-    report,
-    compare,
-    history,
-    pool,
-    export,
-    import_,
-    digest,
-    model,
-    sysbench,
-)
-for command in COMMANDS:
-    dyno.add_command(command)
 
 
 def main() -> None:

@@ -6,17 +6,16 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno.cli import studies, unprivileged
-from dbdyno.cli.running.finish import conclude
+from dbdyno.cli import studies
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
-from dbdyno.experiment.model import NAME_PATTERN
-from dbdyno.imports import Head, Pattern, Told, arrange, collect, plan_of, read_head, write
-from dbdyno.imports.formats import table
-from dbdyno.store.naming import unnamed
+
+if TYPE_CHECKING:
+    from dbdyno.imports import Head
 
 TABLE = ".csv"
 UNNAMED = "imported"
@@ -72,6 +71,11 @@ def import_(
     FILES are results of sysbench, pgbench (output and logs), fio (JSON), HammerDB (job text) or
     tables (CSV with a header), or directories of them.
     """
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.running.finish import conclude
+    from dbdyno.imports import Pattern, Told, arrange, collect, plan_of, read_head, write
+    from dbdyno.store.naming import unnamed
+
     head = None
     if experiment is not None:
         path = studies.find_imported(experiment)
@@ -113,6 +117,8 @@ def _table_beside(path: Path) -> tuple[Path, ...]:
 
 def _mapped(text: str) -> tuple[str, str]:
     """`COLUMN=METRIC`; DynoError for a metric that does not exist."""
+    from dbdyno.imports.formats import table
+
     column, equals, name = text.rpartition("=")
     if not equals or not column.strip() or not name.strip():
         raise DynoError(f"--map {text[:60]}: expected COLUMN=METRIC", fix="such as --map rate=tps")
@@ -123,6 +129,8 @@ def _mapped(text: str) -> tuple[str, str]:
 
 def _name(files: Sequence[Path], name: str | None, head: Head | None) -> str:
     """The run's name: as given, the experiment's, or that of the only file or directory."""
+    from dbdyno.experiment.model import NAME_PATTERN
+
     if name is not None and re.fullmatch(NAME_PATTERN, name) is None:
         raise DynoError(
             f"`{name[:60]}` cannot be a run's name",

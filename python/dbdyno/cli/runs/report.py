@@ -7,19 +7,18 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dbdyno import diskfiles
-from dbdyno.cli import unprivileged
-from dbdyno.cli.running.finish import conclude
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
-from dbdyno.share import bundle, redact
-from dbdyno.share.opened import opened
-from dbdyno.store.run import Run
 from dbdyno.store.text import files
+
+if TYPE_CHECKING:
+    from dbdyno.store.run import Run
 
 
 @click.command()
@@ -55,9 +54,13 @@ def report(
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
     the answer. With --redact, whatever is written or printed is redacted.
     """
-    # Here, since scipy comes with it; and not in a child that has given root up.
+    # All of it here, and not in a child that has given root up, which can read no modules.
     import dbdyno.wording.findings  # noqa: F401
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.running.finish import conclude
     from dbdyno.report.write import HTML, MARKDOWN, RESULT
+    from dbdyno.share import bundle, redact  # noqa: F401
+    from dbdyno.share.opened import opened
 
     place = to or _default(run, redacted)
 
@@ -83,6 +86,8 @@ def _shared(run: Run, redacted: bool) -> Iterator[Run]:
     if not redacted:
         yield run
         return
+    from dbdyno.share import redact
+
     with tempfile.TemporaryDirectory(prefix="dyno-redacted-") as directory:
         yield redact.redacted(run, Path(directory))
 
