@@ -10,8 +10,9 @@ import traceback
 import click
 
 from dbdyno import __version__
-from dbdyno.cli.commands import Commands
+from dbdyno.cli.commands import COMMANDS, Commands
 from dbdyno.cli.terminal.limits import lacking
+from dbdyno.cli.terminal.refused import as_document, tell
 from dbdyno.errors import DynoError
 
 
@@ -29,20 +30,21 @@ def dyno() -> None:
 
 def main() -> None:
     """Turns what users can act on into a message and an exit code. See `entry`."""
+    args = sys.argv[1:]
     try:
         code = dyno.main(standalone_mode=False)
     except DynoError as error:
-        click.echo(f"dyno: {error}", err=True)
-        code = error.exit_code
+        code = tell(error, args, error.exit_code)
     except click.ClickException as error:
         error.show()
         code = 2
+        command = args[0] + " " if args[:1] and args[0] in COMMANDS else ""
+        refused = DynoError(error.format_message(), fix=f"dyno {command}--help")
+        as_document(refused, args, code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("dyno: interrupted", err=True)
-        code = 3
+        code = tell(DynoError("interrupted"), args, 3)
     except Exception as error:
-        click.echo(f"dyno: {lacking(error) or _defect(error)}", err=True)
-        code = 2
+        code = tell(lacking(error) or _defect(error), args, 2)
     for number in (signal.SIGINT, signal.SIGTERM):  # all is done: nothing is left to interrupt
         signal.signal(number, signal.SIG_IGN)
     sys.exit(code if isinstance(code, int) else 0)

@@ -71,7 +71,7 @@ def _listen_address(
     help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
 )
 @trusted.option()
-@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@gates.of_verdicts
 @click.option(
     "--against",
     metavar="BASE",

@@ -68,6 +68,7 @@ def carry_out(
     write_to: tuple[str, ...],
     trust: bool,
     strict: bool,
+    decisive: bool,
     against: str | None,
     history: Path | None,
     reference: Path | None,
@@ -88,7 +89,7 @@ def carry_out(
         reopened, scratch = _reopen(resume, mix_environments, scratch, trust)
         with reopened, _endpoint(metrics_listen) as endpoint:
             judge = bases.gate(reopened.plan, gate, history)
-            code = _execute(reopened, scratch, strict, as_json, verbose, endpoint, judge)
+            code = _execute(reopened, scratch, strict, decisive, as_json, verbose, endpoint, judge)
             return trend.after(reopened, code, history, reference, gate, as_json)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
@@ -125,7 +126,7 @@ def carry_out(
                 directory=str(Path.cwd()),
                 **{bases.FILE: str(file.absolute())},
             )
-            code = _execute(created, scratch, strict, as_json, verbose, endpoint, judge)
+            code = _execute(created, scratch, strict, decisive, as_json, verbose, endpoint, judge)
             return trend.after(created, code, history, reference, gate, as_json)
 
 
@@ -163,6 +164,7 @@ def _execute(
     run_: Run,
     scratch: Path | None,
     strict: bool,
+    decisive: bool,
     as_json: bool,
     verbose: bool,
     endpoint: listen.Endpoint | None,
@@ -170,7 +172,7 @@ def _execute(
 ) -> int:
     status, not_undone = measure(run_, scratch, verbose, endpoint)
     gate = None if status == INTERRUPTED else judge
-    code = conclude(run_, strict=strict, as_json=as_json, gate=gate)
+    code = conclude(run_, strict=strict, decisive=decisive, as_json=as_json, gate=gate)
     if not_undone:
         raise not_put_back(run_, not_undone)
     if status == INTERRUPTED:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno.cli import studies
+from dbdyno.cli.running import gate as gates
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 
@@ -52,7 +53,7 @@ UNNAMED = "imported"
     help="Directory of the run [default: runs/NAME-TIME].",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip files that cannot be read, and list them.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def import_(
     files: tuple[Path, ...],
@@ -64,6 +65,7 @@ def import_(
     directory: Path | None,
     skip_bad: bool,
     strict: bool,
+    decisive: bool,
     as_json: bool,
 ) -> int:
     """Import existing results as a run, and report on it.
@@ -102,7 +104,7 @@ def import_(
         plan = plan_of(cells, collected, told)
         path = directory or unnamed(plan.name)
         run = write(path, plan, cells, collected, ["dyno", *sys.argv[1:]])
-        return conclude(run, strict=strict, as_json=as_json)
+        return conclude(run, strict=strict, decisive=decisive, as_json=as_json)
 
 
 def _table_beside(path: Path) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno import diskfiles
+from dbdyno.cli.running import gate as gates
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(
     run: Path,
@@ -47,6 +48,7 @@ def report(
     bundle_to: Path | None,
     to: Path | None,
     strict: bool,
+    decisive: bool,
     as_json: bool,
 ) -> int:
     """Draw the report of a run again, or share it.
@@ -67,7 +69,7 @@ def report(
     def drawn() -> int:
         with stored(run), opened(run) as found, _shared(found, redacted) as shown:
             there = _made(place, found)
-            code = conclude(shown, strict=strict, as_json=as_json, to=there)
+            code = conclude(shown, strict=strict, decisive=decisive, as_json=as_json, to=there)
             if bundle_to is not None:
                 if there.resolve() != shown.path.resolve():
                     _copy(there / RESULT, shown.path / RESULT)
