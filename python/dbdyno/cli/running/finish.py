@@ -10,6 +10,7 @@ import click
 from rich.console import RenderableType
 
 from dbdyno import diskfiles
+from dbdyno.cli.running.gate import UNDECIDED
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -25,14 +26,15 @@ def conclude(
     run: Run,
     *,
     strict: bool,
+    decisive: bool = False,
     as_json: bool,
     to: Path | None = None,
     gate: Callable[[Findings], int] | None = None,
     answer: Callable[[Report], RenderableType] | None = None,
 ) -> int:
     """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
-    returns the exit code: that of `gate`, if the rest is well. `answer` draws another one than
-    the report's own."""
+    returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where a claim is
+    refuted; `decisive`: 2 where one is neither refuted nor supported."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno.analysis.types import REFUTED
     from dbdyno.report import Report
@@ -51,7 +53,20 @@ def conclude(
         return 2
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
+    if decisive and (open_ := undecided(findings)):
+        click.echo(f"{UNDECIDED}: {open_}", err=True)
+        return 2
     return gate(findings) if gate else 0
+
+
+def undecided(findings: Findings) -> str:
+    """What to say of the claims that have no verdict; nothing where each has one."""
+    from dbdyno.analysis.types import REFUTED, SUPPORTED
+
+    if not findings.claims:
+        return "the experiment claims nothing, so there is no verdict"
+    left = [one for one in findings.claims if one.verdict not in (SUPPORTED, REFUTED)]
+    return "; ".join(f"`{one.text}` is {one.verdict}" for one in left)
 
 
 def nothing_measured(run: Run, records: Sequence[TrialRecord]) -> str:
