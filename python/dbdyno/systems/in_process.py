@@ -1,4 +1,4 @@
-"""A stand-in for a server where the load engine itself does the work in a directory."""
+"""An in-process server: the load generator itself does the work in a directory."""
 
 from __future__ import annotations
 
