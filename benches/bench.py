@@ -38,6 +38,7 @@ from sides import (
     sysbench,
     sysbench_statements,
 )
+from starts import starting
 
 from dbdyno.execute.engine import job
 
@@ -258,6 +259,7 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "rate-null": rate_null,
     "cpu-mariadb": cpu_mariadb,
     "recording": recording,
+    "starts": starting,
     "sessions": many_sessions,
     "open-null": open_null,
     "open-postgres": open_postgres,

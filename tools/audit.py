@@ -24,7 +24,7 @@ ALLOWED = frozenset(
     Unlicense Zlib""".split()  # noqa: SIM905
 )
 # Tools for tests: files under the MPL that are used as they are, and go into no package.
-TOOLS = {"hypothesis": "MPL-2.0", "pathspec": "MPL-2.0"}
+TOOLS = {"certifi": "MPL-2.0", "hypothesis": "MPL-2.0", "pathspec": "MPL-2.0"}
 # Crates in two versions, since crates in between ask for both.
 TWICE = frozenset(
     """base64 bit-vec block-buffer const-oid cpufeatures crypto-common digest fallible-iterator

@@ -36,9 +36,13 @@ PYTHON = {
         *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
         *("share", "digest", "analysis", "wording"),
     },
+    "web": {
+        *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
+        *("share", "digest", "analysis", "wording", "report"),
+    },
     "cli": {
         *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
-        *("share", "imports", "digest", "execute", "analysis", "wording", "report"),
+        *("share", "imports", "digest", "execute", "analysis", "wording", "report", "web"),
     },
 }
 # Of `wording`, numbers and counted nouns lie on the ground floor; its sentences above `analysis`.

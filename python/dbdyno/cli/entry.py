@@ -1,6 +1,7 @@
 """Where the `dyno` command begins: signals and streams first, then everything that takes long.
 
-Importing the rest takes half a second; a Ctrl-C in it must end dyno quietly, not with a traceback.
+Importing what commands need takes half a second; a Ctrl-C in it must end dyno quietly, not with a
+traceback.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.analysis.page.ratios import PageRatios, neighbours
+from dbdyno.analysis.page.ratios import PageRatios
 from dbdyno.analysis.types import Comparison
 from dbdyno.plan.types import Plan
 
@@ -23,7 +23,7 @@ def compare(plan: Plan, metrics: Sequence[str], ratios: PageRatios) -> tuple[Com
     rows = []
     for metric in metrics:
         for factor in plan.factors:
-            for level, cell, baseline, at in neighbours(plan, factor):
+            for level, cell, baseline, at in plan.neighbours(factor):
                 pair = (cell.index, metric), (baseline.index, metric)
                 ratio = ratios.of(*pair)
                 if ratio is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MATTERS = "matters"
 OPTION = "--fail-on-regression"
+UNDECIDED = "--fail-on-undecided"
 SUSPECTED = 4  # the exit code of a run that is worse while no second one confirms it
 
 
@@ -39,6 +40,18 @@ def option(help_text: str) -> Callable[[Any], Any]:
         callback=_gate,
         help=help_text,
     )
+
+
+def of_verdicts(command: Any) -> Any:
+    """`--strict` and `--fail-on-undecided`: exit codes by the verdicts of claims."""
+    undecided = click.option(
+        UNDECIDED,
+        "decisive",
+        is_flag=True,
+        help="Exit with 2 if a claim is neither refuted nor supported, or nothing is claimed.",
+    )
+    strict = click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+    return strict(undecided(command))
 
 
 def verdict(compared: Compared) -> int:

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import unprivileged
 from dbdyno.cli.running import gate as gates
-from dbdyno.cli.runs import past
 from dbdyno.cli.runs.stored import stored
-from dbdyno.cli.terminal.console import Shown
 
 
 @click.command()
@@ -53,6 +50,9 @@ def compare(
     with A if that is an older one. Two versions in the same blocks are one run: see its report.
     """
     from dbdyno.analysis.between_runs.result import compared_json
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.runs import past
+    from dbdyno.cli.terminal.console import Shown
     from dbdyno.report.between_runs.comparison import compared_text
     from dbdyno.wording import runs
 

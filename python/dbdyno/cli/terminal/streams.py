@@ -45,10 +45,13 @@ def shown(text: str) -> str:
 
 
 class Showing(io.TextIOWrapper):
-    """A text stream that shows what would command a terminal."""
+    """A text stream that shows what would command a terminal. `used`: something was written."""
+
+    used = False
 
     def write(self, text: str, /) -> int:
         """As TextIOWrapper's."""
+        self.used = True
         super().write(shown(text))
         return len(text)
 
@@ -65,6 +68,7 @@ class Drawing:
 
     def write(self, text: str) -> int:
         """As it is."""
+        self._stream.used = True
         return io.TextIOWrapper.write(self._stream, text)
 
 

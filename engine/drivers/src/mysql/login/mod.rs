@@ -7,7 +7,7 @@ pub(in crate::mysql) mod auth;
 
 use crate::mysql::Config;
 use crate::mysql::control;
-use crate::mysql::errors::Refusal;
+use crate::mysql::errors;
 use crate::mysql::flags::capability;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
 use crate::policy::{self, Asked, MYSQL_FULL};
@@ -91,7 +91,7 @@ impl LoginState {
         };
         if payload[0] == 0xff {
             let plain = !self.secure && self.greeting.as_ref().is_some_and(Greeting::offers_tls);
-            return Err(Refusal::parse(payload)?.into_login_error(&config.place, plain));
+            return Err(errors::login_error(&errors::parse(payload)?, &config.place, plain));
         }
         self.rounds += 1;
         if seq != self.seq || self.rounds > ROUNDS_MAX {

@@ -121,7 +121,7 @@ fn is_farewell(parts: &[Part]) -> bool {
         Part::Refused(code) => Some(u32::from(*code)),
         _ => None,
     });
-    refused.is_some_and(crate::mysql::errors::Refusal::is_farewell)
+    refused.is_some_and(crate::mysql::errors::is_farewell)
 }
 
 proptest! {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Hooks, Spec
-from dbdyno.plan.outlook.effects import effects
-from dbdyno.plan.types import Plan
+from dbdyno.store.owner import is_ours
+
+if TYPE_CHECKING:
+    from dbdyno.experiment.types import Spec
+    from dbdyno.plan.types import Plan
 
 OPTION = "--trust"
 
@@ -30,18 +30,11 @@ def option() -> Callable[[Any], Any]:
     )
 
 
-def is_ours(run: Path) -> bool:
-    """Whether nobody else has written, or could have written, a run directory's manifest."""
-    try:
-        found = [os.lstat(place) for place in (run, run / "manifest.json")]
-    except OSError:
-        return True  # not a run: opening it reports that
-    writable = any(one.st_mode & stat.S_IWOTH for one in found)
-    return not writable and all(one.st_uid == os.geteuid() for one in found)
-
-
 def refuse_base(base: str, loaded: Spec, *, trust: bool) -> None:
     """DynoError where a base that is somebody else's asks for more than to be measured."""
+    from dbdyno.experiment.types import Hooks
+    from dbdyno.plan.outlook.effects import effects
+
     asked = effects(
         [target for cell in loaded.cells for target in cell.targets],
         [(group.name, group.kind) for cell in loaded.cells for group in cell.groups],
@@ -60,6 +53,8 @@ def refuse_resume(run: Path, plan: Plan, *, trust: bool) -> None:
     """DynoError for a run that somebody else has written."""
     if trust or is_ours(run):
         return
+    from dbdyno.plan.outlook.effects import effects
+
     asked = effects(
         [target for cell in plan.cells for target in cell.targets],
         [(group.name, group.workload) for cell in plan.cells for group in cell.groups],
