@@ -34,7 +34,7 @@ NAVIGATION = (
 @dataclass(frozen=True)
 class Page:
     """What an address answers. `data`: of the template; `twin`: what the `.json` holds. Each is
-    made only where it is asked for. `scripts`: of `STATIC`, beside those that every page has."""
+    made only where it is asked for. `scripts`: of `STATIC`, besides those that every page has."""
 
     template: str
     data: Callable[[], Mapping[str, Any]]
@@ -66,7 +66,7 @@ def get(path: str, make: Get) -> list[Route]:
 
 
 def post(path: str, make: Post) -> list[Route]:
-    """The route of a form. Whatever is sent must come from a page of ours."""
+    """The route of a form. All requests must come from dbdyno's own pages."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -136,7 +136,7 @@ def environment() -> Environment:
     return made
 
 
-STATIC = {  # what the browser loads, and where it stands
+STATIC = {  # what the browser loads, and from where
     "report.css": ("dbdyno.report", "templates/report.css", "text/css"),
     "uplot.css": ("dbdyno.report", "vendor/uplot/uPlot.min.css", "text/css"),
     "web.css": ("dbdyno.web", "static/web.css", "text/css"),
@@ -149,7 +149,7 @@ STATIC = {  # what the browser loads, and where it stands
 
 
 async def static(request: Request) -> Response:
-    """A file of ours."""
+    """A file of the package."""
     found = STATIC.get(request.path_params["name"])
     if found is None:
         return missing(request)

@@ -82,7 +82,7 @@ class Postgres:
 
     kind = "postgres"
     driver = "postgres"
-    about = "PostgreSQL, started privately from Debian's packages or from `basedir:`"
+    about = "PostgreSQL, managed, from Debian's packages or from `basedir:`"
 
     def find(self, basedir: str | None) -> Binaries:
         if basedir:

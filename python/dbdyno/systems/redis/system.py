@@ -46,7 +46,7 @@ class Redis:
 
     kind = "redis"
     driver = "redis"
-    about = "Redis, started privately from Debian's package or from `basedir:`"
+    about = "Redis, managed, from Debian's package or from `basedir:`"
 
     def find(self, basedir: str | None) -> Binaries:
         places = [Path(basedir) / "bin", Path(basedir) / "src", Path(basedir)] if basedir else []

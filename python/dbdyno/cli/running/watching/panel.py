@@ -28,7 +28,7 @@ from dbdyno.store.record import TrialRecord
 from dbdyno.wording.numbers import ratio as ratio_text
 from dbdyno.wording.plurals import count
 
-REFRESH_S = 0.25  # at most so often: the load generator may run beside this
+REFRESH_S = 0.25  # at most so often: the load generator may run meanwhile
 CELLS_MAX = 16
 RATIOS_MAX = 6
 WARNINGS_MAX = 3
@@ -63,7 +63,7 @@ class Panel(Silent):
         self._live.stop()
 
     def __rich__(self) -> RenderableType:
-        """The panel as it stands."""
+        """The current panel."""
         head = Text.assemble((self._heading, "bold"), f"  {self._eta.text()}")
         warned = [
             Text(line, style="yellow", no_wrap=True, overflow="ellipsis")

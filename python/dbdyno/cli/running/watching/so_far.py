@@ -37,7 +37,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Asked:
-    """A quantity that some claim compares. `right` None: it is held against a number alone."""
+    """A quantity that some claim compares. `right` None: it is compared with a number alone."""
 
     text: str
     left: tuple[int, str]  # cell and metric
@@ -126,7 +126,7 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
     found = []
     try:
         claims = resolved_claims(plan)
-    except DynoError:  # a cell that a claim names was skipped: the report says so
+    except DynoError:  # a cell that a claim names was skipped: the report has it
         return ()
     for part in (part for claim in claims for part in claim.parts):
         left, right = part.left, part.right
