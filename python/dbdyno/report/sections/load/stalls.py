@@ -93,7 +93,7 @@ def design(findings: Findings) -> list[tuple[str, str]]:
         text = f"none of {seconds(math.ceil(10 * max(sure, default=0)) / 10)} or more in"
         text += f" {count(len(sure), 'trial')}"
         if sure and max(sure) > 0.5:
-            text += "; with so few commits a second, shorter ones cannot be told from chance"
+            text += "; with so few commits a second, shorter ones may be chance"
         if len(sure) < len(known):
             blind = count(len(known) - len(sure), "trial")
             text += f"{'; ' if sure else ''}{blind} with too few commits to tell"

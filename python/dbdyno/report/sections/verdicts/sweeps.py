@@ -55,7 +55,7 @@ def note(findings: Findings, layout: Layout) -> str:
     drawn = [one for one in findings.sweeps if layout.x and one.factor == layout.x.name]
     said = []
     if any(told_apart(one) for one in drawn):
-        said.append("a ring marks a level that cannot be told from the best")
+        said.append("a ring marks a level that does not differ significantly from the best")
     if any(one.knee is not None for one in drawn):
         said.append(
             "a dashed line marks the knee, with its 95 % interval on the axis: where growth in"
