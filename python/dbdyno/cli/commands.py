@@ -6,6 +6,7 @@ once; what it needs to work (numpy, scipy, pydantic, drivers) it imports where i
 
 from __future__ import annotations
 
+import keyword
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,10 @@ COMMANDS = {
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",
     ),
+    "serve": (
+        "Serve the runs below DIR as pages, on this machine alone.",
+        "dbdyno.cli.serve",
+    ),
     "sysbench": (
         "Do what sysbench does with ARGS: its options, tests, Lua scripts and reports.",
         "dbdyno.cli.sysbench",
@@ -118,4 +123,4 @@ def _about(name: str, limit: int = 45) -> str:
 
 
 def _attribute(name: str) -> str:
-    return "import_" if name == "import" else name
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -60,7 +60,7 @@ Copy = Callable[[Path, Path], None]  # of a stopped server's directory, owners k
 
 
 def schema_name(name: str) -> str:
-    """The same name; DynoError if a schema of ours cannot have it."""
+    """The same name; DynoError if dbdyno's schemas cannot have it."""
     if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", name):
         raise DynoError(
             f"{name!r} cannot be a schema's name", fix="use letters, digits and underscores"
@@ -114,7 +114,7 @@ class System(Protocol):
         """Maps words and config to settings, or refuses (DynoError) what it cannot honour. Pure."""
 
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
-        """Makes an empty, initialised data directory in `directory` (which is ours)."""
+        """Makes an empty, initialised data directory in `directory` (which dbdyno owns)."""
 
     def place_template(
         self, binaries: Binaries, template: Path, directory: Path, copy: Copy
@@ -132,15 +132,14 @@ class System(Protocol):
 
 
 class Server(Protocol):
-    """A running server: one that we started, the stand-in for an in-process one, or one that was
-    there (`remote`)."""
+    """A running server: managed, in-process, or external (`remote`)."""
 
     pid: int | None  # of the main process; None in-process or elsewhere
     version: str  # as the server itself says
 
     @property
     def directory(self) -> Path | None:
-        """Where its files are; None if they are not ours."""
+        """Where its files are; None if dbdyno does not own them."""
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
@@ -148,7 +147,8 @@ class Server(Protocol):
         """The `targets.<name>` object of an engine plan, password included."""
 
     def create_schema(self, database: str) -> None:
-        """Creates a schema and marks it as ours; DynoError if one is there that we did not make."""
+        """Creates a schema and marks it as dbdyno's; DynoError if one is there that we did not
+        make."""
 
     def schemas(self) -> list[str]:
         """The schemas that are not the system's own."""
@@ -189,4 +189,4 @@ class Server(Protocol):
 
     def stop(self, *, discard: bool = False) -> bool:
         """Stops it and reaps it; True if it ended cleanly (checkpointed, so that its directory can
-        be copied). With `discard` nobody wants the directory any more: patience is short."""
+        be copied). With `discard` the directory is no longer needed: patience is short."""

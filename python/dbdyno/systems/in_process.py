@@ -1,4 +1,4 @@
-"""Systems without a server: the load engine itself does the work in a directory."""
+"""Systems without a server: the load generator itself does the work in a directory."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Null(InProcessSystem):
 
 
 class NullServer(InProcess):
-    """A stand-in: there is nothing to ask."""
+    """An in-process server: there is nothing to ask."""
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str

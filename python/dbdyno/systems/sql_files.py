@@ -26,7 +26,7 @@ SEEN_BYTES = 4096  # of a line that is looked at: statements are known by how th
 
 
 class Rejected(Exception):
-    """A line was refused, by us or by the server. `line` counts from 1; None if nobody says."""
+    """A line was refused, by us or by the server. `line` counts from 1; None if unknown."""
 
     def __init__(self, line: int | None, what: str, cause: str = "", fix: str = "") -> None:
         super().__init__(what)
@@ -47,7 +47,7 @@ class Importer(Protocol):
         """There are no more lines; returns when all of them are done."""
 
     def abort(self) -> None:
-        """Nobody wants the rest."""
+        """The rest is not needed."""
 
     def stop(self) -> None:
         """The same from a signal's handler, while another call waits: that one ends soon, perhaps
@@ -160,7 +160,7 @@ class ClientImporter:
 
 
 class Confined:
-    """Looks at each line before another importer gets it."""
+    """Checks each line before another importer gets it."""
 
     def __init__(self, inner: Importer, rules: Sequence[Rule]) -> None:
         self._inner = inner

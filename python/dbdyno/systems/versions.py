@@ -44,8 +44,8 @@ def matches(version: str, wanted: str) -> bool:
 
 
 def _candidates(system: System, basedir: str | None, host: Host) -> Iterator[Binaries]:
-    """Each installation that can be had; one that is missing or broken is not what was asked for,
-    unless it is the only place to look at."""
+    """Each usable installation; a missing or broken one counts only if it is the only place
+    searched."""
     if basedir:
         yield system.find(basedir, host)
         return

@@ -15,8 +15,9 @@ from rich.console import RenderableType
 
 from dbdyno.cli.running import against as bases
 from dbdyno.cli.running.before.machine_checks import checked
+from dbdyno.cli.running.detail import Detail
 from dbdyno.cli.running.finish import conclude, decided, steady_from
-from dbdyno.cli.running.live import Detail, Live
+from dbdyno.cli.running.live import Live
 from dbdyno.cli.running.watching.text import counted
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
@@ -44,6 +45,7 @@ class Manner:
 
     detail: Detail = Detail.USUAL
     strict: bool = False
+    decisive: bool = False
     as_json: bool = False
     answer: Callable[[Report], RenderableType] | None = None
 
@@ -74,7 +76,12 @@ def carried_out(
     status, not_undone = measure(run_, scratch, manner.detail, endpoint)
     gate = None if status == INTERRUPTED else judge
     code = conclude(
-        run_, strict=manner.strict, as_json=manner.as_json, gate=gate, answer=manner.answer
+        run_,
+        strict=manner.strict,
+        decisive=manner.decisive,
+        as_json=manner.as_json,
+        gate=gate,
+        answer=manner.answer,
     )
     if not_undone:
         raise not_put_back(run_, not_undone)

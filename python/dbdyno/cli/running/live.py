@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
-from enum import Enum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from dbdyno import diskfiles
+from dbdyno.cli.running.detail import Detail
 from dbdyno.cli.running.watching.lines import Lines, Silent, Stamped
 from dbdyno.cli.running.watching.panel import Panel
 from dbdyno.cli.running.watching.text import event_line, record_line, trial_line
@@ -21,30 +19,6 @@ from dbdyno.execute.engine.job import Event
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.text import files
-
-
-class Detail(Enum):
-    """How much is shown. USUAL: a panel on a terminal, else a stamped line a trial."""
-
-    NONE = "none"
-    USUAL = "usual"
-    LINES = "lines"
-
-
-def options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `-v` and `-q`; read both with `detail`."""
-    verbose = click.option(
-        "-v", "--verbose", is_flag=True, help="Print every interval, also into a file."
-    )
-    quiet = click.option("-q", "--quiet", is_flag=True, help="Show nothing until the answer.")
-    return verbose(quiet(command))
-
-
-def detail(*, verbose: bool, quiet: bool) -> Detail:
-    """What the two options ask for. click.UsageError where they contradict each other."""
-    if verbose and quiet:
-        raise click.UsageError("-v shows every interval, -q nothing: give one of them")
-    return Detail.LINES if verbose else Detail.NONE if quiet else Detail.USUAL
 
 
 class Live:

@@ -1,4 +1,4 @@
-"""Reaching an external server: which kind stands behind a URL, and who we are at it."""
+"""Reaching an external server: the kind of server at a URL, and the account there."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _logged_in(target: TargetPlan, url: ServerUrl, login: Login) -> RemoteServer
 
 
 def _check_kind(server: RemoteServer, target: TargetPlan, url: ServerUrl) -> None:
-    """`mysql://` names a protocol, so MariaDB may answer, and is then said to be there."""
+    """`mysql://` names a protocol, so MariaDB may answer, and is then reported."""
     if server.kind == target.kind:
         return
     if target.kind == "mysql" and server.kind in url.kinds:

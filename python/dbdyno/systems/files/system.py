@@ -95,7 +95,7 @@ class Files(InProcessSystem):
 
 
 class FilesServer(InProcess):
-    """A stand-in over a directory: a schema is a directory below it."""
+    """An in-process server over a directory: a schema is a directory below it."""
 
     def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
         super().__init__(directory, version)

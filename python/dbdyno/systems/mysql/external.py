@@ -116,7 +116,7 @@ class MysqlRemote(MysqlControl, External):
             for grant in grants
         )
 
-    # ---- schemas of ours
+    # ---- dbdyno's schemas
 
     @answered(ERRORS)
     def create_schema(self, database: str) -> None:

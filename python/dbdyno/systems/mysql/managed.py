@@ -1,6 +1,6 @@
 """A MariaDB or MySQL that we started: login, settings asked for, schema, stop.
 
-What is asked of any such server stands in `mysqlcontrol`.
+Queries of any such server are in `mysqlcontrol`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class MysqlServer(MysqlControl, Managed):
 
     def _engine_rules(self) -> dict[str, Any]:
         """MySQL asks for the password under its key where it does not know the proof yet. The
-        server is ours, and its password was drawn for this start alone."""
+        server is managed, and its password was drawn for this start alone."""
         rules = LoginRules("", USER, server_key=TAKE_KEY)
         return rules.engine() if self.family.kind == "mysql" else {}
 

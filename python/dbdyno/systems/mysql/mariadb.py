@@ -131,7 +131,7 @@ def own_settings(binaries: Binaries) -> dict[str, str]:
 
 
 def login_sql(password: str) -> list[str]:
-    """Our account with everything, and nobody else; the password goes in as its hash."""
+    """The one account, with all privileges; the password goes in as its hash."""
     digest = hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
     statements = [
         "DELETE FROM mysql.global_priv WHERE user NOT IN ('mariadb.sys')",

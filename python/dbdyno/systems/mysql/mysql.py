@@ -96,7 +96,7 @@ class Mysql(family.OfFamily):
 
 
 def default_bases() -> list[Path]:
-    """Prefixes to look at first: the environment's alone, else those of `make servers`."""
+    """Prefixes to search first: the environment's alone, else those of `make servers`."""
     asked = os.environ.get("DYNO_MYSQL_BASEDIR")
     if asked:
         return [Path(asked)]

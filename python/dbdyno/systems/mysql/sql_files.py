@@ -13,7 +13,7 @@ from dbdyno.systems.process.paths import program
 from dbdyno.systems.sql_files import ClientImporter, Confined, Importer, Program, Rule, rule
 
 _FAILURE = re.compile(r"^ERROR \d+ \(\w+\)(?: at line (?P<line>\d+))?: (?P<what>.*)", re.MULTILINE)
-_HINT = r"(?:/\*!\d*\s*)?"  # a conditional comment that a statement may stand in
+_HINT = r"(?:/\*!\d*\s*)?"  # a conditional comment that may contain a statement
 _GLOBAL = "changes the server, and only our schema may be touched"
 _WITHOUT = "remove the line"
 _RULES = (
@@ -84,7 +84,7 @@ def importer(
                 "--defaults-file={secret}",
                 "--batch",
                 "--binary-mode",  # no client commands but DELIMITER
-                "--local-infile=0",  # a server may ask for any file of ours
+                "--local-infile=0",  # a server may ask for any local file
                 "--default-character-set=utf8mb4",
                 "--max-allowed-packet=1G",
                 f"--database={database}",

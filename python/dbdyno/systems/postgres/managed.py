@@ -1,7 +1,7 @@
 """A PostgreSQL that we started: login, settings asked for, databases, stop.
 
-What is asked of any such server stands in `postgrescontrol`. Source: RFC 5803 on what is stored for
-a password.
+Queries of any such server are in `postgrescontrol`. Source: RFC 5803 on what is stored for a
+password.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dbdyno.systems.server_errors import answered, lost
 from dbdyno.systems.sql_files import Importer
 
 USER = "dyno"
-MARK = "made by dbdyno"  # comment of a database that is ours
+MARK = "made by dbdyno"  # comment of dbdyno's databases
 
 
 def scram_verifier(password: str, *, salt: bytes | None = None, iterations: int = 4096) -> str:

@@ -43,7 +43,8 @@ _RESTRICTS = {13: 22, 14: 19, 15: 14, 16: 10, 17: 6}
 
 
 class _OneDatabase(Confined):
-    """Lets COPY's rows pass unread, and takes out the dump's own \\restrict: ours is in force."""
+    """Lets COPY's rows pass unread, and takes out the dump's own \\restrict: dbdyno's is in
+    force."""
 
     def __init__(self, inner: Importer, rules: Sequence[Rule]) -> None:
         super().__init__(inner, rules)

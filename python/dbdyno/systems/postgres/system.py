@@ -173,7 +173,7 @@ class Postgres(ManagedSystem):
                 "--data-checksums",
                 "--encoding=UTF8",
                 "--no-locale",
-                "--no-sync",  # whoever keeps the directory syncs it once, after loading
+                "--no-sync",  # a kept directory is synced once, after loading
             ],
             ENVIRONMENT,
             INITDB_TIMEOUT_S,
@@ -200,7 +200,7 @@ class Postgres(ManagedSystem):
         copy(template, data)
         templates.own(data, account)
         data.chmod(0o700)
-        # Settings of the user's server would count silently; ours are all in the experiment.
+        # Settings of the user's server would count silently; all settings are in the experiment.
         (data / "postgresql.auto.conf").unlink(missing_ok=True)
         _make_role(binaries, directory, account)
 
@@ -260,8 +260,8 @@ def _check_template(template: Path, version: str) -> None:
 
 
 def _make_role(binaries: Binaries, directory: Path, account: Account) -> None:
-    """Gives us a login in a copy of the user's directory: in single-user mode there is nobody to
-    ask for a password, and no listening socket."""
+    """Gives us a login in a copy of the user's directory: in single-user mode there is no login,
+    and no listening socket."""
     sql = directory / "role.sql"
     exists = f"SELECT FROM pg_roles WHERE rolname = '{USER}'"
     private_file(

@@ -116,9 +116,9 @@ def run_as(
     environment: Mapping[str, str],
     timeout_s: float,
 ) -> Completed:
-    """Runs a set-up program under the account and returns what it said; DynoError on a timeout.
+    """Runs a set-up program under the account and returns its output; DynoError on a timeout.
 
-    `TMPDIR` and the like must come in `environment`: nothing of ours is passed on.
+    `TMPDIR` and the like must come in `environment`: nothing of dyno's is passed on.
     """
     words = [str(word) for word in command]
     try:

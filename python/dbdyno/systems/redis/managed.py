@@ -65,7 +65,7 @@ class RedisServer(RedisControl, Managed):
         )
 
     def create_schema(self, database: str) -> None:
-        """A prefix of keys, in a server that is ours alone."""
+        """A prefix of keys, in a managed server."""
 
     def schemas(self) -> list[str]:
         return []

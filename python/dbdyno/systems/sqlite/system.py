@@ -1,4 +1,4 @@
-"""SQLite: in the engine's own process, so the server here is a stand-in over a file.
+"""SQLite: in the engine's own process, so the server here is an object over a file.
 
 Settings are pragmas. Those that belong to a connection are run by each load connection
 (`session_sql`); those that belong to the file are set when it is made. `durability` follows
@@ -144,7 +144,7 @@ class Sqlite(InProcessSystem):
 
 class SqliteServer(InProcess):
     """Databases are the files of a directory. Holds no connection open between calls: the last
-    close checkpoints the write-ahead log, and a reader held open would keep it from being reset."""
+    close checkpoints the write-ahead log, and a reader kept open would keep it from being reset."""
 
     def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
         super().__init__(directory, version)
@@ -280,7 +280,7 @@ class SqliteServer(InProcess):
             try:
                 with self._open(path.stem) as connection:
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            except DynoError:  # a file that is not ours or is broken: leave it
+            except DynoError:  # a file that is not dbdyno's or is broken: leave it
                 continue
         return True
 
@@ -309,7 +309,8 @@ class SqliteServer(InProcess):
             connection.execute(statement).fetchall()
 
     def _convert(self, connection: sqlite3.Connection) -> None:
-        """Leaves or enters WAL mode, which is part of the file, while nobody else has it open."""
+        """Leaves or enters WAL mode, which is part of the file, while no other process has it
+        open."""
         mode = self._resolved.settings.get("journal_mode")
         if mode is not None:
             connection.execute(f"PRAGMA journal_mode={_literal(mode)}").fetchall()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbdyno.errors import DynoError
+from dbdyno.store.owner import is_ours
 
 if TYPE_CHECKING:
     from dbdyno.experiment.types import Spec
