@@ -1,4 +1,4 @@
-"""Runs sysbench's own test suite against the engine, from outside, with sysbench beside it.
+"""Runs sysbench's own test suite against the engine, from outside, next to sysbench.
 
     python -m tools.sysbench_suite CHECKOUT [FILE...]
 

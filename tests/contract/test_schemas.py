@@ -1,4 +1,4 @@
-"""What the two programs and their files say to each other is what `schemas/` says.
+"""Messages between the two programs, and their files, follow `schemas/`.
 
 The Rust side parses the same examples in `engine/core/tests/schemas.rs` and holds the schemas of
 plan and events to its types; `tests/unit/test_experiment_schema.py` does so for experiments.

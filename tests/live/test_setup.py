@@ -135,7 +135,7 @@ def test_the_client_sends_no_file_of_ours(server: Server, tmp_path: Path) -> Non
     assert count(server, "taken") == 0
 
 
-@pytest.mark.parametrize("server", ["postgres"], indirect=True)  # nobody else has COPY
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)  # no other system has COPY
 def test_rows_of_copy_pass_unread(server: Server, tmp_path: Path) -> None:
     path = tmp_path / "dump.sql"
     path.write_text(

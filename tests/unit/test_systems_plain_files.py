@@ -23,7 +23,7 @@ def plan(**target: Any) -> TargetPlan:
 
 
 def start(directory: Path, **target: Any) -> Server:
-    """A stand-in server on `directory`."""
+    """An in-process server on `directory`."""
     resolved = SYSTEM.resolve(plan(**target))
     binaries = SYSTEM.find(None)
     SYSTEM.prepare(binaries, directory, resolved)

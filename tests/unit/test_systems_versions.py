@@ -18,7 +18,7 @@ from dbdyno.systems.process import paths
 
 
 class Installed:
-    """A system with these versions at these prefixes; `broken` ones cannot be had."""
+    """A system with these versions at these prefixes; `broken` ones cannot be used."""
 
     def __init__(self, versions: dict[str | None, str]) -> None:
         self.versions = versions

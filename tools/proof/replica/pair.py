@@ -64,7 +64,7 @@ class Pair:
     """A source and its replica; a context manager that leaves nothing behind."""
 
     def __init__(self, kind: str, settings: Mapping[str, str]) -> None:
-        """`settings` of both, beside those that all loads have."""
+        """`settings` of both, besides those that all loads have."""
         self.kind = kind
         self._settings = {**CONFIG, **OWN[kind], **settings}
         self._stack = ExitStack()
