@@ -71,10 +71,7 @@ def _section(group: Group) -> Section:
         readiness=history.readiness(group),
         charts=tuple(_chart(series, group.runs) for series in shown[:CHARTS_MAX]),
         more_charts=max(0, len(shown) - CHARTS_MAX),
-        changes=tuple(
-            (entry, tuple(series), why)
-            for entry, series, why in history.changes(group)
-        ),
+        changes=tuple((entry, tuple(series), why) for entry, series, why in history.changes(group)),
         notes=tuple(history.notes(group)),
         runs=tuple(reversed(group.runs[-RUNS_MAX:])),
         more_runs=max(0, len(group.runs) - RUNS_MAX),
