@@ -29,6 +29,8 @@ BODY_BYTES_MAX = 4 << 20
 NAVIGATION = (
     ("/runs", "Runs"),
     ("/history", "History"),
+    ("/digests", "Digests"),
+    ("/models", "Models"),
 )
 
 
