@@ -39,7 +39,7 @@ def test_every_combination_passes_the_check(
 
 
 def test_what_is_commented_out_loads_too(tmp_path: Path) -> None:
-    """Whoever takes a comment's advice is not punished for it."""
+    """Following a comment's advice gives a valid file."""
     for kind in ("mariadb", "postgres", "mysql"):
         text = starter.text("x", "x.yaml", kind, "oltp")
         for advice in ("# config:", "# distribution:", "# author: Ann", "# memory:", "#   small:"):

@@ -35,7 +35,7 @@ class Drawn:
         return self._joined((f"summary/{name}", name) for name in names)
 
     def body(self, inside: str = "") -> Markup:
-        """All sections in their order; in HTML those that stand in the element of `inside`."""
+        """All sections in their order; in HTML those within the element of `inside`."""
         return self._joined(
             (f"sections/{one.path}", one.name)
             for one in sections.SECTIONS

@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from dbdyno.web import page
-from dbdyno.web.pages import runs
+from dbdyno.web import live, page
+from dbdyno.web.pages import compare, history, run, runs
 from dbdyno.web.security import Access, Guard
 from dbdyno.web.site import Site
 
@@ -23,6 +23,10 @@ def create(directory: Path, access: Access, *, read_only: bool = False) -> tuple
         Route("/", _home),
         Route("/static/{name}", page.static),
         *page.get("/runs", runs.listing),
+        *page.get("/runs/{id:str}", run.shown),
+        Route("/runs/{id:str}/events", live.events),
+        *page.get("/compare", compare.shown),
+        *page.get("/history", history.listing),
     ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.state.site = site

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from dbdyno.errors import DynoError
 from dbdyno.report import templating
+from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.web.security import CSRF_FIELD, CSRF_HEADER
 from dbdyno.web.site import NotFound, Site
 
@@ -61,8 +62,8 @@ def get(path: str, make: Get) -> list[Route]:
         site: Site = request.app.state.site
         return await run_in_threadpool(_answered, request, lambda: make(site, request))
 
-    twin = f"{path}.json" if path != "/" else "/index.json"
-    return [Route(path, endpoint), Route(twin, endpoint)]
+    twin = f"{path}.json"
+    return [Route(twin, endpoint), Route(path, endpoint)]  # `{id}` would fit `x.json` too
 
 
 def post(path: str, make: Post) -> list[Route]:
@@ -115,7 +116,7 @@ def _shown(request: Request, made: Page) -> Response:
     frame = {
         "navigation": NAVIGATION,
         "here": request.url.path,
-        "twin": f"{request.url.path.rstrip('/') or '/index'}.json{query}",
+        "twin": f"{request.url.path}.json{query}",
         "scripts": made.scripts,
         "csrf": site.access.csrf,
         "csrf_field": CSRF_FIELD,
@@ -132,7 +133,7 @@ def environment() -> Environment:
     own = templating.environment(escaped=True)
     assert own.loader is not None
     made = own.overlay(loader=ChoiceLoader([PackageLoader("dbdyno.web", "templates"), own.loader]))
-    made.globals = {**own.globals}
+    made.globals = {**own.globals, "sig3": sig3, "length": seconds}
     return made
 
 

@@ -19,14 +19,15 @@
 //! the server, since this client offers no files.
 
 mod compressing;
-mod reader;
+mod reply;
 mod statement;
 
 use super::column::Column;
 use super::errors;
 use super::flags::{capability, command};
-use super::login::Found;
+use super::login;
 use super::opening::Opening;
+use super::reader::{Found, Reader};
 use super::statements::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
@@ -35,7 +36,7 @@ use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
-use reader::{Expect, Reader};
+use reply::{Expect, Whole};
 use statement::Statement;
 use std::sync::Arc;
 
@@ -87,7 +88,7 @@ pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
 struct MysqlClient {
     opening: Opening,
     phase: Phase,
-    reader: Reader,
+    reader: Reader<Whole>,
     statements: Slots<Statement>,
     prepared: (u32, u16),
     /// The statement executed last, while it is open.
@@ -121,7 +122,7 @@ impl MysqlClient {
 
     /// The reply is whole.
     fn answered(&mut self) -> Result<Progress<()>> {
-        if let Some(refused) = self.reader.error()
+        if let Some(refused) = self.reader.reply.error()
             && errors::is_farewell(refused.number)
         {
             return Err(self.opening.part(refused.clone()));
@@ -135,11 +136,11 @@ impl MysqlClient {
     }
 
     fn prepare_done(&mut self) {
-        if self.reader.error().is_some() {
+        if self.reader.reply.error().is_some() {
             return;
         }
         let columns: &[_] = match self.reader.caches_metadata {
-            true => self.reader.last_columns(),
+            true => self.reader.reply.last_columns(),
             false => &[],
         };
         let prepared = self.reader.prepared;
@@ -152,7 +153,7 @@ impl MysqlClient {
     fn remember_columns(&mut self) {
         if let Some(number) = self.executed
             && self.reader.caches_metadata
-            && let columns @ [_, ..] = self.reader.last_columns()
+            && let columns @ [_, ..] = self.reader.reply.last_columns()
             && let Some(statement) = self.statements.get_mut(number)
         {
             statement.columns.clear();
@@ -169,13 +170,13 @@ impl MysqlClient {
 
 impl Answers for MysqlClient {
     fn answers(&self) -> &[Answer] {
-        self.reader.answers()
+        self.reader.reply.answers()
     }
 
     fn fetch(&self, answer: usize, row: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let statement = self.executed.and_then(|number| self.statements.get(number));
         let known = statement.map_or(&self.closed_columns, |statement| &statement.columns);
-        self.reader.fetch(answer, row, known, put)
+        self.reader.reply.fetch(answer, row, known, put)
     }
 
     fn prepared(&self) -> (u32, u16) {
@@ -199,16 +200,17 @@ impl WireProtocol for MysqlClient {
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         match self.phase {
             Phase::Busy | Phase::Preparing => {
-                let (consumed, is_whole) = self.reader.feed(input)?;
+                let (consumed, found) = self.reader.feed(input)?;
+                let is_whole = found == Found::Done;
                 let said = if is_whole { self.answered()? } else { Progress::More };
                 Ok((consumed, said))
             }
             Phase::Opening | Phase::Idle => {
                 let (consumed, found) = self.opening.receive(input, out)?;
                 let said = match found {
-                    Found::More => Progress::More,
-                    Found::StartTls => Progress::StartTls,
-                    Found::Done => {
+                    login::Found::More => Progress::More,
+                    login::Found::StartTls => Progress::StartTls,
+                    login::Found::Done => {
                         self.reader = Reader::new(&self.opening.agreed);
                         self.phase = Phase::Idle;
                         Progress::Ready

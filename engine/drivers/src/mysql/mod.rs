@@ -5,7 +5,8 @@
 //! | `login` (`auth`) | from the greeting to the server's OK |
 //! | `opening` | login and session statements, the same for `wire` and `client` |
 //! | `statements` | requests on their way out |
-//! | `reply`, `errors` | replies on their way in, and what their error numbers mean |
+//! | `reader` | replies on their way in, packet by packet |
+//! | `reply`, `errors` | what workloads want of replies, and what error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
 //! | `wire` | one connection: all of these in order |
 //! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
@@ -25,6 +26,7 @@ mod client;
 mod errors;
 mod login;
 mod opening;
+mod reader;
 mod reply;
 mod statements;
 mod wire;

@@ -5,7 +5,8 @@ use super::errors;
 use super::flags::{capability, command};
 use super::login::handshake::Agreed;
 use super::login::{Found, LoginState};
-use super::reply::{self, Expect, Reader};
+use super::reader::{self, Reader};
+use super::reply::{Counted, Expect};
 use super::statements::put_command;
 use dyno_core::driver::{Cancel, ServerError};
 use dyno_core::error::{Error, Result};
@@ -19,7 +20,7 @@ pub struct Opening {
     connection_id: u32,
     pub agreed: Agreed,
     /// Reads the replies to session statements.
-    pub reader: Reader,
+    pub reader: Reader<Counted>,
     /// What the server said when it refused or ended the connection.
     pub parting: Option<Box<ServerError>>,
 }
@@ -78,7 +79,7 @@ impl Opening {
                 let index = *index;
                 let (consumed, found) = self.reader.feed(input)?;
                 match found {
-                    reply::Found::Done => Ok((consumed, self.session_done(index, out)?)),
+                    reader::Found::Done => Ok((consumed, self.session_done(index, out)?)),
                     _ => Ok((consumed, Found::More)),
                 }
             }
@@ -116,11 +117,11 @@ impl Opening {
     }
 
     fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Found> {
-        if let Some(refused) = self.reader.refusal.take() {
+        if let Some(refused) = self.reader.reply.refusal.take() {
             let what = format!("session statement {:?}", self.config.session_sql[index]);
             return Err(self.fatal(*refused, &what));
         }
-        self.config.guarded(index, self.reader.status, &self.reader.first_row)?;
+        self.config.guarded(index, self.reader.status, &self.reader.reply.first_row)?;
         self.reader.lifts_guard = false;
         Ok(self.session(index + 1, out))
     }

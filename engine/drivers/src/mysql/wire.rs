@@ -7,7 +7,8 @@ use super::flags::command;
 use super::login::Found as LoginFound;
 use super::opening::Opening;
 use super::packet::{self, broken};
-use super::reply::{Expect, Found, Kept, Reader};
+use super::reader::{Found, Reader};
+use super::reply::{Counted, Expect, Kept};
 use super::statements::{Template, put_command};
 use crate::tasks;
 use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
@@ -24,7 +25,7 @@ pub struct MysqlWire {
     phase: Phase,
     /// The operation in flight, or the last one: a statement of the group. None: a query.
     statement: Option<u16>,
-    reader: Reader,
+    reader: Reader<Counted>,
     /// By statement, while `protocol` is prepared.
     prepared: Vec<Prepared>,
     /// The server has refused LOAD DATA LOCAL on this connection.
@@ -121,20 +122,20 @@ impl MysqlWire {
 
     fn prepare_done(&mut self, index: usize) -> Result<Progress> {
         let template = &self.config.templates[index];
-        if let Some(refusal) = self.reader.refusal.take() {
+        if let Some(refusal) = self.reader.reply.refusal.take() {
             let (class, sql) = (&template.statement.class, template.statement.sql());
             let what = format!("cannot prepare `{class}` ({:?})", sql.to_string());
             return Err(self.opening.fatal(*refusal, &what));
         }
-        if usize::from(self.reader.params) != template.params() {
+        if usize::from(self.reader.prepared.params) != template.params() {
             return Err(broken(format_args!(
                 "statement {} has {} parameters here and {} there",
                 template.statement.class,
                 template.params(),
-                self.reader.params
+                self.reader.prepared.params
             )));
         }
-        self.prepared[index] = Prepared { id: self.reader.statement_id, typed: false };
+        self.prepared[index] = Prepared { id: self.reader.prepared.id, typed: false };
         Ok(self.await_preparation(index + 1))
     }
 
@@ -150,12 +151,12 @@ impl MysqlWire {
         self.phase = Phase::Idle;
         self.config.still_guarded(self.reader.lifts_guard)?;
         let mut reply = Reply {
-            rows: self.reader.rows,
-            affected: self.reader.affected,
+            rows: self.reader.reply.rows,
+            affected: self.reader.reply.affected,
             error: None,
-            kept: std::mem::take(&mut self.reader.kept),
+            kept: std::mem::take(&mut self.reader.reply.kept),
         };
-        if let Some(mut error) = self.reader.refusal.take() {
+        if let Some(mut error) = self.reader.reply.refusal.take() {
             if errors::is_farewell(error.number) {
                 return Err(self.opening.part(*error));
             }
@@ -187,43 +188,43 @@ impl MysqlWire {
                 self.phase = Phase::Bulk(bulk);
                 Ok(Progress::More)
             }
-            (Bulk::Preparing(columns), Found::Done) if self.reader.refusal.is_none() => {
-                let inserts = Box::new(Inserts::prepared(self.reader.statement_id, columns));
+            (Bulk::Preparing(columns), Found::Done) if self.reader.reply.refusal.is_none() => {
+                let inserts = Box::new(Inserts::prepared(self.reader.prepared.id, columns));
                 self.begin_inserts(inserts, out);
                 Ok(Progress::More)
             }
-            (Bulk::Beginning(inserts), Found::Done) if self.reader.refusal.is_none() => {
+            (Bulk::Beginning(inserts), Found::Done) if self.reader.reply.refusal.is_none() => {
                 self.ask_limit(inserts, out);
                 Ok(Progress::More)
             }
             (Bulk::Committing(affected, refusal), Found::Done) => {
-                self.reader.affected = affected;
+                self.reader.reply.affected = affected;
                 // Why rows were refused says more than why they could not be undone.
                 if refusal.is_some() {
-                    self.reader.refusal = refusal;
+                    self.reader.reply.refusal = refusal;
                 }
                 self.reply()
             }
             (Bulk::Asked(_), Found::Infile) => {
-                if self.reader.infile_name() != INFILE_NAME.as_bytes() {
+                if self.reader.reply.infile_name() != INFILE_NAME.as_bytes() {
                     return Err(broken("it asks for a file that we did not offer"));
                 }
                 self.phase = Phase::Bulk(Bulk::Sending(self.reader.next_seq()));
                 Ok(Progress::WantData)
             }
             (Bulk::Asked(Some(inserts)), Found::Done)
-                if self.reader.refusal.as_deref().is_some_and(errors::refuses_infile) =>
+                if self.reader.reply.refusal.as_deref().is_some_and(errors::refuses_infile) =>
             {
-                self.reader.refusal = None;
+                self.reader.reply.refusal = None;
                 self.infile_refused = true;
                 self.ask_limit(inserts, out);
                 Ok(Progress::More)
             }
             (Bulk::LimitAsked(mut inserts), Found::Done) => {
-                if self.reader.refusal.is_some() {
+                if self.reader.reply.refusal.is_some() {
                     return self.reply();
                 }
-                let limit = self.reader.first_row.first().and_then(|value| value.as_deref());
+                let limit = self.reader.reply.first_row.first().and_then(|value| value.as_deref());
                 if let Some(limit) = limit.and_then(|text| text.parse().ok()) {
                     inserts.limit(limit);
                 }
@@ -255,8 +256,8 @@ impl MysqlWire {
         }
         let refusal = inserts.refusal.take();
         if !inserts.transaction {
-            self.reader.affected = inserts.affected;
-            self.reader.refusal = refusal;
+            self.reader.reply.affected = inserts.affected;
+            self.reader.reply.refusal = refusal;
             return self.reply();
         }
         let (end, affected): (&[u8], _) = match refusal {
@@ -272,8 +273,8 @@ impl MysqlWire {
     /// One INSERT is answered.
     fn insert_done(&mut self, mut inserts: Box<Inserts>, out: &mut Vec<u8>) -> Result<Progress> {
         inserts.outstanding -= 1;
-        inserts.affected += self.reader.affected;
-        if let Some(refusal) = self.reader.refusal.take() {
+        inserts.affected += self.reader.reply.affected;
+        if let Some(refusal) = self.reader.reply.refusal.take() {
             if errors::is_farewell(refusal.number) {
                 return Err(self.opening.part(*refusal));
             }
@@ -430,7 +431,7 @@ impl Wire for MysqlWire {
         match &mut self.phase {
             Phase::Bulk(Bulk::Sending(seq)) => {
                 let after = packet::write(out, *seq, &[]);
-                self.reader.resume(after);
+                self.reader.resume(Expect::Result, after);
                 self.phase = Phase::Bulk(Bulk::Ending);
             }
             Phase::Bulk(Bulk::Inserting(inserts)) => {
@@ -446,6 +447,6 @@ impl Wire for MysqlWire {
     }
 
     fn first_row(&self) -> &[Option<String>] {
-        &self.reader.first_row
+        &self.reader.reply.first_row
     }
 }

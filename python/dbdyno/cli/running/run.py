@@ -86,7 +86,7 @@ def carry_out(
     base = None if against is None else bases.read(against, gate, trust=trust)
     with placed(loaded):
         if not dry_run:
-            job.find()  # what is missing is reported before a directory is made
+            job.find()  # what is missing is said before a directory is made
         plan = make(
             loaded,
             Machine.read(),
@@ -141,8 +141,8 @@ def _endpoint(
 def _reopen(
     path: Path, mix_environments: bool, scratch: Path | None, trust: bool
 ) -> tuple[Run, Path]:
-    """A run to go on with, and where its servers keep their files: where they did, by default.
-    Refuses another machine, moment or storage by default."""
+    """A run to go on with, and where its servers keep their files: where they did, unless told
+    otherwise. Refuses another machine, moment or storage unless told otherwise."""
     with stored(path):
         before = Run.open(path)
         trusted.refuse_resume(path, before.plan, trust=trust)

@@ -13,7 +13,7 @@ A claim is brought into one of two normal forms: `left / right operator threshol
 judged as a ratio within blocks) or `left operator threshold` (one quantity against a number).
 Comparisons joined by `and` must all hold, under the same conditions. `tps[on] > tps[off] and
 p99[on] <= 1.03 * p99[off]` claims "better on one, not worse by more than 3 % on the other". With
-conditions, `within` may also stand after them, for the last comparison.
+conditions, `within` may also follow them, for the last comparison.
 
 `peak(metric, factor)` is the level of a numeric factor at which the metric is highest.
 

@@ -331,13 +331,13 @@ def is_outcome(name: str) -> bool:
 
 def needs_operations(name: str) -> bool:
     """Whether a canonical name is there only with enough operations behind it: a percentile, or
-    stalls, which few commits do not show. Trials that lack it are slow ones."""
+    stalls, which few commits do not show. Trials without it are slow ones."""
     return _PERCENTILE.fullmatch(name) is not None or name in _STALLS
 
 
 def why_absent(name: str) -> str:
-    """Why a trial lacks a metric that others of its cell have, where that says something of the
-    system, which the other trials then flatter. Empty: missing at random."""
+    """Why a trial has no value of a metric that others of its cell have, if the system is the
+    reason and the other trials therefore flatter it. Empty: missing at random."""
     if name.rpartition(".")[2] == "rate_max_per_s":
         return "its search gave no answer"
     return "too few operations for it" if needs_operations(name) else ""

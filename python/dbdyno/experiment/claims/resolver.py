@@ -154,7 +154,7 @@ class _Resolver:
         return found
 
     def _exists(self, levels: dict[str, str]) -> bool:
-        """Whether a cell is there, or cannot be told because a factor is open (reported later)."""
+        """Whether a cell exists, or is unknown because a factor is open (reported later)."""
         full = {f.name: levels.get(f.name, f.levels[0]) for f in self.factors}
         is_open = any(f.name not in levels and len(f.levels) > 1 for f in self.factors)
         return is_open or self._key(full) in self.cells

@@ -67,7 +67,7 @@ def _load(document: Document) -> str:
 
 
 def tables(compared: Compared, statement_max: int = 400) -> list[Table]:
-    """What got slower, faster, is new, is gone, and what cannot be told; empty ones are omitted."""
+    """What got slower, faster, is new, is gone, and what is undecided; empty ones are omitted."""
     heads = ("ratio", f"{percent(compared.level)} interval", "A", "B", "calls A", "calls B")
     found = [
         Table(name, (*heads, "statement"), tuple(_row(one, statement_max) for one in rows))
