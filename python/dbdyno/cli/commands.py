@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 # In the order of a user's work: the first paragraph of its help, and the module that declares it.
 COMMANDS = {
+    "try": (
+        "Try WHAT in one line: an answer in about two minutes, and an experiment to go on with.",
+        "dbdyno.cli.trying.command",
+    ),
     "init": (
         "Write a commented experiment to start from.",
         "dbdyno.cli.init",
