@@ -23,3 +23,14 @@ document.addEventListener("input", event => {
 document.addEventListener("htmx:beforeSwap", event => {
   if (event.detail.xhr.status === 422) { event.detail.shouldSwap = true; event.detail.isError = false; }
 });
+// A mistake's place leads to its line in the editor.
+document.addEventListener("click", event => {
+  const place = event.target.closest("[data-line]"), text = document.getElementById("text");
+  if (!place || !text) return;
+  event.preventDefault();
+  const lines = text.value.split("\n"), line = place.dataset.line - 1;
+  const at = lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0);
+  text.focus();
+  text.setSelectionRange(at + Number(place.dataset.column) - 1, at + lines[line].length);
+  text.scrollTop = text.scrollHeight * Math.max(0, line - 3) / lines.length;
+});
