@@ -101,6 +101,15 @@ def test_existing_data_is_read_only_unless_the_command_line_names_it() -> None:
     assert not target.may.write
 
 
+@pytest.mark.parametrize(
+    ("what", "kind"), [("SELECT 1", "sqlite"), ("kv", "sqlite"), ("io", "files")]
+)
+def test_without_a_server_it_is_tried_on_what_needs_none(what: str, kind: str) -> None:
+    done = asked(what, "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert load(done.stdout).cells[0].targets[0].kind == kind
+
+
 def test_an_error_in_the_experiment_leaves_it_to_be_corrected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

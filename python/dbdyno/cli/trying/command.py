@@ -77,7 +77,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     "ranges",
     multiple=True,
     metavar="NAME=LOW..HIGH",
-    help="Draw :NAME of a statement anew for each transaction; may be repeated.",
+    help="Draw :NAME of a statement again for each transaction; may be repeated.",
 )
 @click.option(
     "--write-to",

@@ -15,7 +15,7 @@ from dbdyno.digest.workload.yamltext import comment, scalar, visible
 from dbdyno.wording.numbers import listed
 
 _PARAMS = "params"  # key of a mix
-_DRAWN = "   # `:id` in a statement: drawn anew for each transaction"
+_DRAWN = "   # `:id` in a statement: drawn again for each transaction"
 SERVER, STATEMENT = "server", "statement"  # names of factors
 
 

@@ -57,7 +57,7 @@ def read(words: Sequence[str], ranges: Sequence[str] = ()) -> Sent:
     if brought:
         raise DynoError(
             f"`{brought[0]}` is a workload of dbdyno's, and the rest are statements",
-            cause="their transactions have nothing in common, so their ratio says nothing",
+            cause="their transactions have nothing in common, so their ratio is meaningless",
             fix="try one kind of them at a time",
         )
     variants: dict[str, Variant] = {}
@@ -101,7 +101,7 @@ def _brought(words: Sequence[str]) -> Sent:
     if len(names) > 1:
         raise DynoError(
             f"{' and '.join(names)} have different transactions",
-            cause="the ratio of their throughputs says nothing",
+            cause="the ratio of their throughputs is meaningless",
             fix=f"try one of them, or presets of one: {names[0]}={next(iter(BROUGHT[names[0]]))}",
         )
     presets = BROUGHT[names[0]]
@@ -197,7 +197,7 @@ def _declared(name: str, params: Mapping[str, Mapping[str, Any]]) -> Mapping[str
     if name not in params:
         raise DynoError(
             f"a statement names a parameter `:{name}`, and nothing says which values it has",
-            cause="`:name` is drawn anew for each transaction",
+            cause="`:name` is drawn again for each transaction",
             fix=f"add --param {name}=1..10000, or write a value in its place",
         )
     return params[name]

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from dbdyno import kinds
 from dbdyno.cli.running.before.installed import described, missing
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.cli.running.carry_out import Manner, begun, carried_out
@@ -24,7 +25,7 @@ from dbdyno.cli.trying.servers import Server
 from dbdyno.cli.trying.timing import Times
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import job
-from dbdyno.experiment import load, load_seeded
+from dbdyno.experiment import load, load_seeded, workloads
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.types import Plan
@@ -58,7 +59,7 @@ def tried(
 
     manner = Manner(detail(verbose=verbose, quiet=quiet), as_json=as_json, answer=Report.short)
     sending = sent.read(what, ranges)
-    on = servers.read(places or (("files",) if sending.kind == "io" else ("sqlite",)))
+    on = servers.read(places or (_default(sending),))
     _refuse_unguarded(sending, on, setup, write_to)
     name = f"try-{'sql' if sending.is_sql else sending.kind}"
     path = directory or unnamed(name)
@@ -97,6 +98,12 @@ def tried(
         facts = described(plan, scratch)
         with begun(file, plan, facts, path) as created:
             return carried_out(created, scratch, manner)
+
+
+def _default(sending: Sent) -> str:
+    """The first kind that can do it, which needs no server."""
+    needs = set(workloads.of(sending.kind).needs)
+    return next(name for name, kind in kinds.KINDS.items() if needs <= {*kind.capabilities})
 
 
 def _plan(text: str, file: Path, write_to: Sequence[str]) -> Plan:
