@@ -9,7 +9,7 @@ from dbdyno.experiment.model import TOP_KEYS, GroupBase
 from dbdyno.experiment.workloads import arrivals, measuring
 from reference_pages.markdown import code, sections, table
 
-INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
+INTRO = """One YAML 1.2 file. `dyno schema` prints the same as a JSON Schema for editors, and `dyno schema --path` its file: `dyno init` puts
 `# yaml-language-server: $schema=PATH` on the first line. What is not listed here is an error.
 
 Words of other tools mean the same: `threads` and `clients` are `sessions` of a group, `name` is `experiment`."""
