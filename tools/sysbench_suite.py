@@ -113,7 +113,7 @@ def server(kind: str, scratch: Path) -> Iterator[Server]:
     resolved = system.resolve(plan)
     directory = scratch / kind
     system.prepare(binaries, directory, resolved)
-    running = system.start(binaries, directory, resolved, cpus=[], transport="tcp")
+    running = system.start(binaries, directory, resolved, cpus=[])
     try:
         yield running
     finally:

@@ -44,6 +44,10 @@ PYTHON = {
         *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
         *("share", "imports", "digest", "execute", "analysis", "wording", "report", "web"),
     },
+    "api": {
+        *("experiment", "systems", "samplers", "models", "plan", "rules", "store"),
+        *("share", "imports", "digest", "execute", "analysis", "wording", "report", "cli"),
+    },
 }
 # Of `wording`, numbers and counted nouns lie on the ground floor; its sentences above `analysis`.
 GROUND = {"wording.numbers", "wording.plurals"}

@@ -77,7 +77,7 @@ def drive(job: dict[str, Any]) -> list[dict[str, Any]]:
 def null_target(directory: Path, target: TargetPlan) -> dict[str, Any]:
     system = null.SYSTEM
     resolved = system.resolve(target)
-    server = system.start(system.find(None), directory, resolved, cpus=(), transport="tcp")
+    server = system.start(system.find(None), directory, resolved, cpus=())
     return server.engine_target(target, resolved, request.DATABASE)
 
 

@@ -396,9 +396,7 @@ def test_a_directory_that_the_account_cannot_reach_is_an_error(kind: str, tmp_pa
 def test_a_server_stays_on_its_cpus(kind: str) -> None:
     last = max(os.sched_getaffinity(0))
     with bench(kind) as made:
-        server = made.system.start(
-            made.binaries, made.directory, made.resolved, cpus=[last], transport="tcp"
-        )
+        server = made.system.start(made.binaries, made.directory, made.resolved, cpus=[last])
         try:
             assert server.pid is not None
             assert os.sched_getaffinity(server.pid) == {last}

@@ -21,7 +21,7 @@ def start(directory: Path, **target: Any) -> Server:
     resolved = SYSTEM.resolve(TargetPlan(name="db", kind="sqlite", **target))
     binaries = SYSTEM.find(None)
     SYSTEM.prepare(binaries, directory, resolved)
-    return SYSTEM.start(binaries, directory, resolved, cpus=[], transport="tcp")
+    return SYSTEM.start(binaries, directory, resolved, cpus=[])
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY", "OFF"])

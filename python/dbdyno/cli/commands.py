@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 # In the order of a user's work: the first paragraph of its help, and the module that declares it.
 COMMANDS = {
+    "try": (
+        "Try WHAT in one line: an answer in about two minutes, and an experiment to go on with.",
+        "dbdyno.cli.trying.command",
+    ),
     "init": (
         "Write a commented experiment to start from.",
         "dbdyno.cli.init",
+    ),
+    "schema": (
+        "Print the JSON Schema of an experiment, for editors.",
+        "dbdyno.cli.schema",
     ),
     "plan": (
         "Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.",

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DURABILITY, ISOLATION, Scalar
 from dbdyno.experiment.types import Target as TargetPlan
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems.sql_files import Importer
 
 __all__ = ["DURABILITY", "ISOLATION", "Scalar", "TargetPlan"]
@@ -27,7 +29,8 @@ class Binaries:
     """Programs of one version of a system."""
 
     version: str  # "10.11.14-MariaDB", as the program prints it, shortened to what identifies it
-    paths: Mapping[str, Path]  # "server", "init", ...
+    paths: Mapping[str, Path] = field(default_factory=dict)  # "server", "init", ...
+    host: Host = LOCAL  # where they were found, and are started
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,8 @@ class System(Protocol):
     driver: str  # name of the engine's driver
     about: str  # one line for the reference
 
-    def find(self, basedir: str | None) -> Binaries:
-        """Finds the programs or raises DynoError with the command that installs them."""
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
+        """Finds the programs on a host or raises DynoError with the command that installs them."""
 
     def installations(self) -> Sequence[str]:
         """Prefixes, each good for `find`, where other versions than the first found may be."""
@@ -120,13 +123,7 @@ class System(Protocol):
         read, by `copy(from, to)`. DynoError if it is none, is in use, or is another version's."""
 
     def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
     ) -> Server:
         """Starts a server on `directory`, under a guardian; returns when it answers.
 
@@ -156,8 +153,9 @@ class Server(Protocol):
     def schemas(self) -> list[str]:
         """The schemas that are not the system's own."""
 
-    def importer(self, database: str) -> Importer:
-        """Takes SQL from the user's files into a schema, and into no other."""
+    def importer(self, database: str, host: Host) -> Importer:
+        """Takes SQL from the user's files into a schema, and into no other. A client program that
+        does so runs on `host`."""
 
     def run(self, database: str, statements: Sequence[str]) -> Sequence[Sequence[Any]]:
         """Runs statements, each of which may take minutes, on a connection of their own; the rows

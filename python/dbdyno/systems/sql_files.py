@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import DEVNULL, PIPE, TimedOut
+from dbdyno.hosts.base import DEVNULL, PIPE, Host, TimedOut
 
 STOP_TIMEOUT_S = 10.0
 SAID_BYTES_MAX = 8192  # of what a client says
@@ -78,7 +77,7 @@ class Program:
 class ClientImporter:
     """An importer through a client program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, host: Host, program: Program) -> None:
         self._program = program
         self._shift = program.preamble.count(b"\n")
         self._said = os.memfd_create("dyno-said", os.MFD_CLOEXEC)
@@ -87,7 +86,7 @@ class ClientImporter:
             os.fchmod(secret, 0o600)  # clients do not read what others could have written
             os.write(secret, program.secret.encode())
             path = f"/proc/self/fd/{secret}"
-            self._process = LOCAL.start(
+            self._process = host.start(
                 [word.replace("{secret}", path) for word in program.command],
                 environment={
                     k: v.replace("{secret}", path) for k, v in program.environment.items()

@@ -89,7 +89,7 @@ class Pair:
         resolved, binaries = system.resolve(target), system.find(None)
         directory = stack.enter_context(Scratch()).path / "server"
         system.prepare(binaries, directory, resolved)
-        server = system.start(binaries, directory, resolved, cpus=[], transport="tcp")
+        server = system.start(binaries, directory, resolved, cpus=[])
         stack.callback(server.stop)
         of = server.engine_target(target, resolved, "mysql")
         tcp = of["address"]["tcp"]

@@ -18,6 +18,7 @@ import pymysql
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import sqltext
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options, verify
 from dbdyno.systems.base import schema_name
 from dbdyno.systems.mysql import sql_files
@@ -99,9 +100,9 @@ class MysqlControl(ABC):
                     raise refused(self.kind, statement, str(error.args[-1])) from None
         return rows
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         places, options = self._client_options()
-        return sql_files.importer(self.kind, places, options, database)
+        return sql_files.importer(self.kind, host, places, options, database)
 
     @abstractmethod
     def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:

@@ -64,6 +64,11 @@ class MysqlServer(MysqlControl, Managed):
     def unanswered(self, error: Exception) -> DynoError:
         return lost("the server", self, error)
 
+    @staticmethod
+    def socket_name(port: int) -> str:
+        """See `Managed.socket_name`."""
+        return "s"
+
     @answered(ERRORS)
     def wait_until_ready(self) -> None:
         """Returns after a first real login; DynoError with the log's end if the server dies."""

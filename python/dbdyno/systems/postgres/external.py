@@ -19,6 +19,7 @@ import pg8000.native
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets.server_url import ServerUrl
+from dbdyno.hosts.base import Host
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.external.base import External
 from dbdyno.systems.external.credentials import Login
@@ -121,7 +122,7 @@ class PostgresRemote(PostgresControl, External):
         vacuums = [f"VACUUM (ANALYZE) {_quoted(database)}.{_quoted(str(row[0]))}" for row in tables]
         self.run_in(self.database, vacuums, SETTLE_TIMEOUT_S)
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         """Not given: the database has other schemas too, and statements may name them (those of
         pg_dump do)."""
         raise DynoError(

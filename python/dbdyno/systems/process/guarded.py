@@ -21,7 +21,7 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import DEVNULL, PIPE, Completed, TimedOut
+from dbdyno.hosts.base import DEVNULL, PIPE, Completed, Host, TimedOut
 from dbdyno.systems.process import guardian
 from dbdyno.systems.process.account import Account
 from dbdyno.systems.process.owner import Owner
@@ -42,6 +42,7 @@ class Guarded:
         self,
         command: Sequence[str | Path] = (),
         *,
+        host: Host = LOCAL,
         account: Account | None = None,
         make: Sequence[Path] = (),
         make_mode: int = 0o700,
@@ -67,7 +68,7 @@ class Guarded:
         self._pidfd: int | None = None
         # The directory in its command line is for people who read the output of `ps`.
         shown = directory or next(iter((*make, *directories)), "")
-        self._guardian = LOCAL.start(
+        self._guardian = host.start(
             [sys.executable, "-I", "-S", guardian.__file__, str(shown)],
             stdin=PIPE,
             stdout=PIPE,
@@ -250,6 +251,7 @@ class Guarded:
 
 
 def run_guarded(
+    host: Host,
     account: Account | None,
     command: Sequence[str | Path],
     environment: Mapping[str, str],
@@ -264,7 +266,13 @@ def run_guarded(
     terminal does not reach it.
     """
     process = Guarded(
-        command, account=account, environment=environment, log=log, stop_timeout_s=0.5, data=data
+        command,
+        host=host,
+        account=account,
+        environment=environment,
+        log=log,
+        stop_timeout_s=0.5,
+        data=data,
     )
     try:
         in_time = process.wait(timeout_s)

@@ -25,6 +25,11 @@ class RedisServer(RedisControl, Managed):
         Managed.__init__(self, started)
         self.tls_port = tls_port
 
+    @staticmethod
+    def socket_name(port: int) -> str:
+        """See `Managed.socket_name`."""
+        return "redis.sock"
+
     @answered(ERRORS)
     def wait_until_ready(self) -> None:
         """Returns once it has read its data; DynoError with the log's end if it dies."""
