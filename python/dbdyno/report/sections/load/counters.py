@@ -18,6 +18,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.section import Section
 from dbdyno.report.text.numbers import MISSING, sig3
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured
@@ -190,3 +191,6 @@ def _table(
     )
     factors = tuple(layout.short(f.name) for f in layout.factors)
     return CounterTable(title, factors, tuple(columns[i] for i in kept), rows)
+
+
+SECTION = Section(view, inside="results")
