@@ -15,7 +15,6 @@ from rich.text import Text
 from dbdyno.analysis.types import CellResult, Estimate, Findings
 from dbdyno.experiment.claims.metrics import COST
 from dbdyno.plan.types import Plan
-from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
@@ -27,6 +26,7 @@ from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording import hosts_text
 
 SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
@@ -58,7 +58,7 @@ def view(context: Context) -> View:
     return View(
         plan.name,
         f"{plan.repeats}s",
-        hosts.sentences(plan, [name for r in context.complete for name in r.metrics]),
+        hosts_text.sentences(plan, [name for r in context.complete for name in r.metrics]),
         {one.bound for cell in findings.cells for one in cell.metrics.values()},
         cell_tables(findings, layout, groups),
         cells_csv(findings.cells, layout),
