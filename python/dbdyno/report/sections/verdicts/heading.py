@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -37,13 +37,20 @@ class View:
     about: About
     started: str
     loud: str
+    logo: str = ""  # an image as a data: URL
 
 
 def view(context: Context) -> View:
     plan = context.plan
     started = moment(min((r.started_unix_s for r in context.records), default=0.0))
     loud = _loud(plan, context.findings)
-    return View(plan.name, plan.question or plan.name, plan.about, started, loud)
+    added = context.annotations
+    about = replace(
+        plan.about,
+        customer=added.customer or plan.about.customer,
+        author=added.author or plan.about.author,
+    )
+    return View(plan.name, plan.question or plan.name, about, started, loud, added.logo)
 
 
 def _loud(plan: Plan, findings: Findings) -> str:
