@@ -25,6 +25,10 @@ COMMANDS = {
         "Write a commented experiment to start from.",
         "dbdyno.cli.init",
     ),
+    "schema": (
+        "Print the JSON Schema of an experiment, for editors.",
+        "dbdyno.cli.schema",
+    ),
     "plan": (
         "Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.",
         "dbdyno.cli.planning.command",

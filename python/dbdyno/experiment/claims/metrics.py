@@ -45,7 +45,10 @@ def _service(quantile: str, about: str, *aliases: str) -> Metric:
         "ms",
         LOWER,
         about,
-        (quantile, f"{quantile}_ms", f"{quantile} ms", *aliases),
+        (
+            *(quantile, f"{quantile}_ms", f"{quantile} ms"),
+            *(f"latency_{quantile}", f"latency_{quantile}_ms", *aliases),
+        ),
     )
 
 
@@ -62,7 +65,10 @@ def _response(quantile: str, about: str, *aliases: str) -> Metric:
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second", ("tps",)),
+    Metric(
+        *("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second"),
+        ("tps", "throughput"),
+    ),
     Metric(
         "operations_per_s", "qps", "1/s", HIGHER, "statements of committed transactions", ("qps",)
     ),
