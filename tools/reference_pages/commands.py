@@ -51,7 +51,8 @@ def page() -> str:
         about,
         "Data goes to standard output, messages to standard error. With `--json` an error is an object"
         " on standard output too, unless a document is there already: `ok` (false), `exit_code`, and"
-        " `error` with `what`, `where` (`file`, `line`, `column`, or null), `cause` and `fix`.",
+        " `error` with `what`, `where` (`file`, `line`, `column`, or null), `cause` and `fix`;"
+        " `errors` lists all mistakes of a file, by line.",
         table(("option", "meaning"), _options(dyno, _context())),
         *(_command(name, command) for name, command in dyno.every().items()),
         "## Exit codes",
