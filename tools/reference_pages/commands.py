@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 
 import click
 
+from dbdyno import userconfig
 from dbdyno.cli.main import dyno
-from reference_pages.markdown import code, sections, table
+from reference_pages.markdown import block, code, sections, table
+
+EXAMPLE = textwrap.dedent((userconfig.__doc__ or "").split("\n\n")[1])
 
 EXIT_CODES = (
     (0, "done"),
@@ -31,7 +35,12 @@ EXIT_CODES = (
 )
 VARIABLES = (
     ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
-    ("DYNO_SCRATCH", "where servers keep their files, unless `--scratch` says so; else /var/tmp"),
+    (
+        "DYNO_SCRATCH",
+        "where servers keep their files, unless `--scratch` says so; else the user's settings, else"
+        " /var/tmp",
+    ),
+    ("XDG_CONFIG_HOME", "where `dbdyno/config.toml` is, the user's settings; else ~/.config"),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
     (
@@ -57,6 +66,12 @@ def page() -> str:
         *(_command(name, command) for name, command in dyno.every().items()),
         "## Exit codes",
         table(("code", "meaning"), EXIT_CODES),
+        "## Settings of the user",
+        "`~/.config/dbdyno/config.toml` (TOML). What a command line, an environment variable or an experiment says comes before it."
+        " A file that others may write is refused, since it may name commands. `dyno config` shows what is in force.",
+        block(EXAMPLE, "toml"),
+        "A source is one of `env`, `file`, `command` and `defaults_group`, as the keys `password_*` of a target. Of entries for a server the one that"
+        " says most of `USER@HOST:PORT` counts.",
         "## Environment variables",
         table(("variable", "meaning"), ((code(n), text) for n, text in VARIABLES)),
     )

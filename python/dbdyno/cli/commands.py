@@ -69,6 +69,10 @@ COMMANDS = {
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",
     ),
+    "config": (
+        "Show the settings of ~/.config/dbdyno/config.toml, and where it is looked for.",
+        "dbdyno.cli.config",
+    ),
     "sysbench": (
         "Do what sysbench does with ARGS: its options, tests, Lua scripts and reports.",
         "dbdyno.cli.sysbench",
