@@ -33,6 +33,15 @@ EXIT_CODES = (
         " a second run confirms it (1) or does not (0)",
     ),
 )
+COMPLETION = """A Tab completes commands, options, experiments (studies and files), runs (the newest first), models and keys of `--set`, once the
+shell has read a script. One line in its start file does it; the script can be kept in a file as well, which starts the shell sooner.
+
+Manual pages come with the package: `man dyno`, `man dyno-run`."""
+SHELLS = (
+    ("bash, in `~/.bashrc`", 'eval "$(_DYNO_COMPLETE=bash_source dyno)"'),
+    ("zsh, in `~/.zshrc`", 'eval "$(_DYNO_COMPLETE=zsh_source dyno)"'),
+    ("fish, in `~/.config/fish/completions/dyno.fish`", "_DYNO_COMPLETE=fish_source dyno | source"),
+)
 VARIABLES = (
     ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
     (
@@ -64,6 +73,9 @@ def page() -> str:
         " `errors` lists all mistakes of a file, by line.",
         table(("option", "meaning"), _options(dyno, _context())),
         *(_command(name, command) for name, command in dyno.every().items()),
+        "## Completion",
+        COMPLETION,
+        table(("shell", "line"), ((shell, code(line)) for shell, line in SHELLS)),
         "## Exit codes",
         table(("code", "meaning"), EXIT_CODES),
         "## Settings of the user",

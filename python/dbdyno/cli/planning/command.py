@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from dbdyno.cli import completing
+
 
 def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
     if context.resilient_parsing:  # for a Tab
@@ -34,7 +36,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 @click.command()
-@click.argument("experiment")
+@click.argument("experiment", shell_complete=completing.experiments)
 @click.option(
     "--detect",
     required=True,
@@ -56,6 +58,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     "source",
     type=click.Path(path_type=Path),
     metavar="RUN",
+    shell_complete=completing.runs,
     help="Take the noise from this run (its directory or bundle) instead of running a pilot.",
 )
 @click.option(
@@ -83,6 +86,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     "overrides",
     multiple=True,
     metavar="PATH=VALUE",
+    shell_complete=completing.keys,
     help="Change the file: dotted path=value; may be repeated.",
 )
 @click.option(

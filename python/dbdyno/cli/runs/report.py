@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno import diskfiles
+from dbdyno.cli import completing
 from dbdyno.cli.running import gate as gates
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completing.runs)
 @click.option(
     "--redact", "redacted", is_flag=True, help="Aliases for all names; literals and prose go."
 )

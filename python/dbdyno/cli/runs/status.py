@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.cli.runs.stored import stored
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completing.runs)
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def status(run: Path, as_json: bool) -> int:
     """Show the progress of a run.
