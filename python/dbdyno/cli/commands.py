@@ -78,6 +78,10 @@ COMMANDS = {
         "Serve the runs below DIR as pages, on this machine alone.",
         "dbdyno.cli.serve",
     ),
+    "config": (
+        "Show the settings of ~/.config/dbdyno/config.toml, and where it is looked for.",
+        "dbdyno.cli.config",
+    ),
     "sysbench": (
         "Do what sysbench does with ARGS: its options, tests, Lua scripts and reports.",
         "dbdyno.cli.sysbench",

@@ -8,13 +8,19 @@ from typing import Any
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.errors import DynoError
 from dbdyno.store.naming import RUNS
 
 
 def arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds RUN, which may be omitted, and `--dir`; read both with `chosen`."""
-    run = click.argument("run", type=click.Path(path_type=Path), required=False)
+    run = click.argument(
+        "run",
+        type=click.Path(path_type=Path),
+        required=False,
+        shell_complete=completing.runs,
+    )
     directory = click.option(
         "--dir",
         "directory",
