@@ -1,4 +1,4 @@
-"""Reports held against golden files, volatile parts masked.
+"""Reports compared with golden files, volatile parts masked.
 
 Update: `pytest tests/golden --snapshot-update`, then read the difference before committing it.
 """

@@ -50,7 +50,7 @@ def test_the_schema_is_printed_whole_or_by_its_place() -> None:
 
 
 def test_what_is_commented_out_loads_too(tmp_path: Path) -> None:
-    """Whoever takes a comment's advice is not punished for it."""
+    """Following a comment's advice gives a valid file."""
     for kind in ("mariadb", "postgres", "mysql"):
         text = starter.text("x", "x.yaml", kind, "oltp")
         for advice in ("# config:", "# distribution:", "# author: Ann", "# memory:", "#   small:"):

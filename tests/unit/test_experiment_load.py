@@ -1,4 +1,4 @@
-"""Experiment files: what they mean, and what is said about the wrong ones, where."""
+"""Experiment files: their meaning, and errors with places for wrong ones."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ SHELLS = (
     ("fish, in `~/.config/fish/completions/dyno.fish`", "_DYNO_COMPLETE=fish_source dyno | source"),
 )
 VARIABLES = (
-    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
+    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one next to `dyno`, else the one on PATH"),
     (
         "DYNO_SCRATCH",
         "where servers keep their files, unless `--scratch` says so; else the user's settings, else"

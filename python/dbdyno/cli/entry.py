@@ -16,7 +16,7 @@ AGAIN_S = 0.01
 
 def main() -> None:
     """Entry point of the `dyno` script."""
-    if sys.argv[1:2] == ["sysbench"]:  # before anything is parsed or any signal is ours
+    if sys.argv[1:2] == ["sysbench"]:  # before anything is parsed and any signal handled
         from dbdyno.cli import sysbench
 
         sysbench.main(sys.argv[2:])

@@ -31,7 +31,7 @@ from dbdyno.errors import DynoError
 def init(file: str, kind: str, workload: str | None, as_json: bool) -> int:
     """Write a commented experiment to start from.
 
-    It goes to FILE, or to FILE.yaml, runs as it stands, and says what to change next.
+    It goes to FILE, or to FILE.yaml, runs unchanged, and says what to change next.
     """
     path = Path(file)
     if path.suffix not in (".yaml", ".yml"):

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _defect(error: Exception) -> DynoError:
-    """A defect of ours as an error for people; the traceback goes to a file."""
+    """A defect of dbdyno as an error for people; the traceback goes to a file."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="dyno-defect-", suffix=".txt", delete=False
     ) as file:

@@ -1,7 +1,6 @@
 """What an experiment file says of results that are imported: name, question, claims, prices.
 
-The same file may also describe how to run it here; those keys have nothing to say about results
-that are there already.
+The same file may also describe how to run it here; those keys mean nothing for existing results.
 """
 
 from __future__ import annotations

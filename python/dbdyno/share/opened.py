@@ -13,11 +13,18 @@ from dbdyno.store.run import Run
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Run]:
-    """The run in a directory or a bundle. A bundle is unpacked into a temporary directory, which is
-    gone at the end of the block. DynoError if it is neither."""
+    """The run in a directory or a bundle. DynoError if it is neither."""
+    with placed(path) as directory:
+        yield Run.open(directory)
+
+
+@contextlib.contextmanager
+def placed(path: Path) -> Iterator[Path]:
+    """The directory of a run. A bundle is unpacked into a temporary one, which is gone at the end
+    of the block. DynoError if it cannot be."""
     if not path.is_file():
-        yield Run.open(path)
+        yield path
         return
     with tempfile.TemporaryDirectory(prefix="dyno-bundle-") as directory:
         bundle.unpack(path, Path(directory))
-        yield Run.open(directory)
+        yield Path(directory)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dbdyno.cli import completing
+from dbdyno.cli.running import detail
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -108,7 +109,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-@click.option("-v", "--verbose", is_flag=True, help="Print every interval of the pilot.")
+@detail.options
 def plan(**options: Any) -> int:
     """Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.
 

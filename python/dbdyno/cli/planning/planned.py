@@ -9,8 +9,9 @@ import click
 
 from dbdyno.cli import studies
 from dbdyno.cli.planning import pilot
+from dbdyno.cli.running.before.installed import missing
 from dbdyno.cli.running.before.placed import placed
-from dbdyno.cli.running.run import missing
+from dbdyno.cli.running.detail import detail
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import job
@@ -37,8 +38,10 @@ def planned(
     write_to: tuple[str, ...],
     as_json: bool,
     verbose: bool,
+    quiet: bool,
 ) -> int:
     """What `dyno plan` does; its exit code."""
+    shown = detail(verbose=verbose, quiet=quiet)
     if source is not None and directory is not None:
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
     loaded = load_seeded(studies.find(experiment), list(overrides))
@@ -50,7 +53,7 @@ def planned(
         job.find()
         asked = Pilot(pilot_blocks, pilot_duration, not no_copies)
         short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
-        ran = pilot.measured(short, directory, scratch, verbose=verbose)
+        ran = pilot.measured(short, directory, scratch, shown)
     if ran is None:
         return 3
     return _answer(wished, ran, f"the pilot {ran.path}", detect, wanted, as_json)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import RenderableType
 
 from dbdyno import diskfiles
 from dbdyno.cli.running.gate import UNDECIDED
@@ -18,6 +19,7 @@ from dbdyno.store.text import files
 
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
+    from dbdyno.report import Report
 
 
 def conclude(
@@ -28,6 +30,7 @@ def conclude(
     as_json: bool,
     to: Path | None = None,
     gate: Callable[[Findings], int] | None = None,
+    answer: Callable[[Report], RenderableType] | None = None,
 ) -> int:
     """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
     returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where a claim is
@@ -44,7 +47,7 @@ def conclude(
     if as_json:
         click.echo(_result(to or run.path), nl=False)
     else:
-        Shown().print(report.terminal(to))
+        Shown().print(answer(report) if answer else report.terminal(to))
     if said := nothing_measured(run, records):
         click.echo(f"dyno: {said}", err=True)
         return 2
@@ -97,7 +100,7 @@ def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | 
     """What says from when on the ticks of a trial are steady; None if no trial waits for that."""
     if not any(cell.until_steady for cell in plan.cells):
         return None
-    # Here, and not with the first look: that comes while a trial is being measured.
+    # Here, and not at the first look: that comes while a trial is being measured.
     import scipy.stats  # noqa: F401
 
     from dbdyno.analysis.within_trial.steady import steady

@@ -55,8 +55,8 @@ def of_verdicts(command: Any) -> Any:
 
 
 def verdict(compared: Compared) -> int:
-    """The exit code: 0 nothing is worse, 1 something is and a second run confirms it, 2 it cannot
-    be told, 4 one run alone is worse. stderr says why, and how often chance does that."""
+    """The exit code: 0 nothing is worse, 1 something is and a second run confirms it, 2 it is
+    undecided, 4 one run alone is worse. stderr says why, and how often chance does that."""
     from dbdyno.analysis import between_runs
     from dbdyno.wording import runs
 
@@ -92,7 +92,7 @@ def _where(compared: Compared, confirmed: bool) -> str:
 
 
 def cannot(why: str) -> int:
-    """The exit code where there is nothing to judge by; stderr says why."""
+    """The exit code if there is nothing to judge by; stderr says why."""
     click.echo(f"{OPTION} is inconclusive: {why}", err=True)
     return 2
 

@@ -75,7 +75,7 @@ def export(
     if openmetrics_to is not None and wanted and len(ways) == 1:
         raise click.UsageError("--table is for --csv and --parquet")
     if parquet_to is not None:
-        parquet.library()  # what is missing is said before anything is written
+        parquet.library()  # what is missing is reported before anything is written
     named = [openmetrics_to or STDOUT]
     for to, suffix in ((csv_to, CSV), (parquet_to, PARQUET)):
         named += _places(to, suffix, wanted).values() if to is not None else ()
@@ -147,7 +147,7 @@ def _as_text(raw: BinaryIO) -> Iterator[io.TextIOWrapper]:
 
 @contextlib.contextmanager
 def _sink(place: str) -> Iterator[BinaryIO]:
-    """Standard output, or a file that is there whole or not at all."""
+    """Standard output, or a file written whole or not at all."""
     if place == STDOUT:
         if sys.stdout.isatty():  # a pipe gets the bytes, a terminal what can be shown
             shown = io.BytesIO()

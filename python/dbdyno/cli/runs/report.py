@@ -101,7 +101,7 @@ def _copy(source: Path, to: Path) -> None:
 
 
 def _default(run: Path, redacted: bool) -> Path:
-    """Where reports go. A bundle is nobody's directory: a directory of its name, beside it."""
+    """Where reports go. A bundle has no directory: a directory of its name, next to it."""
     if run.is_file():
         stem = run.with_name(run.name.removesuffix(run.suffix) or f"{run.name}-report")
         stem = stem if stem != run else run.with_name(f"{run.name}-report")

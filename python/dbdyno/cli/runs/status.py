@@ -26,7 +26,7 @@ def status(run: Path, as_json: bool) -> int:
     RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
     """
     from dbdyno.cli import unprivileged
-    from dbdyno.cli.running.live import duration
+    from dbdyno.cli.running.watching.text import duration
     from dbdyno.share.opened import opened
 
     def read() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def _current(run: Run, plan: Plan, trial: Any) -> dict[str, Any]:
-    from dbdyno.cli.running.live import interval_line
+    from dbdyno.cli.running.watching.text import interval_line
 
     cell = plan.cells[trial.cell]
     sessions = {group.name: group.sessions for group in cell.groups}

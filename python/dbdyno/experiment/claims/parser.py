@@ -1,4 +1,4 @@
-"""Parses claims and conditions by recursive descent; the grammar stands in `claims`."""
+"""Parses claims and conditions by recursive descent; the grammar is in `claims`."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ class _Parser:
         return replace(claims[0], further=tuple(claims[1:]))
 
     def _comparison(self) -> _Comparison:
-        """One comparison; of those before the last, `within` stands right behind it."""
+        """One comparison; of those before the last, `within` follows it directly."""
         left, operator, right = self._product(), self._operator(), self._product()
         margin = self._margin(operator, None) if self._keyword("within") else None
         return _Comparison(left, operator, right, margin)
 
     def _margin(self, operator: str, before: float | None) -> float:
-        """What stands after `within`: a percentage, as a ratio minus one."""
+        """What follows `within`: a percentage, as a ratio minus one."""
         start = self._skip()
         if operator != EQUAL:
             self._fail(f"`within` belongs to `~=`, not to `{operator}`", "remove it", start)

@@ -52,7 +52,7 @@ def resolve(
     """The comparisons that a claim makes, as concrete cells: one for each level of `at each`.
 
     `scope` says what names of metrics may start with. Combinations of `at each` that are not among
-    the cells (their system is missing here) are left out; MissingCell if that leaves nothing, or if
+    the cells (their system is missing here) are omitted; MissingCell if that leaves nothing, or if
     a named cell is missing; DynoError for anything that cannot be meant.
     """
     return _Resolver(claim, factors, cells, scope).parts()
@@ -157,7 +157,7 @@ class _Resolver:
         return found
 
     def _exists(self, levels: dict[str, str]) -> bool:
-        """Whether a cell is there, or cannot be told because a factor is open (reported later)."""
+        """Whether a cell exists, or is unknown because a factor is open (reported later)."""
         full = {f.name: levels.get(f.name, f.levels[0]) for f in self.factors}
         is_open = any(f.name not in levels and len(f.levels) > 1 for f in self.factors)
         return is_open or self._key(full) in self.cells

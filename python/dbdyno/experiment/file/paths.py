@@ -2,7 +2,7 @@
 
 Roots of a path are a target's name (`db.config`), a group's name (`readers.rows`), or a top-level
 key; with one group, its own keys need no root (`sessions`). Everything is resolved to the keys of
-the normal form, in which a single `workload:` stands as the group of that name.
+the normal form, in which a single `workload:` is the group of that name.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def patch(root: Node, patches: Mapping[Keys, Node]) -> Node:
 
 
 def normal(root: Node) -> Node:
-    """The file with `workload: {...}` written as the group of that name, and texts that stand for
+    """The file with `workload: {...}` written as the group of that name, and texts that abbreviate
     a mapping written as that mapping."""
     if not isinstance(root.value, Mapping):
         raise DynoError(

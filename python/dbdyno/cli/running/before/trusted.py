@@ -1,9 +1,7 @@
-"""Whose experiment is run: what somebody else's would do is said, and done only when asked."""
+"""Whose experiment is run: what somebody else's would do is reported, and done only on request."""
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbdyno.errors import DynoError
+from dbdyno.store.owner import is_ours
 
 if TYPE_CHECKING:
     from dbdyno.experiment.types import Spec
@@ -29,16 +28,6 @@ def option() -> Callable[[Any], Any]:
         " another account given to --resume. Without it none of their commands, SQL or connections"
         " is used.",
     )
-
-
-def is_ours(run: Path) -> bool:
-    """Whether nobody else has written, or could have written, a run directory's manifest."""
-    try:
-        found = [os.lstat(place) for place in (run, run / "manifest.json")]
-    except OSError:
-        return True  # not a run: whoever opens it says so
-    writable = any(one.st_mode & stat.S_IWOTH for one in found)
-    return not writable and all(one.st_uid == os.geteuid() for one in found)
 
 
 def refuse_base(base: str, loaded: Spec, *, trust: bool) -> None:

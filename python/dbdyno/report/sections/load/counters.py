@@ -1,7 +1,7 @@
 """What the machine and the servers did in each cell: the few numbers that a DBA asks for first.
 
 All counters of all cells are in the CSV files; here are shares and amounts per transaction that say
-more than any counter alone. A column that is zero or absent in every cell is left out. Numbers are
+more than any counter alone. A column that is zero or absent in every cell is omitted. Numbers are
 made of means over blocks. Names: MariaDB and MySQL `SHOW GLOBAL STATUS`, PostgreSQL's `pg_stat_*`
 views, `/proc` (dbdyno.samplers).
 """

@@ -49,7 +49,7 @@ class View:
 
     where: str  # empty: the only cell
     sentence: str
-    cause: str  # its title, empty: not looked for
+    cause: str  # its title, empty: not searched
     known: bool
     why: str
     cure: str
@@ -84,7 +84,7 @@ def view(context: Context) -> list[View] | None:
 
 
 def design(findings: Findings) -> list[tuple[str, str]]:
-    """Rows for those who check: that nothing stalled, and what could not be told of trials."""
+    """Rows for those who check: that nothing stalled, and what is unknown of trials."""
     known = [one for one in findings.inside if one.usual_per_s > 0.0]
     rows = []
     if known and not findings.stalls:
@@ -93,7 +93,7 @@ def design(findings: Findings) -> list[tuple[str, str]]:
         text = f"none of {seconds(math.ceil(10 * max(sure, default=0)) / 10)} or more in"
         text += f" {count(len(sure), 'trial')}"
         if sure and max(sure) > 0.5:
-            text += "; with so few commits a second, shorter ones cannot be told from chance"
+            text += "; with so few commits a second, shorter ones may be chance"
         if len(sure) < len(known):
             blind = count(len(known) - len(sure), "trial")
             text += f"{'; ' if sure else ''}{blind} with too few commits to tell"
@@ -170,7 +170,7 @@ def window(trial: Inside) -> tuple[float, float]:
 
 
 def _throughput(trace: Trace, low: float, high: float) -> Curve:
-    """Commits a second of each tick, or of a few where there are many."""
+    """Commits a second of each tick, or of a few if there are many."""
     inside = (trace.ends_s > low + TICK_S / 2) & (trace.ends_s < high + TICK_S / 2)
     ends, counts = trace.ends_s[inside], trace.total[inside]
     width = max(1, math.ceil(len(counts) / POINTS_MAX))
@@ -193,7 +193,7 @@ def _throughput(trace: Trace, low: float, high: float) -> Curve:
 
 
 def _sampled(samples: Samples, label: str, unit: str, low: float, high: float) -> Curve:
-    """A metric's samples, the largest of several where there are many."""
+    """A metric's samples, the largest of several if there are many."""
     near = (samples.t_s > low) & (samples.t_s - samples.length_s < high)
     ends, lengths, values = samples.t_s[near], samples.length_s[near], samples.values[near]
     step = max(1, math.ceil(len(ends) / POINTS_MAX))

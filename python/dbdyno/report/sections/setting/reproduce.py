@@ -12,7 +12,7 @@ from dbdyno.store.run import Run
 @dataclass(frozen=True)
 class View:
     """The command, and the files that it needs: the experiment's and that of the base it ran
-    against; empty where there is none."""
+    against; empty if there is none."""
 
     name: str
     command: str

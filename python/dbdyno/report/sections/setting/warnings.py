@@ -1,4 +1,4 @@
-"""Warnings and gaps: what to know of the measurements, what was not tested, void attempts."""
+"""Warnings and gaps: notes on the measurements, what was not tested, void attempts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class View:
     warnings: list[tuple[str, str]]  # and where each holds
     counted: tuple[str, ...]  # the warnings with counts instead of places
     not_tested: list[Skipped]
-    skipped: tuple[Skipped, ...]  # of these, what the plan left out
+    skipped: tuple[Skipped, ...]  # of these, what the plan omitted
     void: list[Void]
     void_trials: int
 

@@ -37,7 +37,7 @@ class View:
 
 
 def view(context: Context) -> View | None:
-    """None where there is nothing to compare."""
+    """None if there is nothing to compare."""
     tables = ratio_tables(context.findings, context.layout, context.groups)
     if not tables:
         return None

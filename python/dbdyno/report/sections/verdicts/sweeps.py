@@ -13,7 +13,7 @@ from dbdyno.report.layout import Layout
 
 @dataclass(frozen=True)
 class SweepView:
-    """A sweep: at which levels of the other factors, and what is said of it."""
+    """A sweep: at which levels of the other factors, and its description."""
 
     at: str  # empty: there is no other factor
     sentences: tuple[str, ...]
@@ -34,8 +34,8 @@ def view(context: Context) -> View | None:
 
 
 def views(findings: Findings, layout: Layout) -> list[SweepView]:
-    """All sweeps, in the order of the factors and cells; what several are not judged for is said
-    once. With several factors to sweep over, `at` says which one."""
+    """All sweeps, in the order of the factors and cells; what several are not judged for is
+    reported once. With several factors to sweep over, `at` says which one."""
     several = len({sweep.factor for sweep in findings.sweeps}) > 1
     problems = Counter(sweep.problem for sweep in findings.sweeps if sweep.problem)
     shown = [
@@ -51,11 +51,11 @@ def views(findings: Findings, layout: Layout) -> list[SweepView]:
 
 
 def note(findings: Findings, layout: Layout) -> str:
-    """What the marks in the charts mean; empty where there are none."""
+    """What the marks in the charts mean; empty if there are none."""
     drawn = [one for one in findings.sweeps if layout.x and one.factor == layout.x.name]
     said = []
     if any(told_apart(one) for one in drawn):
-        said.append("a ring marks a level that cannot be told from the best")
+        said.append("a ring marks a level that does not differ significantly from the best")
     if any(one.knee is not None for one in drawn):
         said.append(
             "a dashed line marks the knee, with its 95 % interval on the axis: where growth in"

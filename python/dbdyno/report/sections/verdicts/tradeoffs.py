@@ -37,7 +37,7 @@ class View:
 
 
 def view(context: Context) -> View | None:
-    """None where there is no trade-off."""
+    """None if there is no trade-off."""
     findings, plan, layout = context.findings, context.plan, context.layout
     found = findings.tradeoff
     if found is None:

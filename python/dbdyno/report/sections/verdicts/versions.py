@@ -57,7 +57,7 @@ def view(context: Context) -> View | None:
 
 
 def _where(part: ClaimPart, groups: Sequence[str]) -> ClaimPart:
-    """The part with its group among its levels, where there are several."""
+    """The part with its group among its levels, if there are several."""
     group, _ = names.base_name(part.metric, groups)
     return replace(part, at={"group": group, **part.at}) if group else part
 

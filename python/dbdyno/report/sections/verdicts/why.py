@@ -16,6 +16,6 @@ class View:
 
 
 def view(context: Context) -> View | None:
-    """None where nothing is known of the cause."""
+    """None where nothing is known about the cause."""
     found = context.findings
     return View(found.why, found.moved_with) if found.why or found.moved_with else None
