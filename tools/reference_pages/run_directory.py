@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.report import write
 from dbdyno.share.redact import aliases
-from dbdyno.store import hooklog, manifest, record, run
+from dbdyno.store import annotation, hooklog, manifest, record, run
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -17,6 +17,10 @@ FILES = (
     ("lock", "held (flock) by the process that works in the run"),
     ("run.log", "the program's output while it ran"),
     (write.RESULT, "the findings, for programs; `result.schema.json`"),
+    (
+        annotation.ANNOTATIONS,
+        "only where something was added for the report: customer, author, recommendation, logo",
+    ),
     (write.HTML, "the report: one file, opens offline"),
     (write.MARKDOWN, "the report's numbers as text"),
     ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),

@@ -30,9 +30,9 @@ class Drawn:
     views: Mapping[str, Any]
     medium: str  # ending of the partials: html or md
 
-    def summary(self, *names: str) -> Markup:
-        """What the page says at its head of these sections."""
-        return self._joined((f"summary/{name}", name) for name in names)
+    def summary(self, place: str) -> Markup:
+        """What the page says at its head: the sections of a place, see `Section`."""
+        return self._joined((f"summary/{one.name}", one.name) for one in sections.summary(place))
 
     def body(self, inside: str = "") -> Markup:
         """All sections in their order; in HTML those within the element of `inside`."""

@@ -24,6 +24,7 @@ from typing import Any
 from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.store import manifest as manifests
+from dbdyno.store.annotation import ANNOTATIONS
 from dbdyno.store.lock import holder
 from dbdyno.store.manifest import INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.text import files
@@ -203,8 +204,8 @@ def _containing(text: str) -> str:
 
 
 def _stamp(path: Path) -> str:
-    """What changes whenever a run's manifest or result does."""
-    places = [path] if path.is_file() else [path / MANIFEST, path / RESULT]
+    """What changes whenever a run's manifest, result or annotations do."""
+    places = [path] if path.is_file() else [path / MANIFEST, path / RESULT, path / ANNOTATIONS]
     return " ".join(map(_stamp_of, places))
 
 

@@ -63,6 +63,10 @@ class Site:
                 self._refreshed = time.monotonic()
         return self._catalogue
 
+    def forget(self) -> None:
+        """Has the next page look for changed files at once."""
+        self._refreshed = 0.0
+
     def line(self, identity: str) -> Line:
         """The run with this id. NotFound."""
         found = self.catalogue().run(identity)
