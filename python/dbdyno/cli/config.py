@@ -14,7 +14,7 @@ from dbdyno import userconfig
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def config(as_json: bool) -> None:
-    """Show the settings of ~/.config/dbdyno/config.toml, and where it is looked for.
+    """Show the settings of ~/.config/dbdyno/config.toml, and where that file is.
 
     Of passwords the sources are shown, never a password.
     """

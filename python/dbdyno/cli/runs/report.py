@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(
     run: Path | None,
-    directory: Path,
+    directory: Path | None,
     redacted: bool,
     bundle_to: Path | None,
     to: Path | None,
