@@ -91,6 +91,12 @@ class Report:
         template = templating.environment(escaped=False).get_template("report.md.j2")
         return _squeeze(template.render(sections=Drawn(self.views, "md")))
 
+    def head(self) -> str:
+        """The beginning of the Markdown: the answer and its verdicts."""
+        template = templating.environment(escaped=False).get_template("report.md.j2")
+        context = template.new_context({"sections": Drawn(self.views, "md")})
+        return _squeeze("".join(template.blocks["head"](context)))
+
     def terminal(self, to: Path | None = None) -> RenderableType:
         """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).
         `to`: where the reports are, if not in the run's directory."""
