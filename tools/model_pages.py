@@ -18,7 +18,7 @@ from dbdyno.models.model import Golden, Input, Model
 from dbdyno.report.models import tables, words
 
 FOLDER = Path(__file__).parents[1] / "docs" / "models"
-# What there is to be; the index lists those that are missing.
+# What must exist; the index lists those that are missing.
 PLANNED = (
     *("wiredtiger-cache", "mongodb-memory", "quorum", "placement", "cluster-timeline"),
     *("certification", "monitoring-size", "cost", "parallel-replication", "covering-index"),

@@ -1,4 +1,4 @@
-"""Runs sysbench's own test suite against the engine, from outside, with sysbench beside it.
+"""Runs sysbench's own test suite against the engine, from outside, next to sysbench.
 
     python -m tools.sysbench_suite CHECKOUT [FILE...]
 
@@ -113,7 +113,7 @@ def server(kind: str, scratch: Path) -> Iterator[Server]:
     resolved = system.resolve(plan)
     directory = scratch / kind
     system.prepare(binaries, directory, resolved)
-    running = system.start(binaries, directory, resolved, cpus=[], transport="tcp")
+    running = system.start(binaries, directory, resolved, cpus=[])
     try:
         yield running
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 from dbdyno import __version__
 from dbdyno.errors import DynoError
 from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import TimedOut
+from dbdyno.hosts.base import Host, TimedOut
 
 TIMEOUT_S = 20
 
@@ -87,9 +87,10 @@ def _version_of(path: Path) -> str:
 
 
 @functools.cache
-def library(driver: str) -> str:
-    """The system that a driver carries in the engine itself ("SQLite 3.50.4"); empty if none."""
-    done = LOCAL.run([find(), "list", "--json"], timeout_s=TIMEOUT_S)
+def library(driver: str, host: Host = LOCAL) -> str:
+    """The system that a driver carries in a host's engine itself ("SQLite 3.50.4"); empty if
+    none."""
+    done = host.run([find(), "list", "--json"], timeout_s=TIMEOUT_S)
     done.check_returncode()
     kinds = {kind["name"]: kind for kind in json.loads(done.stdout)["drivers"]}
     return kinds[driver]["library"] or ""

@@ -1,4 +1,4 @@
-"""Kills parts of a run at random moments, and looks at what that did.
+"""Kills parts of a run at random moments, and checks the outcome.
 
 A *victim* is dyno, the engine, a server or a guardian; it dies by SIGKILL at a moment that the
 seed decides, sometimes aimed at a phase (start-up, loading, copying, measuring, reporting). The

@@ -1,4 +1,4 @@
-"""`dyno digest URL` on real servers: what was run is counted, and what is missing is said."""
+"""`dyno digest URL` on real servers: what was run is counted, and what is missing is reported."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_classes_have_the_ids_that_they_have_in_logs(here: Place, server: There)
 
 
 def beside_a_log(here: Place, sent: list[str], language: str) -> Any:
-    """The server's document `d.json` beside a log of the same statements."""
+    """The server's document `d.json` compared with a log of the same statements."""
     if language == "postgres":
         line = "2026-01-31 12:00:00.000 UTC [7] LOG:  duration: 1.000 ms  statement: {}\n"
     else:

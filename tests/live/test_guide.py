@@ -62,7 +62,7 @@ def run(line: str, there: Place) -> None:
         if "--quick" not in line:
             line += BRIEF + " --set blocks=1"
             line += FEW_ROWS if re.search(r"^workload:(?! {kind: io)", text, re.M) else ""
-        elif "until:" not in text:  # what a quick run makes of that is to be seen
+        elif "until:" not in text:  # the outcome of a quick run shows
             line += BRIEF
     if line.startswith("dyno plan") and "--from" not in line:
         line += f"{BRIEF}{FEW_ROWS} --pilot-blocks 3 --pilot-duration 300ms"

@@ -34,7 +34,7 @@ def test_a_study_runs(name: str, there: Place) -> None:
 @contextmanager
 def kept(setting: Path | None) -> Iterator[None]:
     """The kernel has the same setting afterwards. Another run of these tests that changes it waits,
-    or would take ours for the usual one."""
+    or would take this one for the usual one."""
     if setting is None:
         yield
         return

@@ -261,7 +261,7 @@ def test_what_lies_between_trials_is_what_the_run_took() -> None:
     factor = costs.factor(plan, found)
     assert factor * costs.overhead_s(plan.cells) == pytest.approx(2 * (60 - 10 - LENGTH_S))
     assert costs.block_s(plan, 30.0, factor) == pytest.approx(2 * (10 + 30) + 60)
-    assert costs.factor(plan, found[:2]) == 1.0  # one block does not tell
+    assert costs.factor(plan, found[:2]) == 1.0  # one block is too little
 
 
 # -- the noise floor -----------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Sweeps: peaks with what cannot be told from them, knees, and how far limits hold."""
+"""Sweeps: peaks with the levels that do not differ significantly from them, knees, and how far
+limits apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reports say of stalls: which seconds are shown, and what is said if there are none."""
+"""What reports say of stalls: which seconds are shown, and the text if there are none."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from plans import plan as make_plan
 from rich.console import Console
 
 from dbdyno.cli.running import live
-from dbdyno.cli.running.live import Detail, Live, detail
+from dbdyno.cli.running.detail import Detail, detail
+from dbdyno.cli.running.live import Live
 from dbdyno.cli.running.watching.lines import Stamped
 from dbdyno.cli.running.watching.panel import Panel, now_line
 from dbdyno.cli.running.watching.so_far import SoFar

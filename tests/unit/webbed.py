@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import plans
 
+from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.web import app
 from dbdyno.web.security import Access
@@ -42,3 +44,26 @@ def make_run(directory: Path, name: str, **changes: Any) -> Path:
     with Run.create(directory / name, plans.plan(**changes), {"cores": 4}) as run:
         run.set_status("complete")
     return directory / name
+
+
+def measured(directory: Path, name: str, tps: float = 100.0, **changes: Any) -> Path:
+    """A run with three blocks of two cells, whose second one is twice as fast."""
+    with Run.create(directory / name, plans.plan(**changes), {"cores": 4}) as run:
+        for trial in run.plan.trials:
+            add_trial(run, trial.id, tps)
+        run.set_status("complete")
+    return directory / name
+
+
+def add_trial(run: Run, trial_id: str, tps: float = 100.0) -> None:
+    """A trial that is over."""
+    trial = next(one for one in run.plan.trials if one.id == trial_id)
+    run.begin(trial.id)
+    value = tps * (1 + trial.cell) * (1 + 0.01 * trial.block)
+    metrics = {"transactions_per_s": value, "service_ms_p95": 1000 / value}
+    run.complete(TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, time.time(), metrics))
+
+
+def ids(browser: TestClient) -> dict[str, str]:
+    """Ids of runs by their names."""
+    return {one["name"]: one["id"] for one in browser.get("/runs.json").json()["runs"]}

@@ -9,8 +9,10 @@ from dbdyno.experiment.model import TOP_KEYS, GroupBase
 from dbdyno.experiment.workloads import arrivals, measuring
 from reference_pages.markdown import code, sections, table
 
-INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
-`# yaml-language-server: $schema=PATH` on the first line. What is not listed here is an error."""
+INTRO = """One YAML 1.2 file. `dyno schema` prints the same as a JSON Schema for editors, and `dyno schema --path` its file: `dyno init` puts
+`# yaml-language-server: $schema=PATH` on the first line. What is not listed here is an error.
+
+Words of other tools mean the same: `threads` and `clients` are `sessions` of a group, `name` is `experiment`."""
 
 VALUES = (
     ("duration", "`500ms`, `10s`, `5m`, `1h30m`", "a plain number is refused: of which unit?"),

@@ -33,7 +33,7 @@ def block(text: str, language: str = "") -> str:
 
 
 def link_list(pages: Mapping[str, str]) -> str:
-    """Links to pages beside this one."""
+    """Links to pages next to this one."""
     return "\n".join(f"- [{name}]({name}.md): {about}" for name, about in pages.items())
 
 

@@ -37,7 +37,7 @@ def _system(system: System) -> str:
 
 
 def _reserved(module: Any) -> frozenset[str]:
-    """Names that a system keeps for itself; what a family shares stands in the family's module."""
+    """Names that a system keeps for itself; what a family shares is in the family's module."""
     for holder in (module, getattr(module, "family", None)):
         if holder is not None and hasattr(holder, "RESERVED"):
             return frozenset(holder.RESERVED)

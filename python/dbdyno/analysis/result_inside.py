@@ -26,7 +26,7 @@ def cell_stalls(one: CellStalls) -> dict[str, Any]:
 
 
 def cause(one: Cause | None) -> dict[str, Any] | None:
-    """A cause with its strongest suspects; null where none was searched."""
+    """A cause with its strongest suspects; null where none was searched for."""
     if one is None:
         return None
     return {**vars(one), "suspects": [asdict(each) for each in one.suspects[:SUSPECTS_MAX]]}

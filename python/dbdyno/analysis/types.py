@@ -259,7 +259,7 @@ class Stall:
     start_s: float  # on the trial's clock
     length_s: float
     depth: float  # share of the usual throughput that was missing, 0 to 1
-    cause: Cause | None = None  # None: not looked for
+    cause: Cause | None = None  # None: not searched
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ once; what it needs to work (numpy, scipy, pydantic, drivers) it imports where i
 
 from __future__ import annotations
 
+import keyword
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
 
 # In the order of a user's work: the first paragraph of its help, and the module that declares it.
 COMMANDS = {
+    "try": (
+        "Try WHAT in one line: an answer in about two minutes, and an experiment to go on with.",
+        "dbdyno.cli.trying.command",
+    ),
     "init": (
         "Write a commented experiment to start from.",
         "dbdyno.cli.init",
+    ),
+    "schema": (
+        "Print the JSON Schema of an experiment, for editors.",
+        "dbdyno.cli.schema",
     ),
     "plan": (
         "Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.",
@@ -64,6 +73,10 @@ COMMANDS = {
     "model": (
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",
+    ),
+    "serve": (
+        "Serve the runs below DIR as pages, on this machine alone.",
+        "dbdyno.cli.serve",
     ),
     "sysbench": (
         "Do what sysbench does with ARGS: its options, tests, Lua scripts and reports.",
@@ -118,4 +131,4 @@ def _about(name: str, limit: int = 45) -> str:
 
 
 def _attribute(name: str) -> str:
-    return "import_" if name == "import" else name
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -198,7 +198,7 @@ class Document:
     rest: Stats | None = None
     timeline: Timeline | None = None
     concurrency: Concurrency | None = None
-    notes: tuple[str, ...] = ()  # what a reader should know of the sampling of a server
+    notes: tuple[str, ...] = ()  # notes on the sampling of a server
 
     @property
     def is_sampled(self) -> bool:

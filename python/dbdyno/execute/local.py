@@ -71,7 +71,7 @@ class LocalExecution:
 
     def _with_servers(self, waiting: Sequence[TrialPlan]) -> str:
         explained = {record.cell for record in self._run.records() if record.explain}
-        with Scratch(self._context.scratch) as scratch:
+        with Scratch(self._context.scratch, self._context.host) as scratch:
             pool = ServerPool(self._context, scratch)
             trial = Trial(self._context, pool, self._around, explained)
             try:

@@ -16,7 +16,7 @@ from dbdyno.imports.text import Text
 
 FILES_MAX = 10_000
 RESULTS_MAX = 20_000
-_THREAD_LOG = re.compile(r"(.+\.\d+)\.\d+")  # pgbench_log.PID.THREAD beside pgbench_log.PID
+_THREAD_LOG = re.compile(r"(.+\.\d+)\.\d+")  # pgbench_log.PID.THREAD next to pgbench_log.PID
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def collect(
 
 
 def _why(error: DynoError) -> str:
-    """What is said beside a file's name, so without it."""
+    """A message next to a file's name, so without it."""
     return f"line {error.where.line}: {error.what}" if error.where else error.what
 
 

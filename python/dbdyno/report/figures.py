@@ -152,7 +152,7 @@ def _marks(
 
 
 def told_apart(sweep: Sweep) -> bool:
-    """Whether some level is not among the best: where all are, marking them says nothing."""
+    """Whether some level is not among the best: where all are, marking them means nothing."""
     return len(sweep.peak_levels) < len(sweep.cells)
 
 

@@ -40,7 +40,7 @@ def ending(views: Mapping[str, Any], report: Path) -> RenderableType:
     """The sections that have a form here; `views` by their names."""
     shown = dict(views)
     if "ratios" in shown:
-        shown.pop("results", None)  # what is compared need not be told twice
+        shown.pop("results", None)  # what is compared need not be repeated
     parts = [part for name, form in FORMS.items() if name in shown for part in form(shown[name])]
     path = Text(f"report: {report}", no_wrap=True, overflow="ignore")
     return Group(*parts, Text(), path)
@@ -104,7 +104,7 @@ def _ratios(view: ratios.View) -> Iterator[RenderableType]:
 
 
 def _ratio_table(table: ratios.RatioTable) -> Table:
-    """One line a ratio; what all lines share stands in the title."""
+    """One line a ratio; what all lines share is in the title."""
     pairs = {(row.level, row.baseline) for row in table.rows}
     title = f"{table.metric.column}, by {table.factor}"
     columns: list[tuple[str, Callable[[ratios.RatioRow], str]]] = []
@@ -112,7 +112,7 @@ def _ratio_table(table: ratios.RatioTable) -> Table:
         level, baseline = pairs.pop()
         title = f"{table.metric.column}, {visible(level)} against {visible(baseline)}"
     else:
-        factor = f"{table.factor} "  # stands in the title
+        factor = f"{table.factor} "  # is in the title
         columns += [
             ("level", lambda row: row.level.removeprefix(factor)),
             ("against", lambda row: row.baseline.removeprefix(factor)),
@@ -157,7 +157,7 @@ def _cell_table(table: results.CellTable) -> Table:
 
 
 def _fits(metric: names.Metric, table: results.CellTable) -> bool:
-    """Whether a column is shown: beside response times only the main one of service times, since a
+    """Whether a column is shown: next to response times only the main one of service times, since a
     terminal is narrow."""
     if not any(".response_ms_" in f".{other.name}" for other in table.metrics):
         return True
@@ -199,7 +199,7 @@ def _table(title: str, *, show_header: bool = True) -> Table:
 
 
 def _words(row: ratios.RatioRow) -> str:
-    """A ratio in a word or two; from 2 on it stands for itself."""
+    """A ratio in a word or two; from 2 on it is unquoted."""
     if row.interval == MISSING:
         return row.words  # not judged
     if not row.clear:

@@ -86,7 +86,7 @@ OF_GENERATOR = (BUSY, LAG)
 LIVE = (*OF_RUN, *OF_GROUP, *OF_GENERATOR)
 EXPORTED = (*OF_GROUP, *OF_GENERATOR, SAMPLED)
 
-Point = tuple[Family, Mapping[str, str], float]  # labels beside those of the trial
+Point = tuple[Family, Mapping[str, str], float]  # labels besides those of the trial
 
 
 class Counts:

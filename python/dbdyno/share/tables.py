@@ -1,4 +1,4 @@
-"""A run as tidy tables: one row an observation, the levels of its cell beside it.
+"""A run as tidy tables: one row an observation, with the levels of its cell.
 
 Three tables: `trials` (a row a metric of a trial), `intervals` (a row a group and interval),
 `samples` (a row a sampled value). Rows are made trial by trial, so that memory is bounded by the
@@ -35,7 +35,7 @@ class Source(Protocol):
         """The engine's events."""
 
     def samples(self, trial: str) -> list[dict[str, Any]]:
-        """What was sampled beside the load."""
+        """What was sampled during the load."""
 
 
 @dataclass(frozen=True)

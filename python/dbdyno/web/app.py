@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from dbdyno.web import page
-from dbdyno.web.pages import runs
+from dbdyno.web import live, page
+from dbdyno.web.pages import compare, digests, editor, history, models, run, runs
 from dbdyno.web.security import Access, Guard
 from dbdyno.web.site import Site
 
@@ -23,7 +23,22 @@ def create(directory: Path, access: Access, *, read_only: bool = False) -> tuple
         Route("/", _home),
         Route("/static/{name}", page.static),
         *page.get("/runs", runs.listing),
+        *page.get("/runs/{id:str}", run.shown),
+        Route("/runs/{id:str}/events", live.events),
+        *page.get("/compare", compare.shown),
+        *page.get("/history", history.listing),
+        *page.get("/digests", digests.listing),
+        *page.get("/digests/compare", digests.compared),
+        *page.get("/digests/{id:str}", digests.shown),
+        *page.get("/models", models.listing),
+        *page.get("/models/{name:str}", models.shown),
     ]
+    if not read_only:
+        routes += [
+            *page.get("/experiment", editor.shown),
+            *page.post("/experiment", editor.sent),
+            *page.post("/runs/{id:str}/stop", editor.stopped),
+        ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.state.site = site
     return Guard(app, access), site

@@ -15,11 +15,13 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from dbdyno.errors import DynoError
 from dbdyno.report import templating
+from dbdyno.report.models.page import coded
+from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.web.security import CSRF_FIELD, CSRF_HEADER
 from dbdyno.web.site import NotFound, Site
 
@@ -28,7 +30,10 @@ BODY_BYTES_MAX = 4 << 20
 NAVIGATION = (
     ("/runs", "Runs"),
     ("/history", "History"),
+    ("/digests", "Digests"),
+    ("/models", "Models"),
 )
+CHANGING = (("/experiment", "Experiment"),)  # not where pages are read-only
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,12 @@ def get(path: str, make: Get) -> list[Route]:
         site: Site = request.app.state.site
         return await run_in_threadpool(_answered, request, lambda: make(site, request))
 
-    twin = f"{path}.json" if path != "/" else "/index.json"
-    return [Route(path, endpoint), Route(twin, endpoint)]
+    twin = f"{path}.json"
+    return [Route(twin, endpoint), Route(path, endpoint)]  # `{id}` would fit `x.json` too
 
 
 def post(path: str, make: Post) -> list[Route]:
-    """The route of a form. Whatever is sent must come from a page of ours."""
+    """The routes of a form and its twin. Whatever is sent must come from a page of ours."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -75,13 +80,18 @@ def post(path: str, make: Post) -> list[Route]:
                 return _shown(request, _failed("The form is too old, or of another site.", 403))
             return await run_in_threadpool(_answered, request, lambda: make(site, request, form))
 
-    return [Route(path, endpoint, methods=["POST"], max_body_size=BODY_BYTES_MAX)]
+    return [
+        Route(each, endpoint, methods=["POST"], max_body_size=BODY_BYTES_MAX)
+        for each in (f"{path}.json", path)
+    ]
 
 
 def _answered(request: Request, make: Callable[[], Page | Elsewhere]) -> Response:
     try:
         made = make()
         if isinstance(made, Elsewhere):
+            if _wants_json(request):
+                return JSONResponse({"address": made.place})
             return RedirectResponse(made.place, status_code=303)
         return _shown(request, made)
     except NotFound as error:
@@ -96,6 +106,10 @@ def _answered(request: Request, make: Callable[[], Page | Elsewhere]) -> Respons
         return _shown(request, _failed(what, 500, cause, fix))
 
 
+def _wants_json(request: Request) -> bool:
+    return request.url.path.endswith(".json")
+
+
 def missing(request: Request) -> Response:
     """The answer to an address that is none."""
     return _shown(request, _failed("There is no such page.", 404))
@@ -107,15 +121,15 @@ def _failed(what: str, status: int, cause: str = "", fix: str = "") -> Page:
 
 
 def _shown(request: Request, made: Page) -> Response:
-    if request.url.path.endswith(".json"):
+    if _wants_json(request):
         text = json.dumps(made.twin(), indent=1, allow_nan=False) + "\n"
         return Response(text, made.status, media_type="application/json")
     site: Site = request.app.state.site
     query = f"?{request.url.query}" if request.url.query else ""
     frame = {
-        "navigation": NAVIGATION,
+        "navigation": NAVIGATION if site.read_only else NAVIGATION + CHANGING,
         "here": request.url.path,
-        "twin": f"{request.url.path.rstrip('/') or '/index'}.json{query}",
+        "twin": f"{request.url.path}.json{query}",
         "scripts": made.scripts,
         "csrf": site.access.csrf,
         "csrf_field": CSRF_FIELD,
@@ -132,7 +146,8 @@ def environment() -> Environment:
     own = templating.environment(escaped=True)
     assert own.loader is not None
     made = own.overlay(loader=ChoiceLoader([PackageLoader("dbdyno.web", "templates"), own.loader]))
-    made.globals = {**own.globals}
+    made.filters = {**own.filters, "code": lambda text: coded([text])[0]}
+    made.globals = {**own.globals, "sig3": sig3, "length": seconds}
     return made
 
 

@@ -11,16 +11,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dbdyno.analysis import between_runs
+from dbdyno.analysis.between_runs import Reduced, comparability
 from dbdyno.errors import DynoError
 from dbdyno.share.below import below
 from dbdyno.share.opened import placed
 from dbdyno.store.catalogue import Catalogue, Line
 from dbdyno.store.owner import is_ours
 from dbdyno.store.run import Run
+from dbdyno.web.runner import Runner
 from dbdyno.web.security import Access
 
 FRESH_S = 1.0  # so long the catalogue is taken as it is
-KEPT = 64  # results of computations
+KEPT = {"reduced": 2_000}  # results of computations, by what they are; 16 of others
 T = TypeVar("T")
 
 
@@ -34,12 +37,17 @@ class Site:
     def __init__(self, directory: Path, access: Access, *, read_only: bool) -> None:
         self.directory = directory
         self.access = access
-        self.read_only = read_only
+        self.runner = None if read_only else Runner(directory)
         self._catalogue = Catalogue(directory, on_disk=os.access(directory, os.W_OK))
         self._refreshed = 0.0
         self._refreshing = threading.Lock()
-        self._made: OrderedDict[tuple[str, ...], Any] = OrderedDict()
+        self._made: dict[str, OrderedDict[tuple[str, ...], Any]] = {}
         self._making = threading.Lock()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be changed or started."""
+        return self.runner is None
 
     def close(self) -> None:
         """Closes what is open."""
@@ -68,16 +76,30 @@ class Site:
         with _trusted(Path(line.path)) as directory:
             yield Run.open(directory)
 
+    def reduced(self, line: Line) -> Reduced:
+        """A run as comparisons take it. DynoError if it cannot be read, or stands in no history."""
+
+        def make() -> Reduced:
+            with self.opened(line) as run:
+                if comparability.no_history(run.plan):
+                    raise DynoError("imported results are no history of one machine")
+                return between_runs.reduce(
+                    run.plan, run.records(), run.manifest, line.name, run.status, ()
+                )
+
+        return self.once(("reduced", line.path, line.stamp, str(line.done)), make)
+
     def once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """What `make` gives, kept for the next who asks by the same key (which holds the stamps of
-        what it is made of). Computed by one at a time: a report takes a second of a CPU."""
+        """What `make` gives, kept for the next who asks by the same key: what it is, and the stamps
+        of what it is made of. Computed by one at a time: a report takes a second of a CPU."""
         with self._making:
-            if key not in self._made:
-                self._made[key] = make()
-                while len(self._made) > KEPT:
-                    self._made.popitem(last=False)
-            self._made.move_to_end(key)
-            found: T = self._made[key]
+            made = self._made.setdefault(key[0], OrderedDict())
+            if key not in made:
+                made[key] = make()
+                while len(made) > KEPT.get(key[0], 16):
+                    made.popitem(last=False)
+            made.move_to_end(key)
+            found: T = made[key]
             return found
 
 

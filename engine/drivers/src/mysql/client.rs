@@ -40,23 +40,11 @@ use reply::{Expect, Whole};
 use statement::Statement;
 use std::sync::Arc;
 
-struct MysqlClients(Arc<Config>);
-
-impl Clients for MysqlClients {
-    fn client(&self) -> Result<Nature> {
-        let client = MysqlClient::new(Arc::clone(&self.0));
-        Ok(Nature::Wire(match self.0.capabilities & capability::COMPRESS {
-            0 => Box::new(client),
-            _ => Box::new(Compressing::new(client)),
-        }))
-    }
-}
-
 /// Binds it to a target.
 ///
 /// # Errors
 /// Says which field of the target is wrong.
-pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
+pub fn build(target: &Target) -> Result<Clients> {
     let mut config = Config::of(target)?;
     config.capabilities |= capability::MULTI_STATEMENTS;
     for (name, value) in &target.options {
@@ -81,7 +69,14 @@ pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
             ));
         }
     }
-    Ok(Box::new(MysqlClients(Arc::new(config))))
+    let config = Arc::new(config);
+    Ok(Box::new(move || {
+        let client = MysqlClient::new(Arc::clone(&config));
+        Ok(Nature::Wire(match config.capabilities & capability::COMPRESS {
+            0 => Box::new(client),
+            _ => Box::new(Compressing::new(client)),
+        }))
+    }))
 }
 
 /// A connection's state.

@@ -2,8 +2,8 @@
 
 Unblocked: their ratio includes what the machine did between A and B, and nothing inside the two
 runs shows how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
-machine are there, the spread between them says it: then B is compared with their level, and against
-a fixed reference (`level`), and gets a verdict (`judging`).
+machine are there, the spread between them says it: then B is compared with their level, and with a
+fixed reference (`level`), and gets a verdict (`judging`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many runs over time: by plan, with change points and what changed where they are.
 
-Change points are searched on the logarithms, without single runs that are outliers; what changes by
+Change points are detected on the logarithms, without single runs that are outliers; what changes by
 less than `matters` is none, and neighbouring runs resemble each other (`changepoints.RUNS`). The
 error budget of a plan's series is shared evenly between them (Bonferroni), since a page of twenty
 series would else often show a change that is none.

@@ -103,7 +103,7 @@ class Series:
     spread: float | None  # standard deviation between runs as a share; None: fewer than two
     changes: tuple[Place, ...]
     outliers: tuple[int, ...]  # runs that lie far from the others near them
-    note: str = ""  # why change points were not searched
+    note: str = ""  # why change points were not searched for
 
 
 @dataclass(frozen=True)

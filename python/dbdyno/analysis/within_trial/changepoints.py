@@ -8,8 +8,8 @@ left, as in M. Fleming et al., *Hunter: Using Change Point Detection to Hunt for
 Regressions*, ICPE 2023 (now Apache Otava): it is deterministic, and finds a change after three
 points, which no permutation of six can.
 
-Two things differ from there. The split was searched, so its p is multiplied by the number of places
-where it could have been (Bonferroni). And neighbours resemble each other and count less
+Two things differ from there. The split is the best of many, so its p is multiplied by the number of
+places where it could have been (Bonferroni). And neighbours resemble each other and count less
 (`autocorrelation`): `SECONDS` of one trial, and `RUNS` on one machine from day to day.
 """
 
@@ -229,7 +229,7 @@ def _place(series: Floats, near: int, end: int, width: int, min_size: int) -> in
 
 def _p(left: Floats, right: Floats, looks: int, neighbours: Neighbours, least: float) -> float:
     """Two-sided p of Student's t that two neighbouring stretches have one mean, times `looks`, the
-    places where a change was searched; 1 at most, and for means that differ by `least` or less."""
+    places searched; 1 at most, and for means that differ by `least` or less."""
     from scipy.special import stdtr
 
     off = float(left.mean() - right.mean())

@@ -21,7 +21,7 @@ from dbdyno.analysis.within_trial import autocorrelation, changepoints, warmup
 from dbdyno.analysis.within_trial.trend import trend
 
 P = 0.01  # of a change that is none: trials are tested many times
-PIECE_S = 1.0  # changes are searched in means of so long at least: commits come in lumps
+PIECE_S = 1.0  # changes are searched for in means of so long at least: commits come in lumps
 PIECES_MAX = 150  # and of so many at most: a test costs CPU next to the load
 SPANS = 10
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dbdyno.cli.running import detail as details
+from dbdyno.cli.running import detail
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -106,7 +106,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-@details.options
+@detail.options
 def plan(**options: Any) -> int:
     """Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.
 

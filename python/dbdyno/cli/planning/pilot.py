@@ -9,7 +9,7 @@ import click
 
 from dbdyno.cli.running.before.installed import described
 from dbdyno.cli.running.carry_out import measure, not_put_back
-from dbdyno.cli.running.live import Detail
+from dbdyno.cli.running.detail import Detail
 from dbdyno.cli.running.watching.text import duration
 from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan

@@ -41,6 +41,7 @@ def planned(
     quiet: bool,
 ) -> int:
     """What `dyno plan` does; its exit code."""
+    shown = detail(verbose=verbose, quiet=quiet)
     if source is not None and directory is not None:
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
     loaded = load_seeded(studies.find(experiment), list(overrides))
@@ -52,7 +53,7 @@ def planned(
         job.find()
         asked = Pilot(pilot_blocks, pilot_duration, not no_copies)
         short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
-        ran = pilot.measured(short, directory, scratch, detail(verbose=verbose, quiet=quiet))
+        ran = pilot.measured(short, directory, scratch, shown)
     if ran is None:
         return 3
     return _answer(wished, ran, f"the pilot {ran.path}", detect, wanted, as_json)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dbdyno.cli.running import detail as details
+from dbdyno.cli.running import detail
 from dbdyno.cli.running import gate as gates
 from dbdyno.cli.running.before import trusted
 
@@ -103,7 +103,7 @@ def _listen_address(
     help="Print result.json (or the plan, or what --check found) to stdout.",
 )
 @click.option("--list", "list_studies", is_flag=True, help="List the shipped studies and stop.")
-@details.options
+@detail.options
 def run(**options: Any) -> int:
     """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
     from dbdyno.cli.running.run import carry_out

@@ -1,4 +1,4 @@
-"""`-v` and `-q`: in how much detail a run is shown while it goes."""
+"""How much is shown of a run while it goes: the options, and what they ask for."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def compare(
     A and B are run directories or bundles. The ratio of two runs includes what the machine did
     between them, so it is marked as unblocked and is no verdict, unless --history shows how much
     separate runs of this plan differ anyway. Then B is compared with the last runs before it, and
-    against A if that is an older one. Two versions in the same blocks are one run: see its report.
+    with A if that is an older one. Two versions in the same blocks are one run: see its report.
     """
     from dbdyno.analysis.between_runs.result import compared_json
     from dbdyno.cli import unprivileged

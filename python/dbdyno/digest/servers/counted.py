@@ -132,8 +132,8 @@ class Source(Protocol):
     units: Mapping[str, str]  # of its measures: ns, count, bytes, flag
 
     def check(self) -> list[str]:
-        """What a reader should know of the view. DynoError, with the missing privilege or
-        setting, if it cannot be read."""
+        """Notes on the view. DynoError, with the missing privilege or setting, if it cannot be
+        read."""
 
     def take(self) -> Shot:
         """A sample."""

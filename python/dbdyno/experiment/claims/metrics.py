@@ -45,7 +45,10 @@ def _service(quantile: str, about: str, *aliases: str) -> Metric:
         "ms",
         LOWER,
         about,
-        (quantile, f"{quantile}_ms", f"{quantile} ms", *aliases),
+        (
+            *(quantile, f"{quantile}_ms", f"{quantile} ms"),
+            *(f"latency_{quantile}", f"latency_{quantile}_ms", *aliases),
+        ),
     )
 
 
@@ -62,7 +65,10 @@ def _response(quantile: str, about: str, *aliases: str) -> Metric:
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second", ("tps",)),
+    Metric(
+        *("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second"),
+        ("tps", "throughput"),
+    ),
     Metric(
         "operations_per_s", "qps", "1/s", HIGHER, "statements of committed transactions", ("qps",)
     ),
@@ -331,13 +337,13 @@ def is_outcome(name: str) -> bool:
 
 def needs_operations(name: str) -> bool:
     """Whether a canonical name is there only with enough operations behind it: a percentile, or
-    stalls, which few commits do not show. Trials that lack it are slow ones."""
+    stalls, which few commits do not show. Trials without it are slow ones."""
     return _PERCENTILE.fullmatch(name) is not None or name in _STALLS
 
 
 def why_absent(name: str) -> str:
-    """Why a trial lacks a metric that others of its cell have, where that says something of the
-    system, which the other trials then flatter. Empty: missing at random."""
+    """Why a trial has no value of a metric that others of its cell have, if the system is the
+    reason and the other trials therefore flatter it. Empty: missing at random."""
     if name.rpartition(".")[2] == "rate_max_per_s":
         return "its search gave no answer"
     return "too few operations for it" if needs_operations(name) else ""

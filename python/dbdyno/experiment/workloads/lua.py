@@ -1,7 +1,8 @@
 """`lua`: a script for sysbench, the user's own or a built-in one, as `dyno sysbench` runs it.
 
 Source: `engine/sysbench/src/trial/`. Its `prepare` loads the data, its events are the transactions.
-The text of the user's script becomes part of the plan; what it requires from beside it does not.
+The text of the user's script becomes part of the plan; what it requires from its directory does
+not.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ class Lua:
     )
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
-        """The options with the script's text, and where it looks for modules. DynoError never: see
-        `contradictions`, which looks at what came of it."""
+        """The options with the script's text, and where it searches modules. DynoError never: see
+        `contradictions`, which checks the result."""
         path = (base / Path(options["script"]).expanduser()).absolute()
         if not path.is_file():
             return dict(options)

@@ -41,7 +41,7 @@ class _Fio:
 
     def recognises(self, head: list[Line]) -> bool:
         lines = [text for _, text in head]
-        # Warnings may stand before the object.
+        # Warnings may precede the object.
         brace = next((i for i, text in enumerate(lines) if text.strip()[:1] == "{"), None)
         return brace is not None and any('"fio version"' in text for text in lines[brace:])
 

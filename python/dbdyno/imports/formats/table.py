@@ -1,9 +1,9 @@
 """A table of results: CSV with a header, one row a trial.
 
-A column whose head is a metric of ours (canonical name or short form: `tps`, `p95 ms`) or is mapped
-to one by `--map` holds numbers; `block` and `rep` number passes and repetitions; every other column
-holds levels. `sessions` or `threads` also says how many sessions there were. Separators: comma,
-semicolon, tab. Source: RFC 4180.
+A column whose head is a metric of dbdyno (canonical name or short form: `tps`, `p95 ms`) or is
+mapped to one by `--map` holds numbers; `block` and `rep` number passes and repetitions; every other
+column holds levels. `sessions` or `threads` also says how many sessions there were. Separators:
+comma, semicolon, tab. Source: RFC 4180.
 """
 
 from __future__ import annotations

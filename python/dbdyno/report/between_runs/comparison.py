@@ -1,12 +1,13 @@
 """Two runs side by side in the terminal: what changed, a table a metric, and a sentence.
 
-The ratio is marked *unblocked* wherever it stands alone; a verdict has the interval that it was
-read off beside it.
+The ratio is marked *unblocked* wherever it is alone; a verdict has the interval that it was read
+off next to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -46,12 +47,11 @@ def compared_text(compared: Compared, plan: Plan) -> RenderableType:
         parts += lines("changed from A to B", compared.changed)
     else:
         parts.append(Text("changed from A to B: nothing that is recorded", style="dim"))
-    for metric in dict.fromkeys(row.metric for row in compared.rows):
-        rows = [row for row in compared.rows if row.metric == metric]
-        parts += [Text(), _table(metric, rows, plan, compared)]
+    for grid in grids(compared, plan):
+        parts += [Text(), _table(grid)]
     parts += [Text(), Text(sentence(compared, plan), style="bold")]
     if compared.judged:
-        parts.append(Text(_verdicts(compared)))
+        parts.append(Text(verdicts(compared)))
     else:
         parts.append(Text(f"No verdict: {visible(compared.unjudged)}.", style="yellow"))
     parts += [Text(f"warning: {visible(one)}", style="yellow") for one in compared.warnings]
@@ -83,7 +83,7 @@ def sentence(compared: Compared, plan: Plan) -> str:
 
 
 def _told(row: Row) -> tuple[float, ...]:
-    """What the ratio of a row was told from."""
+    """What the ratio of a row was estimated from."""
     return () if row.verdict in (NOT_JUDGED, NOT_CLEAR) else (1.0,)
 
 
@@ -122,51 +122,79 @@ def _spread(rows: Sequence[Row]) -> str:
     return f"between-run spread ±{span}"
 
 
-def _table(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> Table:
-    known = names.describe(metric, names.groups_of(plan))
+@dataclass(frozen=True)
+class Grid:
+    """A metric's table: heads, and rows of cells with their style; words are left, numbers right.
+    `more` rows are not shown."""
+
+    title: str
+    heads: tuple[str, ...]
+    words: frozenset[str]  # heads of columns that hold words
+    rows: tuple[tuple[tuple[str, str], ...], ...]
+    more: int
+
+
+def grids(compared: Compared, plan: Plan) -> list[Grid]:
+    """The tables, one a metric; `plan` is B's, whose words are used."""
+    metrics = dict.fromkeys(row.metric for row in compared.rows)
+    return [
+        _grid(metric, [row for row in compared.rows if row.metric == metric], plan, compared)
+        for metric in metrics
+    ]
+
+
+def _grid(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> Grid:
+    named = any(row.at for row in rows)
+    last = ("",) if any(row.problem for row in rows) else ()
+    if compared.judged:
+        reference = ("B/reference",) if _referred(compared) else ()
+        last = ("B/last runs", *reference, "verdict")
+    drawn = []
+    for row in rows[:ROWS_MAX]:
+        at = f"{row.cells} cells" if row.cells > 1 else level_text.levels(plan, row.at)
+        ratio = times(row.ratio, *_told(row))
+        cells = [(at, "")] if named else []
+        cells += [(sig3(row.a), ""), (sig3(row.b), ""), (ratio, "bold")]
+        drawn.append((*cells, *_judgement(row, compared)))
+    return Grid(
+        names.describe(metric, names.groups_of(plan)).column,
+        (*(("at",) if named else ()), "A", "B", "B/A", *last),
+        frozenset(("at", "verdict", "")),
+        tuple(drawn),
+        max(0, len(rows) - ROWS_MAX),
+    )
+
+
+def _table(grid: Grid) -> Table:
     table = Table(
-        title=Text(visible(known.column), style="bold"),
+        title=Text(visible(grid.title), style="bold"),
         title_justify="left",
         box=None,
         pad_edge=False,
     )
-    named = any(row.at for row in rows)
-    if named:
-        table.add_column("at", overflow="fold")
-    for heading in ("A", "B", "B/A"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if compared.judged:
-        table.add_column("B/last runs", justify="right", no_wrap=True)
-        if _referred(compared):
-            table.add_column("B/reference", justify="right", no_wrap=True)
-        table.add_column("verdict")
-    elif any(row.problem for row in rows):
-        table.add_column("")
-    for row in rows[:ROWS_MAX]:
-        at = f"{row.cells} cells" if row.cells > 1 else level_text.levels(plan, row.at)
-        cells = [Text(visible(at))] if named else []
-        cells += [
-            Text(sig3(row.a)),
-            Text(sig3(row.b)),
-            Text(times(row.ratio, *_told(row)), style="bold"),
-        ]
-        table.add_row(*cells, *_judgement(row, compared))
-    if len(rows) > ROWS_MAX:
-        table.caption = f"{len(rows) - ROWS_MAX} more rows with --json"
+    for head in grid.heads:
+        if head in grid.words:
+            table.add_column(head, overflow="fold" if head == "at" else "ellipsis")
+        else:
+            table.add_column(head, justify="right", no_wrap=True)
+    for row in grid.rows:
+        table.add_row(*(Text(visible(text), style=style) for text, style in row))
+    if grid.more:
+        table.caption = f"{grid.more} more rows with --json"
     return table
 
 
-def _judgement(row: Row, compared: Compared) -> list[Text]:
+def _judgement(row: Row, compared: Compared) -> list[tuple[str, str]]:
     if not compared.judged:
-        return [Text(visible(row.problem), style="yellow")] if row.problem else []
+        return [(row.problem, "yellow")] if row.problem else []
     referred = _referred(compared)
     if row.estimate is None:
-        return [Text(MISSING)] * (1 + referred) + [Text(visible(row.problem), style="yellow")]
+        return [(MISSING, "")] * (1 + referred) + [(row.problem, "yellow")]
     words = f"{row.verdict}, but small" if row.small else row.verdict
     return [
-        Text(_against(row.estimate)),
-        *([Text(_against(row.reference))] if referred else []),
-        Text(words, style="" if row.small else _STYLE.get(row.verdict, "")),
+        (_against(row.estimate), ""),
+        *([(_against(row.reference), "")] if referred else []),
+        (words, "" if row.small else _STYLE.get(row.verdict, "")),
     ]
 
 
@@ -182,7 +210,7 @@ def _against(ratio: Ratio | None) -> str:
     return f"{times(ratio.ratio, 1.0)} ({interval})"
 
 
-def _verdicts(compared: Compared) -> str:
+def verdicts(compared: Compared) -> str:
     """How many rows got which verdict, and what they were judged by."""
     counts: dict[str, int] = {}
     for row in compared.rows:

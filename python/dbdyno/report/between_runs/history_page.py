@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -17,6 +18,7 @@ from dbdyno.wording.plurals import count
 
 CHARTS_MAX = 60  # of a plan; --json has all series
 RUNS_MAX = 200  # rows of a plan's table, the newest
+TEMPLATE = "history.html.j2"
 WIDTH, HEIGHT = 560.0, 210.0
 
 
@@ -38,7 +40,7 @@ class Section:
     readiness: str
     charts: tuple[Chart, ...]
     more_charts: int
-    changes: tuple[tuple[str, tuple[str, ...], str], ...]  # run, series, what else changed
+    changes: tuple[tuple[Entry, tuple[str, ...], str], ...]  # run, series, what else changed
     notes: tuple[str, ...]
     runs: tuple[Entry, ...]
     more_runs: int
@@ -46,16 +48,19 @@ class Section:
 
 def history_page(found: History, directory: str) -> str:
     """The page; it needs no network and no other file."""
-    return templating.styled(
-        "history.html.j2",
-        {
-            "directory": directory,
-            "sections": [_section(group) for group in found.groups],
-            "left_out": found.left_out,
-            "runs": count(sum(len(group.runs) for group in found.groups), "run"),
-            "day": history.when,
-        },
-    )
+    return templating.styled(TEMPLATE, view(found, directory))
+
+
+def view(found: History, directory: str) -> dict[str, Any]:
+    """What the template draws. It links a run where it is also given `address`, a function from
+    `Entry` to an address."""
+    return {
+        "directory": directory,
+        "sections": [_section(group) for group in found.groups],
+        "left_out": found.left_out,
+        "runs": count(sum(len(group.runs) for group in found.groups), "run"),
+        "day": history.when,
+    }
 
 
 def _section(group: Group) -> Section:
@@ -66,10 +71,7 @@ def _section(group: Group) -> Section:
         readiness=history.readiness(group),
         charts=tuple(_chart(series, group.runs) for series in shown[:CHARTS_MAX]),
         more_charts=max(0, len(shown) - CHARTS_MAX),
-        changes=tuple(
-            (f"{entry.name} ({history.when(entry)})", tuple(series), why)
-            for entry, series, why in history.changes(group)
-        ),
+        changes=tuple((entry, tuple(series), why) for entry, series, why in history.changes(group)),
         notes=tuple(history.notes(group)),
         runs=tuple(reversed(group.runs[-RUNS_MAX:])),
         more_runs=max(0, len(group.runs) - RUNS_MAX),

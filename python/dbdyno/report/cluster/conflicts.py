@@ -1,4 +1,4 @@
-"""What became of transactions, beside the same ones with a single writer."""
+"""What became of transactions, next to the same ones with a single writer."""
 
 from __future__ import annotations
 

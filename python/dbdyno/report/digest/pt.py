@@ -1,5 +1,5 @@
-"""The classic layout that scripts of pt-query-digest's users read: labels, columns and units as
-its manual's "OUTPUT" section and its own reports show them. All else is ours.
+"""The classic layout that scripts of pt-query-digest's users read: labels, columns and units as its
+manual's "OUTPUT" section and its own reports show them. All else is dbdyno's.
 
 Numbers are abbreviated by powers of 1024, but how many statements there are, and rates, by powers
 of 1000, as there; times are whole microseconds, milliseconds or seconds, shares cut to percents.
@@ -72,7 +72,7 @@ def pt(
     hostname: str = "",
     brief: bool = False,
 ) -> str:
-    """The whole report. `now_unix_s` and `hostname` stand in its head, if given. `brief`: without a
+    """The whole report. `now_unix_s` and `hostname` are in its head, if given. `brief`: without a
     part for each class."""
     lines = _head(document, now_unix_s, hostname)
     lines += ["", *_profile(document)]
@@ -220,7 +220,7 @@ def number(value: float, unit: str) -> str:
 
 
 def identity(one: Class) -> str:
-    """The ID people have history of, if there is one; else ours."""
+    """The ID people have history of, if there is one; else dbdyno's."""
     bare = (one.pt_id or one.id).upper().removeprefix("0X")
     return f"0x{bare}"
 

@@ -1,5 +1,5 @@
-"""The sections of a run's report: each module below is one, whose `view` makes of a run and its
-findings what is shown."""
+"""The sections of a run's report: each module below is one, whose `view` turns a run and its
+findings into data to show."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Section:
 
     view: Callable[[Context], Any]  # plain data; None: there is nothing to show
     contents: str = ""  # title in the table of contents, whose anchor is the name; empty: not in it
-    inside: str = ""  # name of the section in whose HTML element this one stands
+    inside: str = ""  # name of the section whose HTML element contains this one
 
     @property
     def path(self) -> str:
@@ -64,7 +64,7 @@ class Section:
         return self.path.rpartition("/")[2]
 
 
-SECTIONS = (  # in the order of the page, but for the summary at its head
+SECTIONS = (  # in the order of the page, except for the summary at its head
     Section(heading.view),
     Section(versions.view),
     Section(answer.view),
@@ -94,6 +94,6 @@ SECTIONS = (  # in the order of the page, but for the summary at its head
 
 
 def views(context: Context) -> dict[str, Any]:
-    """What there is to show, by the sections' names."""
+    """Data to show, by the sections' names."""
     found = {section.name: section.view(context) for section in SECTIONS}
     return {name: view for name, view in found.items() if view is not None}

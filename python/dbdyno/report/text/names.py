@@ -1,8 +1,8 @@
 """What a metric is called, in which unit, and which way is better.
 
 Canonical names (`readers.transactions_per_s`) are what claims and `result.json` use; here they get
-the words of a DBA and of a chart. A name that stands in no list still gets a readable label:
-nothing that was measured is hidden because nobody described it.
+the words of a DBA and of a chart. An unlisted name still gets a readable label: nothing that was
+measured is hidden because nobody described it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ TABLE = (
 )
 
 
-# Known, but not charted: what others say, or what matters only where a warning says so.
+# Known, but not charted: redundant metrics, or those that matter only with a warning.
 UNCHARTED = frozenset(
     {
         "due_per_s",

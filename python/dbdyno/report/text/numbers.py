@@ -86,7 +86,7 @@ def edge(value: float | None, *edges: float) -> str:
 
 def plus_minus(mean: float, half: float) -> str:
     """A mean and half its interval: 6.43 ± 0.004; half has two significant digits at most, and no
-    more decimals than say something beside the mean."""
+    more decimals than are meaningful next to the mean."""
     if half <= 0:
         return sig3(mean)
     places = max(0, 1 - math.floor(math.log10(half)))

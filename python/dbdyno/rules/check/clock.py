@@ -1,4 +1,4 @@
-"""The kernel's clock source: how long a look at the clock takes, which databases do often.
+"""The kernel's clock source: how long reading the clock takes, which databases do often.
 
 Source: Documentation/timers/timekeeping.rst of the kernel; vDSO support by source: vdso(7).
 """

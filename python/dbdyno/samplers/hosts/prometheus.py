@@ -7,7 +7,7 @@ trial should last several. Times are those of Prometheus' clock.
 
 Sources: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries, range
 vectors); node_exporter's collectors cpu, diskstats, loadavg, meminfo, netdev, netstat, stat,
-vmstat, each with what it reads unless told otherwise.
+vmstat, each with its defaults.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INTERFACE = {
     "node_network_receive_drop_total": network.DROPPED,
     "node_network_transmit_drop_total": network.DROPPED,
 }
-# Columns of /proc/diskstats after the names, and what one of node_exporter's units is in theirs.
+# Columns of /proc/diskstats after the names, and one of node_exporter's units in theirs.
 _DISK = {
     "node_disk_reads_completed_total": (0, 1.0),
     "node_disk_read_bytes_total": (2, 1 / disk.SECTOR_BYTES),

@@ -22,7 +22,7 @@ TASKS_MAX = 4096  # a bound on what one sample reads; beyond it schedstat is omi
 
 @dataclass
 class Reading:
-    """What the processes have used so far, and how they stand."""
+    """What the processes have used so far, and their states."""
 
     cpu_s: float = 0.0
     rss_bytes: float = 0.0

@@ -1,4 +1,4 @@
-"""How evenly a trial went: its throughput second by second, beside the mean. Pure.
+"""How evenly a trial went: its throughput second by second, in addition to the mean. Pure.
 
 A system that commits as much in every second is worth more than one with the same mean and seconds
 in which nothing happens.
@@ -50,8 +50,8 @@ def of_group(trace: Trace, group: str) -> dict[str, float]:
 def of_stalls(trace: Trace) -> dict[str, float]:
     """Metrics of a trial from its stalls, all groups together; shares of the time that has ticks.
 
-    None without ticks, nor where commits are so few that a full stop of `SEEN_S` could not be told
-    from chance: that none was seen would say nothing.
+    None without ticks, nor where commits are so few that a full stop of `SEEN_S` could be chance:
+    that none was seen would say nothing.
     """
     total = trace.measured().total
     seen_s = min(trace.measured_s, TICK_S * len(total))

@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Samples:
-    """One metric: `values[i]` holds for the `length_s[i]` seconds until `t_s[i]`. Shapes (n,).
-    A session state that a look at the sessions does not list has a 0 there."""
+    """One metric: `values[i]` holds for the `length_s[i]` seconds until `t_s[i]`. Shapes (n,). A
+    session state that a sample of the sessions does not list has a 0 there."""
 
     t_s: Floats
     length_s: Floats

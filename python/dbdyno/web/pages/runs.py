@@ -38,7 +38,7 @@ def listing(site: Site, request: Request) -> Page:
     """Runs that fit what the address asks for, the newest first."""
     asked = {
         name: request.query_params.get(name, "").strip()
-        for name in ("q", "system", "status", "verdict", "experiment", "from", "to")
+        for name in ("q", "system", "status", "verdict", "experiment", "from", "to", "a")
     }
     number = _number(request.query_params.get("page", "1"))
     catalogue = site.catalogue()
@@ -53,13 +53,17 @@ def listing(site: Site, request: Request) -> Page:
     )
     lines, total = catalogue.search(wanted, first=(number - 1) * MOST, most=MOST)
 
+    picked = catalogue.run(asked["a"]) if asked["a"] else None
+
     def data() -> Mapping[str, Any]:
         systems = {one for text in catalogue.values("systems") for one in text.split(", ") if one}
         return {
             "rows": [_row(line) for line in lines],
             "total": total,
             "asked": asked,
-            "filtered": any(asked.values()),
+            "filtered": any(value for name, value in asked.items() if name != "a"),
+            "picked": picked,
+            "pick": lambda line: f"/runs?{urlencode({**_given(asked), 'a': line.id})}",
             "choices": {
                 "system": sorted(systems),
                 "status": STATUSES,

@@ -15,7 +15,7 @@ from dbdyno.analysis.between_runs.types import NOT_CLEAR
 HISTORIES, QUICK = 2_000, 5
 LIMIT, BOUND = 0.065, 0.5  # of the upper bound; the largest correlation that the bar is for
 BEFORE = (6, 12)
-# Correlation of the machine's mood from run to run; 1: a random walk.
+# Correlation of the machine's condition from run to run; 1: a random walk.
 DRIFTS = {
     "none: runs are independent": 0.0,
     "correlation 0.5 from run to run": 0.5,

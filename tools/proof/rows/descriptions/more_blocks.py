@@ -82,7 +82,7 @@ def holds(effect: float, blocks: int, number: int, rng: np.random.Generator) -> 
 
 
 def ends(told: MoreBlocks) -> tuple[int | None, int | None]:
-    """Both ends of what was said."""
+    """Both ends of the stated range."""
     return told.low, told.high
 
 

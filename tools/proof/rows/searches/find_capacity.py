@@ -40,7 +40,7 @@ def find(server: Server, sessions: int, wanted: Find, rng: np.random.Generator) 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a search said."""
+    """The output of a search."""
 
     rate_per_s: float | None
     bound: str

@@ -1,4 +1,4 @@
-"""A run that is ended when it looks good."""
+"""A run that is ended when it seems good."""
 
 from __future__ import annotations
 

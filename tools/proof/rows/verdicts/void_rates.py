@@ -70,7 +70,7 @@ def one(scenario: Scenario, number: int, rng: np.random.Generator) -> bool:
 
 
 def measure(effort: Effort) -> Outcome:
-    """Outcomes as conditions, and bad trials that surroundings give away."""
+    """Outcomes as conditions, and bad trials that the environment reveals."""
     count = QUICK if effort.quick else EXPERIMENTS
     refused = sum(map(_refused, OUTCOMES))
     hits = {}

@@ -25,7 +25,7 @@ from dbdyno.execute.engine.job import Event
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import TrialRecord
-from dbdyno.wording.numbers import ratio as ratio_text
+from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
 
 REFRESH_S = 0.25  # at most so often: the load generator may run beside this
@@ -160,7 +160,7 @@ def _value(mean: Mean | None, metric: str) -> tuple[str, str]:
     if mean is None:
         return "-", ""
     text = milliseconds(mean.mean) if "_ms_" in metric else f"{mean.mean:,.1f}"
-    spread = "" if mean.spread is None else f"{100 * mean.spread:.2g} %"
+    spread = "" if mean.spread is None else numbers.spread(mean.spread)
     return f"{BOUNDS.get(mean.bound, '')}{text}", spread
 
 
@@ -176,7 +176,7 @@ def _ratios(asked: Sequence[tuple[Asked, tuple[float, int]]]) -> RenderableType:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
     for one, (value, blocks) in asked[:RATIOS_MAX]:
-        text = f"{ratio_text(value)}x" if one.right else f"{value:,.4g}"
+        text = f"{numbers.ratio(value)}x" if one.right else f"{value:,.4g}"
         asks = f", claimed {one.claimed}" if one.claimed else ""
         table.add_row(Text(one.text), text, f"of {count(blocks, 'block')}{asks}")
     if len(asked) > RATIOS_MAX:

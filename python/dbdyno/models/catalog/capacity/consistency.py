@@ -52,7 +52,7 @@ Trap:
     which is 14.3 million a second, and returns 311, since a SUM of 100 rows returns one: 10.8
     million.
 
-    "18.4 ms on average, p95 19.7 ms" agree with 640 sessions and 34,870 transactions. Held against
+    "18.4 ms on average, p95 19.7 ms" agree with 640 sessions and 34,870 transactions. Compared with
     300 sessions and 22,500 transactions the mean is 13.3 ms: the rates of both runs must not be
     mixed.
 

@@ -3,7 +3,7 @@
 A price by the month and a throughput give a price by the transaction. It holds at the throughput
 that was measured: a machine that is half idle costs twice as much a transaction. So what counts is
 the highest throughput at which the response time is still good enough, not the peak: give the
-throughputs that were measured, the response time beside each, and `within`.
+throughputs that were measured, the response time of each, and `within`.
 
 Formula:
     usable [rate] = best(rate, latency, within)
@@ -37,8 +37,8 @@ Source:
 
 Trap:
     The published comparison calls queries transactions. A read-only transaction of sysbench has 14
-    SELECTs by default, so that a billion transactions cost 14 times as much as is said; 16 times if
-    BEGIN and COMMIT are counted as queries, as sysbench does.
+    SELECTs by default, so that a billion transactions cost 14 times as much as given here; 16 times
+    if BEGIN and COMMIT are counted as queries, as sysbench does.
 
     It says that n2 and n2d cost the same. A billion costs 1.645 dollars on the one, 1.899 and 1.939
     on the other, which is 15 and 18 % more; rounding hid it.

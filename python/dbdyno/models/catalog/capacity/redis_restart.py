@@ -31,7 +31,7 @@ Assumptions:
     longer.
 
     everysec: the thread that syncs may be a second late before writes wait, so two seconds. `no`
-    leaves it to the kernel, which writes pages that are 30 s old, and looks for them each 5 s: 35 s
+    leaves it to the kernel, which writes pages that are 30 s old, and checks every 5 s: 35 s
     (vm.dirty_expire_centisecs, vm.dirty_writeback_centisecs).
 
     `aof_factor` is for a log of commands alone (preamble=no). A log that begins with a dump loads

@@ -33,7 +33,7 @@ Assumptions:
     evenly with 0. A victim starts again at once, or after `backoff`.
 
     `execute` is from the lock to the request to commit, `order` from there to the answer: about one
-    round trip to the farthest node and the flush. One writer of the row tells both.
+    round trip to the farthest node and the flush. One writer of the row gives both.
 
     It holds while conflicts are rare. Where they are not, victims come back and conflict again; a
     file of transactions is simulated one by one: `dyno model certification transactions.csv`.

@@ -1,10 +1,10 @@
-"""How long do writes stand still when a Galera node crashes, pauses or leaves?
+"""How long do writes stall when a Galera node crashes, pauses or leaves?
 
-A write is delivered once every member of the view has it, so that all writes stand still from the
-moment that one member falls silent until the others have agreed to go on without it. `--from` a
-server's URL takes the options that it runs with. With a file the model runs a whole script of
-events on a topology, draws each node's state over time, and says who is primary, how long writes
-stand still, and why: `dyno model cluster-timeline cluster.yaml`.
+A write is delivered once every member of the view has it, so that all writes stall from the moment
+that one member falls silent until the others have agreed to go on without it. `--from` a server's
+URL takes the options that it runs with. With a file the model runs a whole script of events on a
+topology, draws each node's state over time, and says who is primary, how long writes stall, and
+why: `dyno model cluster-timeline cluster.yaml`.
 
 Formula:
     agreed_from [duration] = suspect + retransmission - (keepalive if idle == 'yes' else 0)
@@ -73,14 +73,14 @@ Source:
     predicted and observed side by side.
 
 Trap:
-    "A crashed node is detected after 5 s." Writes stand still for 6.0 to 6.5 s: to the suspicion
-    come the wait for the next check and that for the next repetition of join messages.
+    "A crashed node is detected after 5 s." Writes stall for 6.0 to 6.5 s: to the suspicion come the
+    wait for the next check and that for the next repetition of join messages.
 
     "The connections of a crashed process are closed, so the others know at once." They wait for
     evs.suspect_timeout all the same.
 
     "A node that is stopped for a while costs nothing if it comes back in time." All writes of the
-    whole cluster stand still as long as it does.
+    whole cluster stall as long as it does.
 
     After a pause of more than 6.5 s the node answers as primary for another 6 s, though the others
     have gone on without it: what it reads is old. wsrep_sync_wait makes reads wait instead.

@@ -23,7 +23,7 @@ Formula:
         part of the time in which one works alone
 
 Assumptions:
-    Work of a schema can be applied without pause, and costs as much beside others as alone: the
+    Work of a schema can be applied without pause, and costs as much next to others as alone: the
     bound is one from above. Transactions over several schemas wait for both, and make it worse.
 
     With fewer workers than schemas the longest goes first, each to the worker that is free first.
@@ -48,9 +48,9 @@ Source:
     than a third longer": R. L. Graham, "Bounds on Multiprocessing Timing Anomalies", 1969.
 
 Trap:
-    The article looks at the time in which all three schemas are busy, a quarter of the longest, and
-    concludes "hardly 50 % faster". For another 40.6 % of the time two are busy: the bound is 1.92,
-    92 % faster.
+    The article considers the time in which all three schemas are busy, a quarter of the longest,
+    and concludes "hardly 50 % faster". For another 40.6 % of the time two are busy: the bound is
+    1.92, 92 % faster.
 """
 
 from __future__ import annotations

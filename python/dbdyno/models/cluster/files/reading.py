@@ -12,7 +12,7 @@
       - {at: 10s, crash: n1}
       - {at: 30s, start: n1}
 
-A site's name stands for all of its nodes.
+A site's name means all of its nodes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ HEAT_MAX = 48  # maps in one report
 
 @dataclass(frozen=True)
 class View:
-    """The section on latency; `latency_shift` and `classes` stand in it."""
+    """The section on latency; `latency_shift` and `classes` are in it."""
 
     repeats: str
     responses: bool  # whether any cell has response times

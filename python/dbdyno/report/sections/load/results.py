@@ -21,16 +21,16 @@ from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
 from dbdyno.store.record import TrialRecord
 
-SAME = 5e-3  # relative: one operation a transaction, but for those in flight at the end
+SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
 
 @dataclass(frozen=True)
 class View:
-    """The section on results; `counters` stands in it."""
+    """The section on results; `counters` is in it."""
 
     name: str  # of the experiment, for the names of files
     repeats: str
-    hosts: list[str]  # what to know of the machines
+    hosts: list[str]  # notes on the machines
     bounds: set[str]  # kinds of bounds among the numbers
     tables: list[CellTable]
     cells_csv: str
@@ -40,7 +40,7 @@ class View:
 
 
 def view(context: Context) -> View:
-    """Every run has results, if only the cells that it was to measure."""
+    """Every run has results, if only the cells of its plan."""
     plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
     multiples: list[Figure] = []
     for name in charted(context):
@@ -125,7 +125,7 @@ def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> li
         return [_cell_table("", tuple(wanted), findings, layout)]
     tables = []
     for i, group in enumerate(of_group):
-        # What belongs to no group (CPU of the server) stands in the first table.
+        # What belongs to no group (CPU of the server) is in the first table.
         metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
         tables.append(_cell_table(group, metrics, findings, layout))
     return tables
@@ -163,7 +163,7 @@ def _cell_table(
 
 
 def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:
-    """What is not known of all trials, of the metrics that a table shows."""
+    """What is not known for all trials, of the metrics that a table shows."""
     return [
         f"{one.column}: {cell.partial[one.name].sentence}"
         for one in metrics

@@ -49,7 +49,7 @@ class View:
 
     where: str  # empty: the only cell
     sentence: str
-    cause: str  # its title, empty: not looked for
+    cause: str  # its title, empty: not searched
     known: bool
     why: str
     cure: str
@@ -84,7 +84,7 @@ def view(context: Context) -> list[View] | None:
 
 
 def design(findings: Findings) -> list[tuple[str, str]]:
-    """Rows for those who check: that nothing stalled, and what could not be told of trials."""
+    """Rows for those who check: that nothing stalled, and what is unknown of trials."""
     known = [one for one in findings.inside if one.usual_per_s > 0.0]
     rows = []
     if known and not findings.stalls:

@@ -41,7 +41,7 @@ _ORDER = {key: i for i, key in enumerate(_LABELS)}
 
 @dataclass(frozen=True)
 class Checked:
-    """Findings by their state; `scope` says whose hosts were not looked at."""
+    """Findings by their state; `scope` says whose hosts were not inspected."""
 
     found: tuple[check.Finding, ...]
     unknown: tuple[check.Finding, ...]

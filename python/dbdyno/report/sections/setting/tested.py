@@ -1,4 +1,4 @@
-"""What was tested, on what, and what was not: the sentences and tables that say so."""
+"""What was tested, on what, and what was not: its sentences and tables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from dbdyno.wording.plurals import count
 
 @dataclass(frozen=True)
 class View:
-    """What was tested, in a line, and what stands around it."""
+    """What was tested, in a line, and its context."""
 
     about: About
     tested: str
     split: str  # how the CPUs were divided
-    looking: str  # how often the run was looked at
+    looking: str  # number of interim looks
     gaps: warnings.View
 
 

@@ -1,4 +1,4 @@
-"""Warnings and gaps: what to know of the measurements, what was not tested, void attempts."""
+"""Warnings and gaps: notes on the measurements, what was not tested, void attempts."""
 
 from __future__ import annotations
 

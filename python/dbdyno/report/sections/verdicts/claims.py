@@ -38,7 +38,7 @@ from dbdyno.report.text import names
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
 from dbdyno.wording.verdicts import verdict_text as why
 
-# verdict -> (CSS class, mark that tells it without colour)
+# verdict -> (CSS class, mark that shows it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
     SUPPORTED: ("supported", "✓"),
     REFUTED: ("refuted", "✗"),
@@ -55,7 +55,7 @@ CLAIMED = "†"  # behind the interval of a ratio that a claim is about
 SHOWN = 4
 
 _DETAIL = re.compile(r" \([^()]*\)$")
-# "generator-bound (lag)" has its explanation among the warnings; it is not told beside each claim.
+# "generator-bound (lag)" has its explanation among the warnings; it is not repeated for each claim.
 _NAMED = re.compile(r"^(generator-bound \([^()]*\)): .*$", re.DOTALL)
 _NUMBERS_FIRST = re.compile(r"^(?:[<>]= )?[\d.,]+\S* [^():]*\([^()]*\): ")
 
@@ -113,11 +113,11 @@ class ClaimView:
 
 @dataclass(frozen=True)
 class View:
-    """Claims and their verdicts, beside the chart of the headline's metric."""
+    """Claims and their verdicts, next to the chart of the headline's metric."""
 
     claims: list[ClaimView]
     figures: list[Figure]  # one, or none
-    looking: str  # how often the run was looked at
+    looking: str  # number of interim looks
 
 
 def view(context: Context) -> View | None:
@@ -181,7 +181,7 @@ def levels_note(findings: Findings) -> str:
 
 
 def short_warning(text: str) -> str:
-    """A warning in a line: without its detail, which stands among the warnings, but with its count.
+    """A warning in a line: without its detail, which is among the warnings, but with its count.
 
     "generator-bound (CPU): a load thread ...; the system may be faster [6 of 48 trials]"
     """
@@ -197,7 +197,7 @@ def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVi
     small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
     span = _span(claim.parts)
     estimated = [i for i, part in enumerate(claim.parts) if part.estimate]
-    # The axis stands under the last dot of what is shown, and of what is folded away.
+    # The axis is under the last dot of what is shown, and of what is folded away.
     ends = {max((i for i in estimated if i < SHOWN), default=-1), max(estimated, default=-1)}
     parts = tuple(
         _part(part, layout, groups, span, axis=i in ends) for i, part in enumerate(claim.parts)
@@ -227,7 +227,7 @@ def _checks(part: ClaimPart, layout: Layout) -> str:
 
 
 def _reason(claim: ClaimResult) -> str:
-    """Why, without the numbers that stand right above it ("3.51x (3.39-3.65): all of it ...")."""
+    """Why, without the numbers right above it ("3.51x (3.39-3.65): all of it ...")."""
     if len(claim.parts) != 1 or claim.parts[0].estimate is None:
         return claim.why[:1].upper() + claim.why[1:]
     rest = _NUMBERS_FIRST.sub("", claim.why)
@@ -341,12 +341,12 @@ def _part(
 
 
 def _decided(part: ClaimPart) -> tuple[float, ...]:
-    """What the estimate of a part was told from."""
+    """What a part was estimated from."""
     return () if part.verdict == UNDECIDED else edges_of(part)
 
 
 def _unit(part: ClaimPart, groups: Sequence[str]) -> str:
-    """What stands behind the claim's numbers: × for ratios, the metric's unit for values."""
+    """What follows the claim's numbers: × for ratios, the metric's unit for values."""
     if part.kind in _RATIOS:
         return "×"
     if part.kind == VALUE and part.metric:

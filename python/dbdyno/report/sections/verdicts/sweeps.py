@@ -34,8 +34,8 @@ def view(context: Context) -> View | None:
 
 
 def views(findings: Findings, layout: Layout) -> list[SweepView]:
-    """All sweeps, in the order of the factors and cells; what several are not judged for is said
-    once. With several factors to sweep over, `at` says which one."""
+    """All sweeps, in the order of the factors and cells; what several are not judged for is
+    reported once. With several factors to sweep over, `at` says which one."""
     several = len({sweep.factor for sweep in findings.sweeps}) > 1
     problems = Counter(sweep.problem for sweep in findings.sweeps if sweep.problem)
     shown = [
