@@ -30,7 +30,7 @@ EXIT_CODES = (
     ),
 )
 VARIABLES = (
-    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
+    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one next to `dyno`, else the one on PATH"),
     ("DYNO_SCRATCH", "where servers keep their files, unless `--scratch` says so; else /var/tmp"),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),

@@ -107,14 +107,14 @@ class Commands(click.Group):
         return {name: command for name, command in loaded.items() if command is not None}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As Group's, from what stands above."""
+        """As Group's, from the lists above."""
         limit = formatter.width - 6 - max(map(len, COMMANDS))
         rows = [(name, _about(name, limit)) for name in COMMANDS]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """As Group's, from what stands above."""
+        """As Group's, from the lists above."""
         from click.shell_completion import CompletionItem
 
         named = [
@@ -126,7 +126,7 @@ class Commands(click.Group):
 
 
 def _about(name: str, limit: int = 45) -> str:
-    """What click makes of the help's first paragraph."""
+    """The help's first paragraph, as click shortens it."""
     return click.Command(name, help=COMMANDS[name][0]).get_short_help_str(limit)
 
 

@@ -15,7 +15,7 @@ _PLACES = (_PACKAGE / "_schemas" / _NAME, _PACKAGE.parent.parent / "schemas" / _
 
 
 def path() -> Path:
-    """The shipped schema: in the package once installed, beside it in a checkout."""
+    """The shipped schema: in the package once installed, next to it in a checkout."""
     for place in _PLACES:
         if place.is_file():
             return place

@@ -106,7 +106,7 @@ class TargetModel(Strict):
         " TLS the password may be sent under it (MySQL)",
     )
     may: MayModel | None = Field(None, description="what is allowed on an external server")
-    data: DataModel | None = Field(None, description="existing tables, instead of ours")
+    data: DataModel | None = Field(None, description="existing tables, instead of generated ones")
     host: Host | None = Field(
         None,
         description="where samples of its machine come from: `ssh://user@db1`, or"

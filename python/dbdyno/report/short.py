@@ -15,10 +15,12 @@ from rich.text import Text
 from dbdyno.analysis.types import SAME, UNDECIDED, Comparison, Estimate
 from dbdyno.plan import level_text
 from dbdyno.report.context import Context
-from dbdyno.report.terminal import FORMS, ROWS_MAX
+from dbdyno.report.sections.setting import warnings
+from dbdyno.report.sections.verdicts import answer
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING, bounded, edge, sig3, times
+from dbdyno.report.text.table import ROWS_MAX
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
 from dbdyno.wording.verdicts import ratio_text
@@ -34,9 +36,9 @@ def ending(context: Context, views: Mapping[str, Any], report: Path) -> Renderab
     if rows := _compared(context):
         parts += [Text(), _ratios(context, rows)]
     parts.append(Text())
-    for name in ("answer", "warnings"):
+    for name, form in (("answer", answer.form), ("warnings", warnings.form)):
         if name in views:
-            parts += FORMS[name](views[name])
+            parts += form(views[name])
     path = Text(f"report: {report}", no_wrap=True, overflow="ignore")
     return Group(*parts, Text(), path)
 
@@ -64,7 +66,7 @@ def _value(estimate: Estimate | None) -> tuple[str, str]:
     values = estimate.values
     spread = ""
     if len(values) > 1 and estimate.mean > 0 and not estimate.bound:
-        spread = numbers.spread(statistics.stdev(values) / estimate.mean)
+        spread = numbers.spread(statistics.stdev(values) / statistics.fmean(values))
     return bounded(sig3(estimate.mean), estimate.bound), spread
 
 

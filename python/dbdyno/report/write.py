@@ -30,9 +30,9 @@ class Drawn:
     views: Mapping[str, Any]
     medium: str  # ending of the partials: html or md
 
-    def summary(self, *names: str) -> Markup:
-        """What the page says at its head of these sections."""
-        return self._joined((f"summary/{name}", name) for name in names)
+    def summary(self, place: str) -> Markup:
+        """What the page says at its head: the sections of a place, see `Section`."""
+        return self._joined((f"summary/{one.name}", one.name) for one in sections.summary(place))
 
     def body(self, inside: str = "") -> Markup:
         """All sections in their order; in HTML those within the element of `inside`."""
@@ -93,9 +93,7 @@ class Report:
 
     def head(self) -> str:
         """The beginning of the Markdown: the answer and its verdicts."""
-        template = templating.environment(escaped=False).get_template("report.md.j2")
-        context = template.new_context({"sections": Drawn(self.views, "md")})
-        return _squeeze("".join(template.blocks["head"](context)))
+        return _squeeze(Drawn(self.views, "md").summary("markdown"))
 
     def terminal(self, to: Path | None = None) -> RenderableType:
         """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from dbdyno.web import live, page
-from dbdyno.web.pages import compare, digests, editor, history, models, run, runs
+from dbdyno.web.pages import annotate, compare, digests, editor, history, models, run, runs
 from dbdyno.web.security import Access, Guard
 from dbdyno.web.site import Site
 
@@ -38,6 +38,8 @@ def create(directory: Path, access: Access, *, read_only: bool = False) -> tuple
             *page.get("/experiment", editor.shown),
             *page.post("/experiment", editor.sent),
             *page.post("/runs/{id:str}/stop", editor.stopped),
+            *page.get("/runs/{id:str}/annotations", annotate.shown),
+            *page.post("/runs/{id:str}/annotations", annotate.sent),
         ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.state.site = site

@@ -63,6 +63,10 @@ class Site:
                 self._refreshed = time.monotonic()
         return self._catalogue
 
+    def forget(self) -> None:
+        """Has the next page look for changed files at once."""
+        self._refreshed = 0.0
+
     def line(self, identity: str) -> Line:
         """The run with this id. NotFound."""
         found = self.catalogue().run(identity)
@@ -77,7 +81,8 @@ class Site:
             yield Run.open(directory)
 
     def reduced(self, line: Line) -> Reduced:
-        """A run as comparisons take it. DynoError if it cannot be read, or stands in no history."""
+        """A run as comparisons take it. DynoError if it cannot be read, or is part of no
+        history."""
 
         def make() -> Reduced:
             with self.opened(line) as run:

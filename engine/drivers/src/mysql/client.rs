@@ -25,7 +25,6 @@ mod statement;
 use super::column::Column;
 use super::errors;
 use super::flags::{capability, command};
-use super::login;
 use super::opening::Opening;
 use super::reader::{Found, Reader};
 use super::statements::put_command;
@@ -94,7 +93,7 @@ struct MysqlClient {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    Opening,
+    /// Nothing is in flight, or the connection is on its way to its first request.
     Idle,
     /// A request is in flight.
     Busy,
@@ -106,7 +105,7 @@ impl MysqlClient {
     fn new(config: Arc<Config>) -> Self {
         Self {
             opening: Opening::new(config),
-            phase: Phase::Opening,
+            phase: Phase::Idle,
             reader: Reader::default(),
             statements: Slots::default(),
             prepared: (0, 0),
@@ -200,17 +199,11 @@ impl WireProtocol for MysqlClient {
                 let said = if is_whole { self.answered()? } else { Progress::More };
                 Ok((consumed, said))
             }
-            Phase::Opening | Phase::Idle => {
-                let (consumed, found) = self.opening.receive(input, out)?;
-                let said = match found {
-                    login::Found::More => Progress::More,
-                    login::Found::StartTls => Progress::StartTls,
-                    login::Found::Done => {
-                        self.reader = Reader::new(&self.opening.agreed);
-                        self.phase = Phase::Idle;
-                        Progress::Ready
-                    }
-                };
+            Phase::Idle => {
+                let (consumed, said) = self.opening.receive(input, out)?;
+                if said == Progress::Ready {
+                    self.reader = Reader::new(&self.opening.agreed);
+                }
                 Ok((consumed, said))
             }
         }

@@ -71,7 +71,8 @@ def carried_out(
     endpoint: listen.Endpoint | None = None,
     judge: Callable[[Findings], int] | None = None,
 ) -> int:
-    """Measures what the run lacks, draws its report, prints the answer; the exit code."""
+    """Measures the missing trials of the run, draws its report, prints the answer; the exit
+    code."""
     status, not_undone = measure(run_, scratch, manner.detail, endpoint)
     gate = None if status == INTERRUPTED else judge
     code = conclude(
@@ -102,7 +103,7 @@ def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
 def measure(
     run_: Run, scratch: Path | None, detail: Detail, endpoint: listen.Endpoint | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Runs the trials that a run lacks; its status, and what could not be undone on external
+    """Runs the missing trials of a run; its status, and what could not be undone on external
     servers, in sentences."""
     binary = job.find()
     records = run_.records()

@@ -35,8 +35,8 @@ def kept(key: str, known: Mapping[str, str], written: Iterable[str]) -> str:
 
 
 def normal(node: Node, known: Mapping[str, str]) -> Node:
-    """The mapping with its keys as dbdyno calls them, at their places. DynoError for a key that is
-    there in two words."""
+    """The mapping with its keys as dbdyno calls them, at their places. DynoError for a key that
+    occurs in two words."""
     if not known.keys() & node.mapping.keys():
         return node
     entries: dict[str, Node] = {}

@@ -64,7 +64,7 @@ def _load(document: Document) -> str:
     if document.seconds:
         said += f" in {words.duration(document.seconds)}"
     if document.seconds and all_.query_time:
-        said += f", {all_.time_s / document.seconds:.3g} at once in the mean"
+        said += f", {all_.time_s / document.seconds:.3g} at once on average"
     return said
 
 

@@ -28,7 +28,7 @@ from dbdyno.store.record import TrialRecord
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
 
-REFRESH_S = 0.25  # at most so often: the load generator may run beside this
+REFRESH_S = 0.25  # at most so often: the load generator may run meanwhile
 CELLS_MAX = 16
 RATIOS_MAX = 6
 WARNINGS_MAX = 3
@@ -63,7 +63,7 @@ class Panel(Silent):
         self._live.stop()
 
     def __rich__(self) -> RenderableType:
-        """The panel as it stands."""
+        """The current panel."""
         head = Text.assemble((self._heading, "bold"), f"  {self._eta.text()}")
         warned = [
             Text(line, style="yellow", no_wrap=True, overflow="ellipsis")
@@ -116,7 +116,7 @@ class Panel(Silent):
 
     def _summarise(self) -> None:
         """What changes with a trial only."""
-        self._table = Group(*_parts(self._plan, self._so_far))
+        self._table = Group(*parts(self._plan, self._so_far))
 
 
 def now_line(event: Event, cell: Cell) -> str:
@@ -129,7 +129,8 @@ def now_line(event: Event, cell: Cell) -> str:
     return f"{place}: {headline_of(event)}"
 
 
-def _parts(plan: Plan, so_far: SoFar) -> Iterator[RenderableType]:
+def parts(plan: Plan, so_far: SoFar) -> Iterator[RenderableType]:
+    """Means and spreads by cell, then the ratios that are asked about."""
     yield _cells(plan, so_far)
     if asked := [(one, found) for one in so_far.asked if (found := so_far.ratio(one))]:
         yield Text()
