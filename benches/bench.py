@@ -38,6 +38,7 @@ from sides import (
     sysbench,
     sysbench_statements,
 )
+from starts import starting
 
 from dbdyno.execute.engine import job
 
@@ -133,7 +134,7 @@ def rate_null(options: Options) -> list[Row]:
 
         pairs = alternate(f"rate null {sessions}", our_rate, their_rate, options.pairs)
         ours_busy, theirs_busy = (statistics.median(busy[side]) for side in ("ours", "theirs"))
-        # A full null server holds back whoever fills it: the faster side.
+        # A full null server holds back its client: the faster side.
         valid = "" if ours_busy < 0.9 else "; it is our limit, so the ratio is a lower bound"
         rows.append(
             f"| highest rate of one generator core, {sessions} sessions (null server busy "
@@ -258,6 +259,7 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "rate-null": rate_null,
     "cpu-mariadb": cpu_mariadb,
     "recording": recording,
+    "starts": starting,
     "sessions": many_sessions,
     "open-null": open_null,
     "open-postgres": open_postgres,

@@ -96,7 +96,7 @@ def one_core_mb_s(path: Path) -> float:
 
 
 def two_cores_mb_s(path: Path) -> float:
-    """The same of two threads, wherever they run."""
+    """The same of two threads, on any CPUs."""
     return at_once_mb_s(path, [2], [None])
 
 

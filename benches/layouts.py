@@ -1,4 +1,4 @@
-"""How many load threads: what is chosen beside the other layouts and sysbench, all in turns."""
+"""How many load threads: the chosen one against the other layouts and sysbench, all in turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`oltp`'s statements written as a `mix`: what a user's own SQL costs the generator beside ours."""
+"""`oltp`'s statements written as a `mix`: what a user's own SQL costs the generator compared with
+built-in workloads."""
 
 from __future__ import annotations
 

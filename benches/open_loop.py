@@ -37,7 +37,7 @@ def _ours_at(
     target: Mapping[str, Any], rate_per_s: float, seconds: float, rows: int = 10_000
 ) -> tuple[float, dict[str, Any]]:
     """The error of the achieved rate, in percent, and the open loop's balance. The generator has a
-    CPU to itself, as experiments arrange it where there are enough."""
+    CPU to itself, as experiments arrange it if there are enough."""
     _, end = ours(
         plan(target, SESSIONS, seconds, "point_select", rows, rate_per_s=rate_per_s, cpus=[0])
     )
@@ -86,7 +86,7 @@ def open_null(options: Options) -> list[Row]:
 
 
 def open_postgres(options: Options) -> list[Row]:
-    """A rate that a private PostgreSQL holds, beside `pgbench -R` and `sysbench --rate`."""
+    """A rate that a managed PostgreSQL sustains, next to `pgbench -R` and `sysbench --rate`."""
     our_side, pgbench_side, sysbench_side = [], [], []
     rows = 10_000
     with server("postgres") as bench:

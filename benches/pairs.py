@@ -17,7 +17,7 @@ class Pairs:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Ours over theirs, pair by pair."""
+        """dbdyno's over theirs, pair by pair."""
         return tuple(a / b for a, b in zip(self.ours, self.theirs, strict=True))
 
     def row(self, unit: str) -> str:

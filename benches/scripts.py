@@ -1,4 +1,4 @@
-"""Scripts: `dyno sysbench` beside sysbench, both running the same Lua files, sysbench's own."""
+"""Scripts: `dyno sysbench` next to sysbench, both running the same Lua files, sysbench's own."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def script_sessions(options: Options) -> list[Row]:
 
 
 def script_tpcc(options: Options) -> list[Row]:
-    """Loading TPC-C: our loader beside sysbench-tpcc, whose sleep is subtracted."""
+    """Loading TPC-C: dbdyno's loader next to sysbench-tpcc, whose sleep is subtracted."""
     if options.tpcc is None:
         print("  skipped: no --tpcc DIR with a copy of sysbench-tpcc", file=sys.stderr)
         return []

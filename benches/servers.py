@@ -23,7 +23,7 @@ class Bench:
     engine_target: dict[str, Any]
 
     def fresh_schema(self, name: str) -> dict[str, Any]:
-        """Creates a schema of ours and returns the engine's target for it."""
+        """Creates a schema of dbdyno and returns the engine's target for it."""
         self.server.create_schema(name)
         return {**self.engine_target, "database": name}
 

@@ -9,7 +9,7 @@ import pytest
 
 
 def missing(why: str) -> NoReturn:
-    """Ends a test that lacks something which `make servers` installs, or root."""
+    """Ends a test that needs something missing which `make servers` installs, or root."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"{why} (CI=true: it must be there)")
     pytest.skip(why)

@@ -1,7 +1,7 @@
 """Licences and duplicates of all that dbdyno is built of: `make audit`, a part of `make lint`.
 
 What is read is on the machine already (`cargo metadata`, installed distributions), so that it works
-without a network. Known vulnerabilities stand in databases of others: where `cargo-audit` and
+without a network. Known vulnerabilities are in databases of others: where `cargo-audit` and
 `pip-audit` are installed they are asked too. Why so: docs/decisions/audits.md.
 """
 
@@ -25,7 +25,7 @@ ALLOWED = frozenset(
 )
 # Tools for tests: files under the MPL that are used as they are, and go into no package.
 TOOLS = {"certifi": "MPL-2.0", "hypothesis": "MPL-2.0", "pathspec": "MPL-2.0"}
-# Crates that are there in two versions, since crates in between ask for both.
+# Crates in two versions, since crates in between ask for both.
 TWICE = frozenset(
     """base64 bit-vec block-buffer const-oid cpufeatures crypto-common digest fallible-iterator
     getrandom nom rand rand_core sha2 syn""".split()  # noqa: SIM905
@@ -123,7 +123,7 @@ def licence_of(metadata: Any) -> str:
 
 
 def advisories() -> Iterator[str]:
-    """What databases of known vulnerabilities say, where there are programs that ask them."""
+    """What databases of known vulnerabilities say, if there are programs that ask them."""
     for command in (["cargo-audit", "audit"], ["pip-audit", "--requirement", "constraints.txt"]):
         if shutil.which(command[0]) is None:
             print(f"{command[0]} is not installed: known vulnerabilities are not looked up")

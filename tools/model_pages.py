@@ -18,7 +18,7 @@ from dbdyno.models.model import Golden, Input, Model
 from dbdyno.report.models import tables, words
 
 FOLDER = Path(__file__).parents[1] / "docs" / "models"
-# What there is to be; the index lists those that are missing.
+# What must exist; the index lists those that are missing.
 PLANNED = (
     *("wiredtiger-cache", "mongodb-memory", "quorum", "placement", "cluster-timeline"),
     *("certification", "monitoring-size", "cost", "parallel-replication", "covering-index"),
@@ -51,13 +51,13 @@ def _index(found: list[Model]) -> str:
 
 
 def _missing(found: list[Model]) -> str:
-    """What was planned and is not there, and what has not been held against reality."""
+    """What was planned and is not there, and what has not been compared with reality."""
     there = {one.name for one in found}
     lines = [f"- models: {', '.join(name for name in PLANNED if name not in there)}"]
     lines = lines if set(PLANNED) - there else []
     measured = ", ".join(one.name for one in found if one.measured)
     lines.append(
-        f"- pages that show the model beside a measurement: only {measured}; speed to S3 was not"
+        f"- pages that compare the model with a measurement: only {measured}; speed to S3 was not"
         " measured, nor was any mongod (WiredTiger's files are, without it)"
     )
     lines.append(
@@ -163,7 +163,7 @@ def _reality(model: Model) -> list[str]:
             asked = ", ".join(filter(None, (code(inputs_), one.label)))
             rows.append((asked, name, words.shown(kind, value), words.shown(kind, there), away))
     return [
-        "## Beside reality",
+        "## Compared with reality",
         model.measured_on,
         table(("given", "of", "model", "measured", "difference"), rows),
     ]

@@ -1,4 +1,4 @@
-"""Runs sysbench's own test suite against the engine, from outside, with sysbench beside it.
+"""Runs sysbench's own test suite against the engine, from outside, next to sysbench.
 
     python -m tools.sysbench_suite CHECKOUT [FILE...]
 
@@ -113,7 +113,7 @@ def server(kind: str, scratch: Path) -> Iterator[Server]:
     resolved = system.resolve(plan)
     directory = scratch / kind
     system.prepare(binaries, directory, resolved)
-    running = system.start(binaries, directory, resolved, cpus=[], transport="tcp")
+    running = system.start(binaries, directory, resolved, cpus=[])
     try:
         yield running
     finally:
@@ -155,7 +155,7 @@ def pgsql_environment(running: Server) -> dict[str, str]:
 
 
 def empty(mariadb: Server, postgres: Server) -> None:
-    """Makes the suite's databases anew: a file that failed leaves its tables to the next one."""
+    """Makes the suite's databases again: a file that failed leaves its tables to the next one."""
     for running, first in ((mariadb, "mysql"), (postgres, "postgres")):
         running.run(first, [f"DROP DATABASE {DATABASE}"])
         running.run(first, [f"CREATE DATABASE {DATABASE}"])

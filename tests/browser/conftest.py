@@ -38,7 +38,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_file(browser: Any) -> Iterator[Any]:
-    """Opens a page by its path; in the end nothing was said on the console or asked for but such
+    """Opens a page by its path; in the end nothing was printed on the console or asked for but such
     pages."""
     contexts, said, asked, own = [], [], [], []
 

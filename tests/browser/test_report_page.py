@@ -218,7 +218,7 @@ AXES = "window.charts.filter(c => c.root.isConnected).map(c => [c.scales.x.min, 
 
 
 def test_load_and_samples_have_one_axis_of_time(open_file: Any, tmp_path: Path) -> None:
-    """An interval of the load stands at its end, samples begin earlier in the warm-up."""
+    """An interval of the load has the time of its end, samples begin earlier in the warm-up."""
     run, findings = synthetic.cache_run(tmp_path)
     samples = {
         name: [{**one, "t_s": one["t_s"] - 0.8 * (one["t_s"] < 0)} for one in own]

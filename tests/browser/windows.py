@@ -1,4 +1,4 @@
-"""Sizes of windows that pages are looked at in."""
+"""Sizes of windows that pages are tested in."""
 
 from __future__ import annotations
 

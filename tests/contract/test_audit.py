@@ -1,4 +1,4 @@
-"""`make audit`: which licences pass, and what of crates and distributions is told."""
+"""`make audit`: which licences pass, and what of crates and distributions is reported."""
 
 from __future__ import annotations
 

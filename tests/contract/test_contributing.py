@@ -15,7 +15,7 @@ from dbdyno.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 ENGINE, PACKAGE = "engine", "python/dbdyno"
-EXAMPLES = ("examples", "tests", "benches", "tests.rs")  # beside the product, as tests are
+EXAMPLES = ("examples", "tests", "benches", "tests.rs")  # outside of the product, as tests are
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ ROWS = {
         "python/dbdyno/report/sections",
         "*/*.py",
         PACKAGE,
-        r"\bSection\({name}\.view\b",
+        r"\b{name}\.SECTION\b",
         ("python/dbdyno/report/sections/__init__.py",),
     ),
     "a row of the proof": Row(
@@ -146,7 +146,7 @@ def members(row: Row) -> Iterator[Path]:
 
 
 def told() -> dict[str, str]:
-    """The table: what is to be added, and the whole line."""
+    """The table: what to add, and the whole line."""
     text = (ROOT / "CONTRIBUTING.md").read_text().split("## One file each")[1]
     lines = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("| a ")]
     return {line.split("|")[1].strip(): line for line in lines}

@@ -1,5 +1,5 @@
-"""Formulas of models keep their units: bytes are not added to seconds, and what a step is said to
-be is what its formula gives. Plain numbers in a formula take any unit in sums and comparisons."""
+"""Formulas of models keep their units: bytes are not added to seconds, and a step has the unit that
+its formula gives. Plain numbers in a formula take any unit in sums and comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves on disk is what the reference and the schemas say, and nothing else."""
+"""A run leaves on disk exactly what the reference and the schemas say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two programs and their files say to each other is what `schemas/` says.
+"""Messages between the two programs, and their files, follow `schemas/`.
 
 The Rust side parses the same examples in `engine/core/tests/schemas.rs` and holds the schemas of
 plan and events to its types; `tests/unit/test_experiment_schema.py` does so for experiments.
@@ -77,7 +77,7 @@ def drive(job: dict[str, Any]) -> list[dict[str, Any]]:
 def null_target(directory: Path, target: TargetPlan) -> dict[str, Any]:
     system = null.SYSTEM
     resolved = system.resolve(target)
-    server = system.start(system.find(None), directory, resolved, cpus=(), transport="tcp")
+    server = system.start(system.find(None), directory, resolved, cpus=())
     return server.engine_target(target, resolved, request.DATABASE)
 
 

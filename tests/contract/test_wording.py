@@ -1,4 +1,4 @@
-"""The analysis tells numbers and names of messages; `wording` has the sentences."""
+"""The analysis returns numbers and names of messages; `wording` has the sentences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ HELPERS = {"asked", "checked", "metric_words", "money", "more", "name", "sentenc
 
 
 def literals(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Texts of a file but for docstrings, errors and assertions: line, text with {} for values."""
+    """Texts of a file except for docstrings, errors and assertions: line, text with {} for
+    values."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

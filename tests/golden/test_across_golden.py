@@ -1,4 +1,4 @@
-"""What `dyno compare` and `dyno history` print, held against golden files."""
+"""What `dyno compare` and `dyno history` print, compared with golden files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests as text, in the classic layout and in Markdown, held against golden files; and what must
+"""Digests as text, in the classic layout and in Markdown, compared with golden files; and what must
 hold for any document, those that mean harm included."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workloads made of logs, held against golden files; and each of them is an experiment."""
+"""Workloads made of logs, compared with golden files; and each of them is an experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of an imported run, held against golden files: an article's table of one run a cell,
+"""The report of an imported run, compared with golden files: an article's table of one run a cell,
 with prices and with claims that its own figures contradict."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reports held against golden files, volatile parts masked.
+"""Reports compared with golden files, volatile parts masked.
 
 Update: `pytest tests/golden --snapshot-update`, then read the difference before committing it.
 """
@@ -13,7 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__
-from dbdyno.report import Report, terminal
+from dbdyno.report import Report
+from dbdyno.report.sections.load import stalls
 from fixtures import stalling_run, synthetic
 from fixtures.printed import printed
 
@@ -67,7 +68,7 @@ def test_stalls(snapshot: SnapshotAssertion) -> None:
     assert body[body.index("## Stalls") : body.index("## Ratios")] == snapshot(
         extension_class=Markdown, name="section"
     )
-    said = "\n".join(map(str, terminal.FORMS["stalls"](report.views["stalls"])))
+    said = "\n".join(map(str, stalls.form(report.views["stalls"])))
     assert said == snapshot(extension_class=Plain, name="lines")
 
 

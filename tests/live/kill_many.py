@@ -31,7 +31,7 @@ def main() -> int:
         return _kill(asked, kinds, asked.victims.split(","), None)
     with servers_there.there(asked.url) as server:
         server.grant(*server.own_schema())
-        # The server is somebody else's, and has no guardian of ours.
+        # The server is somebody else's, and has no guardian of dbdyno.
         return _kill(asked, [], ["dyno", "engine"], server)
 
 

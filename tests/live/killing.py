@@ -1,4 +1,4 @@
-"""Kills parts of a run at random moments, and looks at what that did.
+"""Kills parts of a run at random moments, and checks the outcome.
 
 A *victim* is dyno, the engine, a server or a guardian; it dies by SIGKILL at a moment that the
 seed decides, sometimes aimed at a phase (start-up, loading, copying, measuring, reporting). The
@@ -326,7 +326,7 @@ def _ends(process: subprocess.Popen[str], timeout_s: float) -> bool:
 
 
 def _kill_9(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it ended by itself in the meantime
+    with contextlib.suppress(ProcessLookupError):  # it ended by itself on averagetime
         os.kill(pid, signal.SIGKILL)
 
 

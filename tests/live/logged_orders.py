@@ -75,7 +75,7 @@ class Application:
         random.Random(5).shuffle(self._customers)
 
     def work(self, rounds: int) -> None:
-        """Looks, orders, changes, and new customers."""
+        """Reads, orders, changes, and new customers."""
         for n in range(rounds):
             kind = self._drawn.random()
             if kind < 0.45:

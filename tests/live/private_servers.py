@@ -48,9 +48,7 @@ class Bench:
         if config:
             target = replace(self.target, config=config)
             self.resolved = self.system.resolve(target)
-        return self.system.start(
-            self.binaries, self.directory, self.resolved, cpus=[], transport="tcp"
-        )
+        return self.system.start(self.binaries, self.directory, self.resolved, cpus=[])
 
 
 @functools.cache

@@ -18,6 +18,6 @@ def refused(done: subprocess.CompletedProcess[str], *words: str) -> str:
 
 
 def plain_words(text: str) -> None:
-    """Asserts that a text is for people: no traceback, no panic, no admitted defect of ours."""
+    """Asserts that a text is for people: no traceback, no panic, no admitted defect of dbdyno."""
     for sign in ("Traceback", "panicked", "a defect in dbdyno", "[Errno", "Error(", "0x7f"):
         assert sign not in text, text

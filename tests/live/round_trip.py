@@ -29,7 +29,7 @@ def classes(here: Place, log: Path, *options: object) -> Classes:
         for one in json.loads(done.stdout)["classes"]
         if one["tables"]
         and one["fingerprint"].startswith(verbs)
-        # dyno's own looks at the server, and at keys
+        # dyno's own queries of the server, and of keys
         and not any("." in table for table in one["tables"])
         and " as v " not in one["fingerprint"]
     }

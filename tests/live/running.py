@@ -1,4 +1,4 @@
-"""Runs `dyno` as a user does, and looks for anything that it left behind."""
+"""Runs `dyno` as a user does, and searches for anything that it left behind."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Place:
         found += [str(entry) for entry in self.scratch.iterdir()]
         found += [str(entry) for entry in self.temp.iterdir()]
         found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
-        # Other tests may run beside us: only what processes of ours have made counts.
+        # Other tests may run meanwhile: only what this test's processes have made counts.
         there = shared_memory() | shared_files() if self._memory_seen else set()
         found += [f"shared memory {name}" for name in sorted(self._memory_seen & there)]
         return found
@@ -88,7 +88,8 @@ class Place:
                 self._ports_seen.add(int(found[1]))
 
     def processes(self) -> list[tuple[int, str]]:
-        """Live processes that were given a path of this place or work in it, but for our own."""
+        """Live processes that were given a path of this place or work in it, except for the
+        test's."""
         found = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():

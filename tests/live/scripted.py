@@ -37,7 +37,7 @@ def serving(
     """A server with the account of the scripts, and its port, which stays after a restart."""
     port = free_port()
     monkeypatch.setattr(starting, "free_port", lambda: port)
-    # A MariaDB of ours knows the accounts that it is started with, and no other.
+    # A managed MariaDB knows the accounts that it is started with, and no other.
     logins = ACCOUNT["mariadb"]
     family = replace(
         mariadb.FAMILY, login_sql=lambda password: mariadb.login_sql(password) + logins

@@ -43,7 +43,7 @@ class There:
         self.sql(*self._nothing(), *(f"GRANT {each}" for each in privileges))
 
     def read_only(self) -> tuple[str, ...]:
-        """The grants that the guide names for reading what is there."""
+        """The grants that the guide names for reading existing data."""
         if self.kind == "postgres":
             return ("USAGE ON SCHEMA public TO app", "SELECT ON ALL TABLES IN SCHEMA public TO app")
         return ("SELECT ON shop.* TO app@'127.0.0.1'",)

@@ -1,4 +1,4 @@
-"""A TCP proxy that stands between the engine and a real server, and spoils what passes."""
+"""A TCP proxy between the engine and a real server, and spoils what passes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Proxy:
 
 @contextmanager
 def proxy(target: dict[str, Any], seed: int = 1, tls: bool = True) -> Iterator[Proxy]:
-    """A proxy; without `tls` the server looks as if it had none."""
+    """A proxy; without `tls` the server seems to have none."""
     made = Proxy(target, seed, tls)
     try:
         yield made
@@ -86,7 +86,7 @@ def proxy(target: dict[str, Any], seed: int = 1, tls: bool = True) -> Iterator[P
 
 @contextmanager
 def listener(answer: bytes) -> Iterator[int]:
-    """The port of a server of no protocol: it sends `answer` to whoever connects, and closes."""
+    """The port of a server of no protocol: it sends `answer` to each client, and closes."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -110,7 +110,7 @@ def listener(answer: bytes) -> Iterator[int]:
 
 
 def without_tls(greeting: bytes) -> bytes:
-    """A MySQL server's greeting, less its offer of TLS: after the version's end stand the
+    """A MySQL server's greeting, less its offer of TLS: the version's end is followed by the
     connection's number (4 bytes), a nonce (8) and a zero, then the capabilities."""
     at = greeting.index(b"\0", 5) + 1 + 4 + 8 + 1
     low = int.from_bytes(greeting[at : at + 2], "little") & ~MYSQL_SSL

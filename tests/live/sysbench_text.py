@@ -1,4 +1,4 @@
-"""What wrappers look for in sysbench's text: expressions as they are written all over the field.
+"""What wrappers search in sysbench's text: expressions as they are written all over the field.
 
 Sources: the text that sysbench 1.0.20 prints, and its manual.
 """

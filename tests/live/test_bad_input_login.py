@@ -93,7 +93,7 @@ def test_an_address_without_a_server_is_an_error(
     served: tuple[str, Target], tmp_path: Path
 ) -> None:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))  # bound and not listening: nobody else takes it
+        probe.bind(("127.0.0.1", 0))  # bound and not listening: no other process takes it
         port = probe.getsockname()[1]
         address = {"tcp": {"host": "127.0.0.1", "port": port}}
         attempt(tmp_path, {**served[1], "address": address}).failure(

@@ -91,7 +91,7 @@ def test_lost_packets_are_the_networks_and_a_frozen_proxy_is_not() -> None:
     0.4 s away."""
     binaries("mariadb")
     done: list[Disturbance] = [("lose", 2.0, 1.0), ("freeze", 6.0, 1.2)]
-    for _ in range(3):  # where the CPUs are taken for seconds, no stall stands out
+    for _ in range(3):  # where the CPUs are taken for seconds, no stall is visible
         with place() as there:
             lost, frozen = names(disturbed(there, done, proxied=True), done)
             assert "network" not in frozen
@@ -103,7 +103,8 @@ def test_lost_packets_are_the_networks_and_a_frozen_proxy_is_not() -> None:
 
 @pytest.mark.timeout(300)
 def test_pages_that_the_kernel_writes_back_are_named_and_its_limit_is_put_back() -> None:
-    """The row's load: a binary log that nobody syncs, whose pages the kernel writes when we say."""
+    """The row's load: a binary log that is never synced, whose pages the kernel writes on
+    request."""
     binaries("mariadb")
     if not dirty.can_write_back():
         missing("takes root, for vm.dirty_bytes, and cgroup v1, for a slow disk")
@@ -126,7 +127,7 @@ def test_pages_that_the_kernel_writes_back_are_named_and_its_limit_is_put_back()
 
 
 def test_the_kernels_limit_is_put_back_after_kill_9(tmp_path: Path) -> None:
-    """Of a file that stands for it."""
+    """Of a file in its place."""
     limit = tmp_path / "limit"
     limit.write_text("usual")
     code = (

@@ -1,4 +1,4 @@
-"""Predicts what three real Galera nodes will do, does it to them, and looks: states and their
+"""Predicts what three real Galera nodes will do, does it to them, and compares: states and their
 order. `make proof ROWS=cluster` measures times and conflict counters too."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`dyno digest` on captures of real servers: what was sent is what is told, to the row."""
+"""`dyno digest` on captures of real servers: what was sent is reported, to the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classic layout beside pt-query-digest's own report of the same log, a separate program that
+"""The classic layout next to pt-query-digest's own report of the same log, a separate program that
 is run where it is installed."""
 
 from __future__ import annotations

@@ -32,8 +32,7 @@ def event(n: int, statement: str = "select a from t where b = {n}") -> str:
 
 
 def run(*arguments: object, given: bytes | None = None) -> tuple[int, list[dict[str, Any]], str]:
-    """Exit code, events, standard error; standard input is a pipe that nobody writes to, or
-    `given`."""
+    """Exit code, events, standard error; standard input is a pipe without a writer, or `given`."""
     reader, writer = os.pipe()
     try:
         process = subprocess.Popen(

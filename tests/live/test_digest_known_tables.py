@@ -76,7 +76,7 @@ def hottest(log: Path, pattern: str) -> tuple[float, int]:
 
 
 def made(here: Place, server: Shop, log: Path, *options: object) -> tuple[Path, str]:
-    """The log's workload, made with the server's schema, and what the terminal said."""
+    """The log's workload, made with the server's schema, and the terminal's output."""
     file = here.path / "again.yaml"
     of = ("--schema-of", server.url, "--password-env", "APP_PASSWORD")
     done = here.dyno("digest", log, "--workload", file, "--user", "app", *of, *options)

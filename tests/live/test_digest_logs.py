@@ -57,7 +57,7 @@ def test_every_statement_is_counted(here: Place, log: Path) -> None:
     assert text.returncode == 0 and "statements of" in text.stdout.splitlines()[0]
 
 
-# What scripts commonly look for; each gives groups that both reports must agree on.
+# What scripts commonly search; each gives groups that both reports must agree on.
 HEADER = re.compile(
     r"^# Query (\d+): [\d.]+k? QPS, [\d.]+k?x concurrency, ID 0x([0-9A-F]{16,32}) at byte (\d+)",
     re.MULTILINE,
@@ -99,7 +99,9 @@ def test_scripts_that_read_pt_query_digest_read_ours(here: Place, log: Path) -> 
     for item, (id_, time_s, share, calls) in stock[0].items():
         id_there, time_there, share_there, calls_there = stock[1][item]
         assert calls == calls_there
-        assert id_ == id_there or item == "UPDATE"  # whose fingerprint has a fault of theirs
+        assert (
+            id_ == id_there or item == "UPDATE"
+        )  # whose fingerprint has a fault of pt-query-digest
         assert abs(time_s - time_there) <= 0.00011 and abs(share - share_there) <= 0.11
         mine, there = block(ours, id_), block(theirs, id_there)
         assert COUNT.findall(mine) == COUNT.findall(there)

@@ -1,5 +1,5 @@
 """Slow, general and binary logs that MariaDB 10.11, MariaDB 11.8 and MySQL 9 wrote under a load
-whose every statement is known: each is counted, and nothing is left that is not understood."""
+whose every statement is known: each is counted, and nothing is left unrecognised."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_slow_log_counts_every_statement(logs: Logs) -> None:
     assert log_table(found) == all_phases(logs.kind)
     assert found["inputs"][0]["format"] == "mysql-slow" and not found["censored"]
     failed = next(one for one in found["classes"] if one["fingerprint"] == FAILING[0])
-    if logs.kind == "mysql":  # MariaDB's slow log tells of no errors
+    if logs.kind == "mysql":  # MariaDB's slow log has no errors
         assert (failed["errors"], failed["error_codes"]) == (FAILING[2], {"1054": FAILING[2]})
     sums = sum(one["query_time"]["sum"] for one in found["classes"])
     assert sums == pytest.approx(found["overall"]["query_time"]["sum"])
@@ -137,7 +137,7 @@ def test_what_parallel_replication_could_bring(logs: Logs) -> None:
     assert found.schemas and [one.name for one in found.schemas.schemas] == ["shop"]
     by_order = [one for one in found.curves if one.rule == "log"]
     assert len(by_order) == 2 and all(p.speedup >= 1 for one in by_order for p in one.points)
-    if logs.kind == "mariadb":  # one session, no group commits; MySQL looks at the rows written
+    if logs.kind == "mariadb":  # one session, no group commits; MySQL examines the rows written
         assert by_order[0].at(128) == pytest.approx(1.0)
     slow = parallelism.parse(engine("--parallelism", logs.slow, made="parallelism"))
     assert slow.schemas and slow.schemas.schemas[0].name == "shop" and not slow.curves

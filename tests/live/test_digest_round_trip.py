@@ -54,7 +54,7 @@ def sysbench(server: Shop, *words: str) -> None:
 
 
 def made(here: Place, log: Path, *options: str) -> tuple[Path, str]:
-    """The workload of a log, and what the terminal said of it."""
+    """The workload of a log, and the terminal's output of it."""
     file = here.path / "again.yaml"
     done = here.dyno("digest", log, "--workload", file, "--user", "app", *options)
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,7 @@ ASIDE = ("coupons", "addresses", "cards", "notes")
 
 
 def test_a_shop_whose_orders_are_all_different_comes_back(server: Shop, here: Place) -> None:
-    """Orders of one to six lines, each of a product of one of five tables, after looks at some of
+    """Orders of one to six lines, each of a product of one of five tables, after reads of some of
     four others in any order."""
     for table in (*PRODUCTS, *ASIDE):
         server.own(f"CREATE TABLE shop.{table} (id INT PRIMARY KEY, n INT)")
@@ -124,7 +124,7 @@ def test_a_shop_whose_orders_are_all_different_comes_back(server: Shop, here: Pl
 
 def test_keys_of_new_rows_and_of_those_that_are_read_stay_apart(server: Shop, here: Place) -> None:
     """As the study `many-instances` does: sessions count upwards from a thousand million on, each
-    for itself, and others read the rows that were there."""
+    for itself, and others read the existing rows."""
     for table in "abcd":
         server.own(f"CREATE TABLE shop.{table} (id BIGINT PRIMARY KEY, filler CHAR(20))")
     rows = ", ".join(f"({key}, 'x')" for key in range(1, ROWS + 1))

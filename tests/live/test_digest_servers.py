@@ -1,4 +1,4 @@
-"""`dyno digest URL` on real servers: what was run is counted, and what is missing is said."""
+"""`dyno digest URL` on real servers: what was run is counted, and what is missing is reported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_was_run_between_samples_is_what_is_counted(here: Place, server: Th
 
 
 def test_prepared_statements_that_are_not_counted_are_said(here: Place, server: There) -> None:
-    """MariaDB leaves out of its table what clients prepare by the protocol; others do not."""
+    """MariaDB omits of its table what clients prepare by the protocol; others do not."""
     permit(server)
     if server.kind == "postgres":
         driver = "pgsql"
@@ -160,7 +160,7 @@ def test_classes_have_the_ids_that_they_have_in_logs(here: Place, server: There)
 
 
 def beside_a_log(here: Place, sent: list[str], language: str) -> Any:
-    """The server's document `d.json` beside a log of the same statements."""
+    """The server's document `d.json` compared with a log of the same statements."""
     if language == "postgres":
         line = "2026-01-31 12:00:00.000 UTC [7] LOG:  duration: 1.000 ms  statement: {}\n"
     else:

@@ -1,4 +1,4 @@
-"""A log becomes a workload, the workload is run, and its log tells the same: classes, shares of
+"""A log becomes a workload, the workload is run, and its log has the same: classes, shares of
 calls, what goes with what, ratios between tables, hot keys, widths of ranges, lengths of lists. On
 MariaDB's slow log and PostgreSQL's log of lines."""
 
@@ -26,7 +26,7 @@ from dbdyno.installed import find
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-SECRET = "Zephyrine"  # stands in texts that are sent; nothing of it may come out
+SECRET = "Zephyrine"  # is in texts that are sent; nothing of it may come out
 ID = {"mariadb": "INT AUTO_INCREMENT PRIMARY KEY", "postgres": "SERIAL PRIMARY KEY"}
 KEYS = 300
 SESSIONS, ROUNDS = 4, 2
@@ -64,7 +64,7 @@ def here() -> Iterator[Place]:
 
 def drive(server: Shop) -> None:
     """For each insert into a, 100 into b, 95 into c and 5 into d, each b with one c or d that has
-    its number; beside them reads and updates of rows of which some are hot, of ranges and lists."""
+    its number; and reads and updates of rows of which some are hot, of ranges and lists."""
     weights = [1 / key for key in range(1, KEYS + 1)]
 
     def work(number: int) -> None:
@@ -179,7 +179,7 @@ def lengths(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def alike(first: dict[str, Any], second: dict[str, Any], drawn: Sequence[int]) -> None:
-    """Whether two spreads have the mean of what they were drawn from, which both stand for."""
+    """Whether two spreads have the mean of what they were drawn from, which both represent."""
     mean = sum(drawn) / len(drawn)
     deviation = math.sqrt(sum((one - mean) ** 2 for one in drawn) / len(drawn))
     for found in (first, second):
@@ -278,7 +278,7 @@ def statements(file: Path) -> set[tuple[str, ...]]:
         together = [one["steps"] for one in group.get("transactions", {}).values()]
         for steps in [*alone, *together]:
             texts = tuple(re.sub(r":\w+", "?", step["sql"]).lower() for step in steps)
-            if all(map(OURS.match, texts)):  # dyno's own looks at the server are in its log, too
+            if all(map(OURS.match, texts)):  # dyno's own queries of the server are in its log, too
                 found.add(texts)
     return found
 

@@ -27,7 +27,7 @@ PAGES = sorted(GUIDE.glob("*.md"))
 BLOCK = re.compile(r"^```(sh|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"# (\w[\w-]*\.yaml)\n")
 BRIEF = " --set warmup=100ms --set duration=300ms --set interval=100ms"
-FEW_ROWS = " --set workload.rows=1000"  # where there is one workload with rows of its own
+FEW_ROWS = " --set workload.rows=1000"  # if there is one workload with rows of its own
 # What a page's reader has already: by page, then by name there, its place among the fixtures.
 ALREADY = {"imported-results": {"old": "imported/sysbench-1.0"}}
 FOR_A_SHELL = frozenset("|&;<>$*?`~()")
@@ -62,7 +62,7 @@ def run(line: str, there: Place) -> None:
         if "--quick" not in line:
             line += BRIEF + " --set blocks=1"
             line += FEW_ROWS if re.search(r"^workload:(?! {kind: io)", text, re.M) else ""
-        elif "until:" not in text:  # what a quick run makes of that is to be seen
+        elif "until:" not in text:  # the outcome of a quick run shows
             line += BRIEF
     if line.startswith("dyno plan") and "--from" not in line:
         line += f"{BRIEF}{FEW_ROWS} --pilot-blocks 3 --pilot-duration 300ms"

@@ -245,7 +245,7 @@ def test_a_password_of_dyno_is_not_in_a_commands_environment(there: Place) -> No
 
 
 def test_a_level_may_be_the_file_system_that_servers_keep_their_files_on(there: Place) -> None:
-    """Directories take the part of mounts: `rmdir` fails if anything of ours is left in one."""
+    """Directories take the part of mounts: `rmdir` fails if anything of dbdyno is left in one."""
     scratch = there.path / "fs"
     scratch.mkdir()
     there.experiment(f"""

@@ -75,7 +75,7 @@ drain: 100ms
 @pytest.mark.parametrize("system", ["mariadb", "mysql", "postgres", "sqlite"])
 def test_a_script_loads_and_runs_and_is_kept_with_the_run(system: str, there: Place) -> None:
     if system == "mysql":
-        binaries(system)  # skips where there are none
+        binaries(system)  # skips if there are none
     (there.path / "mine.lua").write_text(SCRIPT)
     file = there.experiment(EXPERIMENT.format(system=system))
     done = there.dyno("run", file, "--dir", "out")

@@ -1,4 +1,5 @@
-"""Models beside real components: files of InnoDB, fsyncs of commits, variables of a live server."""
+"""Models compared with real components: files of InnoDB, fsyncs of commits, variables of a live
+server."""
 
 from __future__ import annotations
 

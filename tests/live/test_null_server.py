@@ -1,4 +1,4 @@
-"""The null server under sysbench, whose client library is not ours: both are measured on it."""
+"""The null server under sysbench, whose client library is not dbdyno's: both are measured on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Open loops, end to end: a rate that is held, one that none could hold, a schedule, a search."""
+"""Open loops, end to end: a rate that is sustained, one that none could sustain, a schedule, a
+search."""
 
 from __future__ import annotations
 

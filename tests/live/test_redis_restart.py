@@ -1,5 +1,5 @@
-"""`redis-restart` beside a real Redis: what it loads, how large its files are, when it rewrites its
-log. How long loading takes is measured by `make proof ROWS=redis`."""
+"""`redis-restart` compared with a real Redis: what it loads, how large its files are, when it
+rewrites its log. How long loading takes is measured by `make proof ROWS=redis`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ REPLICA = {"server_id": 2, "read_only": 1}
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[There, There]]:
-    """A MariaDB and its replica. What was there before it began is on both anyway."""
+    """A MariaDB and its replica. Earlier data is on both anyway."""
     with there("mariadb", **PRIMARY) as primary, there("mariadb", **REPLICA) as replica:
         primary.sql(
             f"CREATE USER repl@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'",
@@ -51,7 +51,8 @@ def pair() -> Iterator[tuple[There, There]]:
             "START SLAVE",
         )
         primary.grant(*primary.own_schema())
-        # Grants of accounts are replicated; the right to ask a replica how it stands is its own.
+        # Grants of accounts are replicated; the privilege to ask a replica for its state is
+        # separate.
         assert wait_for(lambda: "dbdyno" in str(replica.sql("SHOW GRANTS FOR app@'127.0.0.1'")))
         replica.sql("GRANT SLAVE MONITOR ON *.* TO app@'127.0.0.1'")
         yield primary, replica

@@ -60,6 +60,10 @@ def test_quick_is_never_judged(there: Place) -> None:
     assert done.returncode == 0, done.stderr
     verdicts = {claim["verdict"] for claim in result(there.path / "out")["claims"]}
     assert not verdicts & {"supported", "refuted"}
+    again = there.dyno("report", "out", "--fail-on-undecided")
+    assert again.returncode == 2
+    assert "--fail-on-undecided: `" in again.stderr
+    assert there.dyno("report", "out").returncode == 0
 
 
 def test_dry_run_and_check_do_nothing(there: Place) -> None:

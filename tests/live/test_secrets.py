@@ -75,5 +75,5 @@ def test_a_password_reaches_no_file_of_the_run_no_argv_and_no_terminal(
 
 
 def leaks(secrets: set[bytes], text: bytes) -> int:
-    """How many of `secrets` stand in `text`."""
+    """How many of `secrets` are in `text`."""
     return sum(secret in text for secret in secrets)

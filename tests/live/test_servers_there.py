@@ -186,7 +186,7 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
     if end == signal.SIGKILL:
         assert (here.path / "r" / FILE).exists()
         assert wait_for(lambda: not here.processes())
-        # The next run beside it puts back what the dead one left.
+        # The next run next to it restores what the dead one left.
         other = here.dyno("run", file, "--dir", "s", "--set", "duration=300ms")
         assert other.returncode == 0, other.stderr
         assert "run r was killed" in other.stderr

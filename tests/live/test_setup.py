@@ -6,6 +6,7 @@ import gzip
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.sql_files import import_file
 from dbdyno.experiment.values import generators
+from dbdyno.hosts import LOCAL
 from dbdyno.systems.base import Server
 from dbdyno.systems.process.account import account_for, run_as
 from dbdyno.systems.process.scratch import Scratch
@@ -44,7 +46,7 @@ def kind_of(server: Server) -> str:
 
 def read(server: Server, path: Path) -> list[str]:
     said: list[str] = []
-    import_file(path, server, "ours", said.append, Control(said.append))
+    import_file(path, server, "ours", LOCAL, said.append, Control(said.append))
     return said
 
 
@@ -133,7 +135,7 @@ def test_the_client_sends_no_file_of_ours(server: Server, tmp_path: Path) -> Non
     assert count(server, "taken") == 0
 
 
-@pytest.mark.parametrize("server", ["postgres"], indirect=True)  # nobody else has COPY
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)  # no other system has COPY
 def test_rows_of_copy_pass_unread(server: Server, tmp_path: Path) -> None:
     path = tmp_path / "dump.sql"
     path.write_text(
@@ -176,7 +178,7 @@ def template(kind: str, into: Path) -> Path:
         assert started.stop()
         source = made.directory / "shop.db" if kind == "sqlite" else made.directory / "data"
         target = into / source.name
-        copy_tree(source, target)
+        copy_tree(LOCAL, source, target)
     return target
 
 
@@ -188,8 +190,8 @@ def test_a_server_starts_from_a_template(kind: str) -> None:
         before = sorted((path, path.stat().st_mtime_ns) for path in source.rglob("*"))
         with bench(kind) as made:
             work = scratch.path / "work"
-            system.place_template(found, source, work, copy_tree)
-            server = system.start(found, work, made.resolved, cpus=[], transport="tcp")
+            system.place_template(found, source, work, partial(copy_tree, LOCAL))
+            server = system.start(found, work, made.resolved, cpus=[])
             try:
                 assert server.schemas() == ["shop"]
                 assert server.run("shop", ["SELECT COUNT(*) FROM t"])[0][0] == 2
@@ -209,10 +211,10 @@ def test_a_template_of_postgres_needs_no_role_of_ours() -> None:
             "--username=boss",
             "--no-sync",
         ]
-        assert run_as(account, init, {"PATH": "/usr/bin:/bin"}, 60).returncode == 0
+        assert run_as(LOCAL, account, init, {"PATH": "/usr/bin:/bin"}, 60).returncode == 0
         work = scratch.path / "work"
-        system.place_template(found, source, work, copy_tree)
-        server = system.start(found, work, made.resolved, cpus=[], transport="tcp")
+        system.place_template(found, source, work, partial(copy_tree, LOCAL))
+        server = system.start(found, work, made.resolved, cpus=[])
         try:
             assert server.run("postgres", ["SELECT current_user"])[0][0] == "dyno"
         finally:
@@ -223,7 +225,7 @@ def test_what_is_no_template_is_refused(tmp_path: Path) -> None:
     for kind in ("sqlite", "mariadb", "postgres"):
         system, found = systems.load(kind), binaries(kind)
         with pytest.raises(DynoError, match="is not a d"):
-            system.place_template(found, tmp_path, tmp_path / "work", copy_tree)
+            system.place_template(found, tmp_path, tmp_path / "work", partial(copy_tree, LOCAL))
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgres"])
@@ -232,12 +234,12 @@ def test_a_template_in_use_or_with_links_is_refused(kind: str) -> None:
     with running(kind) as (made, _), Scratch() as scratch:
         data = made.directory / "data"
         with pytest.raises(DynoError, match="a server runs on"):
-            system.place_template(found, data, scratch.path / "work", copy_tree)
+            system.place_template(found, data, scratch.path / "work", partial(copy_tree, LOCAL))
     with Scratch() as scratch:
         source = template(kind, scratch.path)
         (source / "pg_tblspc" if kind == "postgres" else source).joinpath("16400").symlink_to("/")
         with pytest.raises(DynoError, match="leads out of the template"):
-            system.place_template(found, source, scratch.path / "work", copy_tree)
+            system.place_template(found, source, scratch.path / "work", partial(copy_tree, LOCAL))
 
 
 def test_at_most_so_many_values_are_looked_up() -> None:

@@ -1,5 +1,5 @@
-"""Run directories and bundles of somebody else: nothing of theirs is done, and nothing of ours is
-written where they want it."""
+"""Run directories and bundles of somebody else: nothing of theirs is done, and dbdyno writes
+nothing where they want it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_bundles_commands_are_not_run_unasked(there: Place) -> None:
     assert not trace.exists()
     assert not (there.path / "both").exists()
     done = there.dyno("run", "own.yaml", "--against", "b.dyno", "--dir", "both", "--trust")
-    assert done.returncode == 2  # nobody listens there
+    assert done.returncode == 2  # no process listens there
     assert trace.exists()
 
 

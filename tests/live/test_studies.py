@@ -34,7 +34,7 @@ def test_a_study_runs(name: str, there: Place) -> None:
 @contextmanager
 def kept(setting: Path | None) -> Iterator[None]:
     """The kernel has the same setting afterwards. Another run of these tests that changes it waits,
-    or would take ours for the usual one."""
+    or would take this one for the usual one."""
     if setting is None:
         yield
         return
@@ -64,7 +64,7 @@ def runs(name: str, loaded: Spec, there: Place) -> None:
     assert len(found["claims"]) == len(loaded.claims)
     kinds = {level for cell in found["cells"] for level in cell["levels"].values()}
     if "engine" in {factor.name for factor in loaded.factors}:
-        assert needed <= kinds  # no system was silently left out
+        assert needed <= kinds  # no system was silently omitted
     for cell in found["cells"]:
         rates = [m for n, m in cell["metrics"].items() if n.endswith("transactions_per_s")]
         assert rates, cell["levels"]

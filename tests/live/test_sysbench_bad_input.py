@@ -1,4 +1,4 @@
-"""Scripts and files that go wrong: what is said, what is kept, and how the call ends."""
+"""Scripts and files that go wrong: output, kept files, and how the call ends."""
 
 from __future__ import annotations
 

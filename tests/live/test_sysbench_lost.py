@@ -119,7 +119,7 @@ def test_a_server_that_is_killed_ends_the_run_or_is_waited_for(
         server = bench.start()
         with under_load(kind, port, tmp_path, ignore + "all") as process:
             kill(server)
-            server.stop()  # and nobody starts it again
+            server.stop()  # and it is not restarted
             text = process.communicate(timeout=60)[0]
         assert process.returncode == 1, text
         assert f"127.0.0.1:{port}: cannot connect" in text

@@ -1,5 +1,5 @@
-"""Wrappers parse sysbench's text: what they look for stands in ours as in that of an installed
-sysbench, which runs the same commands beside it."""
+"""Wrappers parse sysbench's text: what they search is in dyno's output as in that of an installed
+sysbench, which runs the same commands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def said(words: Sequence[str], cwd: Path) -> str:
 
 
 def both(test: str, options: Sequence[str], cwd: Path) -> list[str]:
-    """What each of the programs prints, ours first; without an installed sysbench ours alone."""
+    """What each of the programs prints, dyno first; without an installed sysbench dyno alone."""
     calls = [command(test, *options)]
     if THEIRS:
         calls.append([THEIRS, test, *options])
@@ -53,8 +53,8 @@ def both(test: str, options: Sequence[str], cwd: Path) -> list[str]:
 
 
 def alike(texts: Sequence[str]) -> dict[str, list[tuple[float, ...]]]:
-    """The same patterns are found in all; those of the first. Errors by code, which ours adds at
-    the end if there were some, are left out."""
+    """The same patterns are found in all; those of the first. Errors by code, which dyno adds at
+    the end if there were some, are omitted."""
     texts = [text.partition("Errors by code:")[0] for text in texts]
     for text in texts[1:]:
         assert sorted(found(text)) == sorted(found(texts[0]))
@@ -123,7 +123,7 @@ def row(text: str) -> tuple[int, ...]:
 
 
 def members(text: str) -> list[str]:
-    """The names in the objects of intervals, which stand in a list that nobody closes."""
+    """The names in the objects of intervals, which are in an unclosed list."""
     begin = text.index("[\n") if "[\n" in text else text.index("{")
     decoder = json.JSONDecoder()
     one, _ = decoder.raw_decode(text[text.index("{", begin) :])

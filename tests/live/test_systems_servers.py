@@ -47,14 +47,14 @@ TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT)"
 
 @pytest.fixture(autouse=True)
 def temp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Sockets of this test, and nobody else's."""
+    """Sockets of this test, and no other's."""
     tmp_path_factory.getbasetemp()  # pytest's own is made before the place is another
     with own_temp() as path:
         yield path
 
 
 def log_in(target: dict[str, Any], password: str | None = None) -> list[tuple[Any, ...]]:
-    """Logs in as the engine is told to, and selects 1 and the isolation level."""
+    """Logs in as the engine does, and selects 1 and the isolation level."""
     password = target["password"] if password is None else password
     by_socket = "unix" in target["address"]
     tcp = target["address"].get("tcp", {})
@@ -111,7 +111,7 @@ def test_a_server_is_private_answers_and_stops(kind: str, temp: Path) -> None:
         assert len(os.fsencode(socket_of(server))) <= 107
         for way in (target, by_socket):
             assert "repeatable" in str(log_in(way)).lower()
-        # and nobody without the password, nor as the account that initialisation made
+        # and none without the password, nor as the account that initialisation made
         for user in (target["user"], "root", "postgres"):
             with pytest.raises((pymysql.Error, pg8000.exceptions.Error)):
                 log_in({**target, "user": user}, "")
@@ -126,7 +126,7 @@ def test_a_server_is_private_answers_and_stops(kind: str, temp: Path) -> None:
 
 
 def socket_of(server: Server) -> Path:
-    """The Unix socket of a server of ours."""
+    """The Unix socket of a managed server."""
     return server.socket_path  # type: ignore[attr-defined, no-any-return]
 
 
@@ -252,7 +252,7 @@ def test_data_survives_a_restart_on_a_copy(kind: str, tmp_path: Path) -> None:
         made.directory = copy
         second = made.start()
         try:
-            second.create_schema("dyno_test")  # marked: still known as ours
+            second.create_schema("dyno_test")  # marked: still known as dbdyno's
             with pytest.raises(DynoError):
                 second.create_schema("postgres" if kind == "postgres" else "sys")
         finally:
@@ -396,9 +396,7 @@ def test_a_directory_that_the_account_cannot_reach_is_an_error(kind: str, tmp_pa
 def test_a_server_stays_on_its_cpus(kind: str) -> None:
     last = max(os.sched_getaffinity(0))
     with bench(kind) as made:
-        server = made.system.start(
-            made.binaries, made.directory, made.resolved, cpus=[last], transport="tcp"
-        )
+        server = made.system.start(made.binaries, made.directory, made.resolved, cpus=[last])
         try:
             assert server.pid is not None
             assert os.sched_getaffinity(server.pid) == {last}
@@ -437,7 +435,7 @@ def test_tls_is_offered_as_the_target_asks(kind: str) -> None:
         assert target["tls"] == {"ca": "/some/ca.pem"}
 
 
-# ---- ends that nobody planned
+# ---- unplanned ends
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -458,7 +456,7 @@ def test_a_killed_server_is_noticed_and_cleaned_up(kind: str, temp: Path) -> Non
 
 
 def watched(pid: int) -> bool:
-    """The guardian looks four times a second; the test must not be faster than that."""
+    """The guardian checks four times a second; the test must not be faster than that."""
     uptime_s = float(Path("/proc/uptime").read_text().split()[0])
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return uptime_s - int(ticks) / os.sysconf("SC_CLK_TCK") > 1.0

@@ -1,4 +1,5 @@
-"""`document-overhead` beside WiredTiger: files of documents with long and with short field names.
+"""`document-overhead` compared with WiredTiger: files of documents with long and with short field
+names.
 
 Files are made by WiredTiger's own program `wt`, with the options that mongod gives a collection
 (leaf pages of 32 KiB), from documents that are written by the BSON specification 1.1."""

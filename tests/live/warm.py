@@ -53,7 +53,7 @@ def run(
 
 
 def _read_all(pipes: tuple[int, int], deadline: float) -> tuple[str, str] | None:
-    """What comes through the pipes until nobody can write any more; None: that takes too long."""
+    """What comes through the pipes until no writer is left; None: that takes too long."""
     read: dict[int, list[bytes]] = {pipe: [] for pipe in pipes}
     with selectors.DefaultSelector() as waiting:
         for pipe in pipes:
@@ -87,8 +87,8 @@ def _forker() -> socket.socket:
 
 
 def _serve(requests: socket.socket) -> None:
-    """The forker: two forks a request, one that waits and tells, and one that becomes `dyno`."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that wait are waited for by nobody
+    """The forker: two forks a request, one that waits and reports, and one that becomes `dyno`."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the waiting ones are not waited for
     while True:
         text, descriptors, _, _ = socket.recv_fds(requests, REQUEST_MAX, 3)
         if not text:

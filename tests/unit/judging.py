@@ -20,7 +20,7 @@ CACHE = {"cache": ("on", "off"), "sessions": SESSIONS}
 def records(
     plan: Plan, truth: dict[tuple[str, ...], float], noise: float = 0.01, seed: int = 1, **more: Any
 ) -> list[TrialRecord]:
-    """Trials with throughput `truth[levels]`, times the block's mood, times noise."""
+    """Trials with throughput `truth[levels]`, times the block's effect, times noise."""
     rng = np.random.default_rng(seed)
     mood = {block: math.exp(rng.normal(0, 0.2)) for block in range(1, plan.blocks + 1)}
     found = []

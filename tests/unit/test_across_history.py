@@ -1,4 +1,4 @@
-"""Runs over time: what a history finds, lists and leaves out; its text, page and charts."""
+"""Runs over time: what a history finds, lists and omits; its text, page and charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs beside each other: what is refused, listed, judged, and how often it errs."""
+"""Runs side by side: what is refused, listed, judged, and how often it errs."""
 
 from __future__ import annotations
 

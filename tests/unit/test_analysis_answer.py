@@ -1,4 +1,4 @@
-"""What is said of made-up runs whose truth is known: the answer, why, and what to beware of."""
+"""Summaries of made-up runs whose truth is known: the answer, why, and what to beware of."""
 
 import re
 from dataclasses import replace
@@ -77,13 +77,15 @@ def test_three_engines_are_ranked_with_ties_shown() -> None:
     assert ranked.count(" ≈ ") == 2
     assert ranked.count("), a (") == 2
     assert "; at 1 session, " in ranked
-    assert ranked.endswith("(≈: cannot be told apart).")
+    assert ranked.endswith("(≈: no significant difference).")
     latency = make_plan(levels, claims=("p95[engine=b] < p95[engine=a] at sessions=8",))
     found = checked(latency, records(latency, truth))
     assert "), a (" in found.answer  # the longest latency is the worst
     order = make_plan({"mode": ("x", "y", "z")}, claims=("status.A[y] > status.A[x]",))
     found = checked(order, records(order, dict.fromkeys([("x",), ("y",), ("z",)], 1.0)))
-    assert "From best to worst" not in found.answer  # of a counter nobody knows which way is better
+    assert (
+        "From best to worst" not in found.answer
+    )  # whether more is better is unknown for a counter
 
 
 def test_a_level_that_cannot_be_negative_has_no_interval_below_zero() -> None:
@@ -222,7 +224,7 @@ def test_a_statement_that_is_written_differently_may_have_another_plan() -> None
         explain={"workload/point": "range"},
     )
     assert not any("EXPLAIN" in warning for warning in checked(plan, [by_key, by_list]).warnings)
-    alike = "SELECT c FROM t9 WHERE id = 70 AND c = 'x'"  # but for its values
+    alike = "SELECT c FROM t9 WHERE id = 70 AND c = 'x'"  # except for its values
     by_range = by_list.replace(statements={"workload/point": alike})
     assert any("EXPLAIN" in warning for warning in checked(plan, [by_key, by_range]).warnings)
 

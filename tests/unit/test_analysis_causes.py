@@ -1,4 +1,4 @@
-"""Each rule on what it must see, and on what only looks like it; ranks; any input.
+"""Each rule on what it must see, and on similar cases; ranks; any input.
 
 Traces are made up after recorded ones: samples of the machine five times a second, the server's
 counters once, a stall from 10.0 s to 11.0 s of 30.
@@ -46,7 +46,7 @@ def after(later: float, before: float) -> Values:
 
 
 def trace(curves: Curves, outages: tuple[Mapping[str, object], ...] = ()) -> Trace:
-    """A trial that stalls, with these curves; counters are looked at once a second."""
+    """A trial that stalls, with these curves; counters are sampled once a second."""
     ends = np.arange(1, round(MEASURED_S / TICK_S) + 1) * TICK_S
     stalled = (ends > BEGIN_S + 0.01) & (ends <= END_S + 0.01)
     commits = {"workload": np.where(stalled, 0.0, 100.0)}
@@ -153,7 +153,7 @@ STALLS: list[tuple[str, Curves]] = [
     ("listen_queue", {**LOST, "network.listen_overflows_per_s": within(4.0, 0.0)}),
 ]
 
-# What only looks like it.
+# Similar cases.
 LOOK_ALIKES: list[tuple[str, Curves]] = [
     # stopped all the time is no reason to stall now
     ("server_stopped", {"state.stopped": 1.0}),
@@ -179,7 +179,7 @@ LOOK_ALIKES: list[tuple[str, Curves]] = [
     # busy, but the server's threads do not queue
     ("cpu_saturation", {"cpu.busy": within(0.99, 0.6), "server.runqueue_cores": within(0.2, 0.8)}),
     # one session's packet; as many otherwise; a neighbour's losses among millions of segments; a
-    # machine that stood still sends again what was under way
+    # machine that was stopped sends again what was under way
     ("network", {**LOST, "network.retransmits_per_s": within(2.0, 0.0)}),
     ("network", {**LOST, "network.retransmits_per_s": within(8.0, 4.0)}),
     ("network", {**LOST, "network.segments_per_s": within(200_000.0, 30_000.0)}),
@@ -258,7 +258,7 @@ def test_lost_connections_are_an_outage() -> None:
 def test_a_machine_that_was_not_seen_is_said() -> None:
     there = cell(url="mariadb://app@db.example.org:3306/shop")
     assert named({}, there).name == "host_not_seen"
-    # the generator's own machine says nothing of the server's
+    # the generator's own machine says nothing about the server's
     assert named(BUSY, there).name == "host_not_seen"
     theirs = {f"host.{name}": values for name, values in {**CALM, **BUSY}.items()}
     assert named(theirs, there).name == "io_other"

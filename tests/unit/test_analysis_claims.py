@@ -46,7 +46,7 @@ def test_verdicts_on_a_clear_run() -> None:
     assert found.judged
     ratio = found.claims[0].parts[0].estimate
     assert ratio is not None
-    assert ratio.ratio == pytest.approx(2.9, rel=0.03)  # the block's mood has cancelled
+    assert ratio.ratio == pytest.approx(2.9, rel=0.03)  # the block's effect has cancelled
     assert ratio.n == 6
     assert ratio.level > 0.95
     kinds = [claim.parts[0].kind for claim in found.claims]

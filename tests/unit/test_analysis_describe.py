@@ -1,4 +1,4 @@
-"""Numbers in words: never on another side of what they were held against."""
+"""Numbers in words: never on another side of what they were compared with."""
 
 from __future__ import annotations
 

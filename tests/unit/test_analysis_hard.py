@@ -26,7 +26,7 @@ EASY = "tps[sessions=1] > tps[sessions=4] at each pool"
 
 
 def restarted(plan: Plan, rng: Generator, restart: float = 0.05) -> list[TrialRecord]:
-    """Equal cells: a mood of 10 % a block, an effect a restart, noise of 1 % a trial."""
+    """Equal cells: an effect of 10 % a block, an effect a restart, noise of 1 % a trial."""
     mood = {block: rng.normal(0, 0.1) for block in range(1, plan.blocks + 1)}
     server: dict[tuple[int, str], float] = {}
     found = []

@@ -1,4 +1,4 @@
-"""Claims that are looked at after each block: what is decided stays so, and when a run ends."""
+"""Interim looks at claims after each block: what is decided stays so, and when a run ends."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_a_budget_that_ends_the_run_leaves_all_to_the_last_look() -> None:
     assert by_budget.estimate.p < by_verdict.estimate.p
     early = replace(cut, blocks=3, trials=tuple(t for t in trials if t.block <= 3))
     (part,) = parts(early, records(early, noisy(4, 0.5), 3))
-    assert part.verdict == SUPPORTED  # as of three blocks that were all there was to be
+    assert part.verdict == SUPPORTED  # as of three blocks that were all of the plan
 
 
 def test_peaks_are_judged_over_looks() -> None:

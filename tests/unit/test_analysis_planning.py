@@ -17,9 +17,9 @@ from dbdyno.analysis.planning import blocks as needs
 from dbdyno.analysis.planning.types import Criterion, Noise
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
-from dbdyno.report.planning import planning_text
 from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.planning.power_text import planning_text
 from dbdyno.wording.runs import plan_blocks
 from fixtures.schemas import valid
 
@@ -261,7 +261,7 @@ def test_what_lies_between_trials_is_what_the_run_took() -> None:
     factor = costs.factor(plan, found)
     assert factor * costs.overhead_s(plan.cells) == pytest.approx(2 * (60 - 10 - LENGTH_S))
     assert costs.block_s(plan, 30.0, factor) == pytest.approx(2 * (10 + 30) + 60)
-    assert costs.factor(plan, found[:2]) == 1.0  # one block does not tell
+    assert costs.factor(plan, found[:2]) == 1.0  # one block is too little
 
 
 # -- the noise floor -----------------------------------------------------------------------------

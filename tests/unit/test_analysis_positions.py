@@ -75,7 +75,7 @@ def test_the_fit_is_that_of_least_squares() -> None:
 @pytest.mark.parametrize(
     ("values", "x"),
     [
-        ((0.1, 0.2, 0.15, 0.3), (1, 1, 1, 1)),  # the same in all blocks: not to be told apart
+        ((0.1, 0.2, 0.15, 0.3), (1, 1, 1, 1)),  # the same in all blocks: not to be distinguished
         ((0.1, 0.2, 0.3), (1, -1, 1)),  # one degree of freedom
         ((0.1, 0.1, 0.1, 0.1), (1, -1, 1, -1)),  # all blocks agree
         ((0.1, 0.2, 0.1, 0.2), (1, -1, 1, -1)),  # leaves no residual

@@ -40,7 +40,7 @@ def test_identical_readings_are_known_as_well_as_they_were_read() -> None:
     assert t_interval([5.0, 5.0, 5.0], 0.95, grain=0.05) == (5.0, 4.95, 5.05)
     assert t_test([5.0, 5.0, 5.0], 5.04, grain=0.05) == 1.0
     assert t_test([5.0, 5.0, 5.0], 5.06, grain=0.05) == 0.0
-    varying = [5.0, 5.1, 5.2]  # what varies by more than the grain says so itself
+    varying = [5.0, 5.1, 5.2]  # what varies by more than the grain shows it itself
     assert t_interval(varying, 0.95, grain=0.05) == t_interval(varying, 0.95)
 
 

@@ -1,4 +1,4 @@
-"""What stands out among the blocks of a ratio: named, and no verdict changed."""
+"""Unusual blocks of a ratio: named, and no verdict changed."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from dbdyno.wording.findings import analyse
 
 FACTORS = {"cache": ("off", "on")}
 FASTER = "transactions_per_s[on] > transactions_per_s[off]"
-# Standard normal scores in an order without trend, outlier or likeness of neighbours.
+# Standard normal scores in an order without trend, outlier or autocorrelation.
 CALM = (0.3, -0.9, 1.2, -0.3, 0.9, -1.2, 0.1, -0.5, 0.6)
 
 

@@ -1,4 +1,4 @@
-"""`dyno digest --trace`: what the engine is asked, what is said of the trace, what is refused."""
+"""`dyno digest --trace`: what the engine is asked, the report on the trace, what is refused."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dbdyno.cli.running.run import run
+from dbdyno.cli.running.command import run
 
 EXPERIMENT = """
 experiment: order

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 # Collected while a signal comes in: whatever the handler raises there, Python drops.
 DROPPED = """
@@ -76,3 +81,47 @@ entry.main()
     )
     assert done.returncode == 2, done.stderr
     assert word in done.stderr and "Traceback" not in done.stderr
+
+
+def refused(*args: str) -> tuple[int, Any, str]:
+    """The exit code of `dyno ARGS`, the document on its standard output, and what it says."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from dbdyno.cli import entry; entry.main()", *args],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout or "null"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "what", "fix"),
+    [
+        (("status", "nowhere"), "nowhere", ""),
+        (("run",), "name an experiment, or see --list", "dyno run --help"),
+        (("compare", "a"), "Missing argument 'B'.", "dyno compare --help"),
+        (("run", "nowhere"), "nowhere: no such file, and no study of that name", "one of:"),
+        (("model", "nothing"), "no model is called `nothing`", "dyno model"),
+    ],
+)
+def test_with_json_each_error_is_an_object(args: tuple[str, ...], what: str, fix: str) -> None:
+    code, found, said = refused(*args, "--json")
+    assert (code, found["ok"], found["exit_code"]) == (2, False, 2)
+    assert what in found["error"]["what"] and fix in found["error"]["fix"]
+    assert found["error"]["what"] in said
+    assert refused(*args)[1] is None
+
+
+def test_an_error_names_its_place_in_json(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    text = (ROOT / "studies" / "quickstart.yaml").read_text()
+    file.write_text(f"{text}\nmatters: many\n")
+    _, found, _ = refused("run", str(file), "--check", "--json")
+    line = text.count("\n") + 2
+    assert (found["error"]["where"]["file"], found["error"]["where"]["line"]) == (str(file), line)
+
+
+def test_a_format_that_is_json_counts_and_words_behind_dashes_do_not() -> None:
+    assert refused("model", "nothing", "--format", "json")[1]["ok"] is False
+    assert refused("status", "nowhere", "--", "--json")[1] is None

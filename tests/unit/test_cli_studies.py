@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dbdyno.cli import studies
-from dbdyno.cli.running.run import run
+from dbdyno.cli.running.command import run
 from dbdyno.errors import DynoError
 
 

@@ -33,7 +33,7 @@ HAS_LANDLOCK = pytest.mark.skipif(not landlock.version(), reason="this kernel ha
 
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
-    """A file for root alone, where nobody else gets to, and that anybody may have written."""
+    """A file for root alone, unreachable for others, and that anyone may have written."""
     file = tmp_path / "in" / "foreign.txt"
     file.parent.mkdir(mode=0o700)
     file.write_text("theirs")

@@ -314,8 +314,8 @@ def test_the_formula_of_a_pause_is_what_a_script_says(
 
 
 def dozing(count: int) -> list[Event]:
-    """n3 crashes; n2 stands still again and again, never for as long as the suspicion takes, so
-    that it never suspects n3 itself."""
+    """n3 crashes; n2 is stopped again and again, never for as long as the suspicion takes, so that
+    it never suspects n3 itself."""
     naps: list[Event] = [Pause(10.5 + 4 * i, ("n2",)) for i in range(count)]
     wakes: list[Event] = [Resume(14.2 + 4 * i, ("n2",)) for i in range(count)]
     return sorted([Crash(10, ("n3",)), *naps, *wakes], key=lambda one: one.at_s)

@@ -215,7 +215,7 @@ def test_transactions_of_any_steps_are_put_together() -> None:
 
 
 def test_what_is_sampled_is_not_taken_for_evidence() -> None:
-    # Each transaction stands for sixteen: thirty that differ say nothing of what goes together.
+    # Each transaction represents sixteen: thirty that differ say nothing about what goes together.
     columns = {0: [*range(30)], 1: [*range(30)]}
     assert coupling.clusters(columns, [1] * 30) == []
     assert coupling.clusters(columns, [16] * 30) == [[0, 1]]

@@ -1,4 +1,4 @@
-"""Which calls of a log a workload carries over, and what is said of the others."""
+"""Which calls of a log a workload carries over, and the report on the others."""
 
 from __future__ import annotations
 

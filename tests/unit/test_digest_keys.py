@@ -1,5 +1,5 @@
-"""Values that statements look for: which are made up, which are drawn from the server's tables, and
-what is said of them and of what is not carried over."""
+"""Values that statements select by: which are made up, which are drawn from the server's tables,
+and the report on them and on what is not carried over."""
 
 from __future__ import annotations
 

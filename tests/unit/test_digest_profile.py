@@ -1,5 +1,5 @@
 """The first screen of a digest: what ranks classes is shown; rows, p95, locks and scans are
-columns; names keep their end; a clock of full seconds tells of no concurrency."""
+columns; names keep their end; a clock of full seconds shows no concurrency."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_deviations_are_those_of_a_sample() -> None:
     assert cells["Exec time"][-2] == "141ms" and cells["Rows sent"][-2] == "7.07"
     assert "# Scores: V/M = 0.03" in lines
     assert math.isclose(first["query_time"]["stddev"], 0.1)
-    # One value has none; what a log samples counts as often as it stands for.
+    # One value has none; what a log samples counts as often as it represents.
     first["query_time"] |= {**digests.distribution([0.5]), "stddev": 0.0}
     assert {label(line): line.split() for line in block(raw)}["Exec time"][-2] == "0"
 

@@ -1,5 +1,5 @@
 """Workloads of logs with what a server says of its schema: values that columns take, keys that are
-there, keys that the server makes; and what is said of statements that will fail."""
+there, keys that the server makes; and the report on statements that will fail."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def written(made: Made, of: Catalog | None = None) -> dict[str, Any]:
 
 
 def one(template: str, *parameters: dict[str, Any], of: str) -> dict[str, Any]:
-    """The only parameter of a workload of one statement, but for when it is drawn."""
+    """The only parameter of a workload of one statement, except for when it is drawn."""
     made = Made()
     made.units = [unit(1000, made.says(template, *parameters, table=f"shop.{of}"))]
     [param] = written(made)["params"].values()

@@ -1,4 +1,4 @@
-"""What a log's workload is made of: values, places, pace, and what is refused or left out."""
+"""What a log's workload is made of: values, places, pace, and what is refused or omitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are opened and made so that nobody else decides what they are."""
+"""Files that are opened and made so that no one else decides what they are."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_a_remote_command_ends_when_the_connection_does(tmp_path: Path) -> None:
     while not pids.exists() or not pids.read_text():
         time.sleep(0.02)
     assert process.stdin is not None
-    process.stdin.close()  # what the end of ssh looks like from there
+    process.stdin.close()  # how the end of ssh appears from there
     assert gone(int(pids.read_text()))
     assert process.wait(20) != 0
 

@@ -59,9 +59,7 @@ def test_the_engine_calls_instances_by_number_and_runs_session_statements_last()
         ("db.2", INSTANCE),
         ("db.3", INSTANCE),
     ]
-    server = system.start(
-        deployment.binaries, Path("/nowhere"), deployment.resolved, cpus=[], transport="tcp"
-    )
+    server = system.start(deployment.binaries, Path("/nowhere"), deployment.resolved, cpus=[])
     deployment.servers |= {node.name: server for node in target.nodes}
     found = deployment.engine_targets()
     assert list(found) == ["db", "db.2", "db.3"]

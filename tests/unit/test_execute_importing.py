@@ -15,6 +15,8 @@ import pytest
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control, Interrupted
 from dbdyno.execute.servers.sql_files import import_file
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems.sql_files import ClientImporter, Importer, Program
 
 
@@ -24,17 +26,17 @@ class Server:
     def __init__(self, client: str) -> None:
         self.client = client
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         command = ["/bin/sh", "-c", self.client]
         failure = re.compile(r"^at (?P<line>\d+): (?P<what>.*)", re.MULTILINE)
-        return ClientImporter(Program(command, {"PATH": os.defpath}, "", failure))
+        return ClientImporter(host, Program(command, {"PATH": os.defpath}, "", failure))
 
 
 def sent(tmp_path: Path, client: str, control: Control) -> None:
     path = tmp_path / "a.sql"
     path.write_text("SELECT 1;\n" * 50_000)  # more than a pipe holds
     server: Any = Server(client)
-    import_file(path, server, "ours", lambda text: None, control)
+    import_file(path, server, "ours", LOCAL, lambda text: None, control)
 
 
 @pytest.mark.parametrize("client", ["exec sleep 60", "cat >&2; exec sleep 60"])

@@ -1,4 +1,4 @@
-"""Conditions of a workload after a trial: held, broken, or not to be asked."""
+"""Conditions of a workload after a trial: met, broken, or not to ask."""
 
 from __future__ import annotations
 

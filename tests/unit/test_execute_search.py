@@ -365,7 +365,7 @@ def test_a_few_failures_may_be_and_do_not_count_as_served(run: Run) -> None:
 
 
 def test_a_bound_meets_no_condition(run: Run) -> None:
-    """A p99 of 5 ms or more may be below 20 or not: nothing is known of any rate."""
+    """A p99 of 5 ms or more may be below 20 or not: nothing is known about any rate."""
     fake = Fake(run, 1e12)
     once = fake.once
     fake.once = lambda cell, trial: once(cell, trial).replace(  # type: ignore[method-assign]

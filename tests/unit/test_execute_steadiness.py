@@ -1,4 +1,4 @@
-"""When a trial that waits for a steady state is looked at."""
+"""When a trial that waits for a steady state is tested."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Server:
 
 
 def drive(steadiness: Steadiness, seconds: int) -> list[int]:
-    """The seconds after which it said that it is enough."""
+    """The seconds after which it was enough."""
     return [s for s in range(1, seconds + 1) if steadiness.is_enough(interval(10))]
 
 

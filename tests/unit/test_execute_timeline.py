@@ -14,7 +14,7 @@ END = {"event": "end"}
 
 
 class Simulated:
-    """Time that passes as a test says: whoever waits is told to go on once it has come."""
+    """Time that passes as a test says: waiting threads go on once it has come."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0

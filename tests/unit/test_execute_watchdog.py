@@ -1,4 +1,4 @@
-"""An engine that is stopped, or that says nothing, is noticed; one that goes on is left alone."""
+"""An engine that is stopped, or silent, is noticed; one that goes on is left alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few looks until silence counts."""
+    """A few checks until silence counts."""
     for name in ("SILENCE_S", "START_S", "STOPPED_S"):
         monkeypatch.setattr(watchdog, name, 0.05)
 
@@ -121,7 +121,7 @@ def test_loading_may_be_silent() -> None:
 
 
 def test_what_a_stopped_engine_measured_is_an_error(tmp_path: Path) -> None:
-    """Even where it said its end before anybody looked."""
+    """Even if it reported its end before the first check."""
     program = tmp_path / "engine"
     program.write_text(
         f"#!{sys.executable}\n"

@@ -1,4 +1,4 @@
-"""What a workload needs and its target cannot do is said in line and column."""
+"""What a workload needs and its target cannot do is reported with line and column."""
 
 from __future__ import annotations
 

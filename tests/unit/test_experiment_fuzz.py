@@ -1,4 +1,4 @@
-"""Whatever stands in a file: an experiment, or an error with a sentence for people."""
+"""With any content of a file: an experiment, or an error with a sentence for people."""
 
 from __future__ import annotations
 

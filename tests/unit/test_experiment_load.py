@@ -1,4 +1,4 @@
-"""Experiment files: what they mean, and what is said about the wrong ones, where."""
+"""Experiment files: their meaning, and errors with places for wrong ones."""
 
 from __future__ import annotations
 
@@ -468,7 +468,17 @@ WRONG_CLAIMS = {
     "¶peak(readers.tps, sessions)[on] ~= 4 within 3%": ("a peak comes in steps", "<= 4"),
     "readers.tps[on] ¶!= 3": ("not a comparison", ">="),
     "readers.tps[on]¶": ("the claim ends", ">="),
-    "readers.tps[on] > ¶20k at slow": ("not a plain number", ""),
+    "readers.tps[on] > ¶20kg at slow": ("not a number of claims", "5ms"),
+    "readers.tps[on] > ¶20ms at slow, 4": (
+        "`20ms` is a time, and `readers.tps[on]` is a second",
+        "",
+    ),
+    "readers.p95[on] < ¶20/s at slow, 4": ("`20/s` is a rate, and", "in the metric's own"),
+    "readers.p95[on] < ¶2x at slow, 4": ("`2x` is a ratio", "needs a second quantity"),
+    "readers.p95[on] < 5ms ¶readers.p95[off]": ("is unexpected", ""),
+    "readers.p95[on] < ¶5ms * readers.p95[off] at slow, 4": ("compared by their ratio", "1.5x"),
+    "readers.tps[on] > 2 / ¶3ms at slow": ("can only stand for itself", ""),
+    "peak(readers.tps, sessions)[on] <= ¶4ms": ("is a time", ""),
     "readers.tps[on] > 3 ¶please": ("is unexpected", ""),
     "readers.tps[on > 3¶": ("`]` is expected here", ""),
     "¶3 > 4": ("names no metric", ""),

@@ -1,4 +1,4 @@
-"""Settings and statements found again in the file, for errors that servers tell."""
+"""Settings and statements found again in the file, for errors that servers report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ groups:
         ("does not know `innodb_flush_method`", "2:32"),
         ("asked for `SYNC_BINLOG: 2`, the server uses 0", "6:11"),
         ("asked for `sync_binlog: 3`, the server uses 0", "7:27"),
-        ("does not know `sync_binlog`", "5:23"),  # the first, where no value tells
+        ("does not know `sync_binlog`", "5:23"),  # the first, where no value decides
         ("`port: 1` is taken", "2:63"),  # never a factor's name
         ("cannot prepare `look`", "12:18"),
         ("cannot prepare `find` (SELECT 2)", "12:51"),

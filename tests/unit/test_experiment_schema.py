@@ -51,7 +51,7 @@ def test_the_schema_refuses_what_loading_refuses(
 
 
 def test_words_agree_with_the_systems() -> None:
-    # `experiment` may not import `systems`, so the words stand in both.
+    # `experiment` may not import `systems`, so the words are in both.
     assert types.DURABILITY == base.DURABILITY
     assert types.ISOLATION == base.ISOLATION
 

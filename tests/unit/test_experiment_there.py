@@ -1,4 +1,4 @@
-"""External targets: URLs, what may be written beside them, and passwords that may not."""
+"""External targets: URLs, what may be written with them, and passwords that may not."""
 
 from __future__ import annotations
 

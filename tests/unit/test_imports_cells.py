@@ -167,7 +167,7 @@ def test_one_bad_file_refuses_all_unless_it_is_skipped(tmp_path: Path) -> None:
         raise_text([tmp_path])
     collected = collect([tmp_path], {}, skip_bad=True)
     assert [path.name for path, _ in collected.skipped] == ["b.txt", "c.txt"]
-    assert not any("txt" in why for _, why in collected.skipped)  # the name stands beside it
+    assert not any("txt" in why for _, why in collected.skipped)  # the name is next to it
     assert len(collected.results) == 1
     (source,) = collected.sources
     assert source.sha256 == hashlib.sha256(good.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""What the models `redis-restart`, `stall-period` and `parallel-replication` say beside their
+"""What the models `redis-restart`, `stall-period` and `parallel-replication` say next to their
 numbers, and settings that mean "never" or "none"."""
 
 from __future__ import annotations

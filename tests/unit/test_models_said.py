@@ -1,4 +1,4 @@
-"""What models refuse, and what they say beside an answer."""
+"""What models refuse, and their notes on an answer."""
 
 from __future__ import annotations
 

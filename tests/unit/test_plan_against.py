@@ -1,4 +1,4 @@
-"""Two versions of an experiment as one plan: what is run, what is left out, what is refused."""
+"""Two versions of an experiment as one plan: what is run, what is omitted, what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: cells, order, hard factors, budget, quick, what is left out."""
+"""Plans: cells, order, hard factors, budget, quick, what is omitted."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_data_is_restored_if_any_group_changes_it() -> None:
     assert "reuse, although data is changed by group workload" in p.notes[0]
 
 
-# --- what can be had ----------------------------------------------------------------------------
+# --- what is available --------------------------------------------------------------------------
 
 
 def test_an_optional_system_that_is_missing_drops_its_cells_visibly() -> None:

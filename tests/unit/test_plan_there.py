@@ -1,4 +1,4 @@
-"""Plans with external servers: what is refused, what is estimated, what a reader is told."""
+"""Plans with external servers: what is refused, what is estimated, notes for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a group's loop is said in a report."""
+"""How a report describes a group's loop."""
 
 from __future__ import annotations
 

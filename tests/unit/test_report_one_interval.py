@@ -1,4 +1,4 @@
-"""A ratio has one interval, wherever a page shows it: in claims, tables, sentences and JSON."""
+"""A ratio has one interval in all places of a page: in claims, tables, sentences and JSON."""
 
 import re
 from collections import defaultdict

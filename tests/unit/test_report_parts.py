@@ -299,7 +299,7 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
     )
     mariadb, machine = counters.view(with_cell(cell)) or ()
     shown = dict(zip((c.short for c in mariadb.columns), mariadb.rows[0][1], strict=True))
-    # Zeros are left out.
+    # Zeros are omitted.
     assert shown == {"query cache hits %": "75.0", "fsyncs/s": "50.0", "fsyncs/tx": "2.00"}
     assert [column.short for column in machine.columns] == ["CPU busy %", "retransmits/s"]
     assert machine.rows[0][1] == ("50.0", "3.00")

@@ -1,4 +1,4 @@
-"""Trade-offs in the report: the section, its chart, and nothing where there is none."""
+"""Trade-offs in the report: the section, its chart, and nothing if there is none."""
 
 from __future__ import annotations
 

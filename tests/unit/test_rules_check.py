@@ -24,7 +24,7 @@ Files = dict[str, str]
 
 
 def quiet(**ticks: int) -> Activity:
-    """Two CPUs for a second, idle but for `ticks`."""
+    """Two CPUs for a second, idle except for `ticks`."""
     counts = {"user": 0, "idle": 200, "steal": 0, **ticks}
     return Activity(counts, counts, 2, by_name={"mysqld": counts["user"]})
 
@@ -49,7 +49,7 @@ DISK = {"device": (8, 0)}
 FREE = Space(100 * GIB, 50 * GIB)
 TOLD = {"proc/self/cgroup": "0::/job\n", "proc/meminfo": "MemTotal: 16777216 kB\n"}
 
-# check, files, more of the place, state, a part of what is said
+# check, files, more of the place, state, a part of the text
 SEEN: list[tuple[str, Files, dict[str, Any], str, str]] = [
     ("governor", governors("powersave", "performance"), {}, FOUND, "powersave on 1 of 2 CPUs"),
     ("governor", governors("performance", "performance"), {}, FINE, "performance"),
@@ -237,7 +237,7 @@ def test_programs_are_told_by_name_and_ourselves_left_out(tmp_path: Path) -> Non
     after = processes(tmp_path, {1: ("a (b) c", 45, 1), 2: ("dyno", 30, 2)}, user=200, idle=1100)
     seen = activity.between(before, after, own_pid=2)
     assert seen.cpus == 2
-    assert seen.busy_cpus == pytest.approx(0.8)  # 100 of 200 ticks, 20 of them ours, of two CPUs
+    assert seen.busy_cpus == pytest.approx(0.8)  # 100 of 200 ticks, 20 of them dyno's, of two CPUs
     assert seen.top == (("a (b) c", pytest.approx(0.4)),)
 
 

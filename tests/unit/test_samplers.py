@@ -166,7 +166,7 @@ def test_machine_samplers_read_this_machine(tmp_path: Path) -> None:
 
 
 def test_a_file_of_proc_is_read_to_its_end_and_no_further_than_allowed(tmp_path: Path) -> None:
-    """The kernel answers one read of /proc/self/maps with a page at most; the stack stands last."""
+    """The kernel answers one read of /proc/self/maps with a page at most; the stack is last."""
     maps = ProcFile("/proc/self/maps", 1 << 20)
     maps.open()
     text = maps.text()
@@ -285,7 +285,7 @@ def test_cheap_samplers_are_read_more_often_until_they_cost() -> None:
     ).run()
     at = {source: [t for name, t in seen if name == source] for source in "abc"}
     assert at["a"] == [round(0.2 * n, 1) for n in range(1, 15)]
-    # From 1.2 on 2.1 ms: the mean of the quick looks is above 1 ms at 1.8; whole intervals stay.
+    # From 1.2 on 2.1 ms: the mean of the quick samples is above 1 ms at 1.8; whole intervals stay.
     assert at["b"] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.8]
     assert at["c"] == [1.0, 2.0, 2.8]
 

@@ -338,7 +338,7 @@ def test_scrapes_become_the_metrics_of_a_local_machine() -> None:
 
 
 class Answers:
-    """A Prometheus that answers what it was told to."""
+    """A Prometheus with given answers."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

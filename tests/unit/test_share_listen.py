@@ -1,4 +1,4 @@
-"""The endpoint for Prometheus: on loopback, bounded, patient with nobody, gone with the run."""
+"""The endpoint for Prometheus: on loopback, bounded, impatient, gone with the run."""
 
 from __future__ import annotations
 

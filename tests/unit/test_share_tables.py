@@ -1,4 +1,4 @@
-"""Tables of a run: what stands in them, as CSV and as Parquet, in files and on standard output."""
+"""Tables of a run: their contents, as CSV and as Parquet, in files and on standard output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A writer killed at any moment: what it said was complete is there, and the run goes on."""
+"""A writer killed at any moment: what it reported as complete is there, and the run goes on."""
 
 import contextlib
 import json
@@ -85,7 +85,7 @@ def test_killed_at_any_moment(tmp_path: Path, writers: subprocess.Popen[str], se
         run = Run.open(path)
         records = [record.id for record in run.records()]
         assert set(said) <= set(records)
-        assert len(records) - len(said) <= 4  # complete, but killed before it could say so
+        assert len(records) - len(said) <= 4  # complete, but killed before it could report that
         assert run.status in ("interrupted", "complete")
     with Run.resume(path) as again:
         assert [record.id for record in again.records()] == records

@@ -1,4 +1,4 @@
-"""Directories of runs that nobody named."""
+"""Directories of unnamed runs."""
 
 from __future__ import annotations
 

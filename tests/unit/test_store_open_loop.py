@@ -113,7 +113,7 @@ def test_a_few_without_an_answer_are_said_where_the_rate_was_held() -> None:
 @pytest.mark.parametrize(("lag_us", "said"), [(90, False), (110, True)])
 def test_the_meters_own_lateness_is_said(lag_us: int, said: bool) -> None:
     lag = latency() | {"p99_ns": lag_us * 1000}
-    found = reduced(opened(dispatch_lag=lag))  # beside a median response of 1 ms
+    found = reduced(opened(dispatch_lag=lag))  # next to a median response of 1 ms
     assert any("the generator itself began" in text for text in found.warnings) == said
 
 

@@ -1,4 +1,4 @@
-"""What the files of a run must look like: real ones do, damaged ones are named."""
+"""The form of a run's files: real ones do, damaged ones are named."""
 
 from __future__ import annotations
 

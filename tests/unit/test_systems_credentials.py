@@ -129,7 +129,7 @@ def test_pgpass_must_be_private(home: Path) -> None:
     with pytest.raises(DynoError, match="others may read it") as raised:
         login("postgres://app@db1/shop")
     assert SECRET not in str(raised.value) and f"chmod 600 {path}" in str(raised.value)
-    # A file without a line for us is nobody's business.
+    # A file without a line for this server is ignored.
     assert private(path, "other:*:*:*:x\n", 0o640)
     assert login("postgres://app@db1/shop").password == ""
 

@@ -11,6 +11,7 @@ import pytest
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
+from dbdyno.hosts import LOCAL
 from dbdyno.systems.base import Server, TargetPlan
 from dbdyno.systems.process.scratch import mount_of, mounted
 
@@ -22,11 +23,11 @@ def plan(**target: Any) -> TargetPlan:
 
 
 def start(directory: Path, **target: Any) -> Server:
-    """A stand-in server on `directory`."""
+    """An in-process server on `directory`."""
     resolved = SYSTEM.resolve(plan(**target))
     binaries = SYSTEM.find(None)
     SYSTEM.prepare(binaries, directory, resolved)
-    return SYSTEM.start(binaries, directory, resolved, cpus=[], transport="tcp")
+    return SYSTEM.start(binaries, directory, resolved, cpus=[])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_files_answer_no_statements(tmp_path: Path) -> None:
     for asked in (
         lambda: server.run("test", ["SELECT 1"]),
         lambda: server.explain("test", "SELECT 1"),
-        lambda: server.importer("test"),
+        lambda: server.importer("test", LOCAL),
         lambda: SYSTEM.place_template(SYSTEM.find(None), tmp_path, tmp_path, lambda *_: None),
     ):
         with pytest.raises(DynoError, match="no statements"):

@@ -1,4 +1,4 @@
-"""SQLite as a target: pragmas that are kept, files that are not ours, plans."""
+"""SQLite as a target: pragmas that are kept, foreign files, plans."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SYSTEM = systems.load("sqlite")
 
 
 def start(directory: Path, **target: Any) -> Server:
-    """A stand-in server on `directory`."""
+    """An in-process server on `directory`."""
     resolved = SYSTEM.resolve(TargetPlan(name="db", kind="sqlite", **target))
     binaries = SYSTEM.find(None)
     SYSTEM.prepare(binaries, directory, resolved)
-    return SYSTEM.start(binaries, directory, resolved, cpus=[], transport="tcp")
+    return SYSTEM.start(binaries, directory, resolved, cpus=[])
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY", "OFF"])

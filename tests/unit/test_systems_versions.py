@@ -1,4 +1,4 @@
-"""Several versions of one system, told apart by their leading numbers."""
+"""Several versions of one system, distinguished by their leading numbers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ import pytest
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import versions
 from dbdyno.systems.base import Binaries, System, TargetPlan
 from dbdyno.systems.process import paths
 
 
 class Installed:
-    """A system with these versions at these prefixes; `broken` ones cannot be had."""
+    """A system with these versions at these prefixes; `broken` ones cannot be used."""
 
     def __init__(self, versions: dict[str | None, str]) -> None:
         self.versions = versions
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         version = self.versions.get(basedir)
         if version is None or version == "broken":
             raise DynoError(f"nothing in {basedir}")

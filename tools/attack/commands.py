@@ -14,7 +14,7 @@ from tools.attack import confined, judge
 from tools.attack.row import Effort, Tally
 
 NAMES = "names.json"
-OUTSIDE = "outside.txt"  # beside what is attacked: must stay as it is
+OUTSIDE = "outside.txt"  # next to what is attacked: must stay as it is
 _KEPT = "nobody may write here\n"
 
 

@@ -1,7 +1,7 @@
 """Damage to files: by their bytes, by what they are, by what their JSON says. Pure and repeatable.
 
 Values of JSON are changed at every distinct path: of the elements of a list the first and the last
-stand for all.
+represent all.
 """
 
 from __future__ import annotations

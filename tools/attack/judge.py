@@ -50,6 +50,6 @@ def _is_json(out: bytes) -> bool:
 
 
 def _last(err: str) -> str:
-    """What was said, short enough for a list."""
+    """The output, short enough for a list."""
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     return " / ".join(lines[-4:])[-300:]

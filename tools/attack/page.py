@@ -23,7 +23,7 @@ the last column is to be 0.
 
 
 def save(directory: Path, row: Row, tally: Tally, facts: Mapping[str, Any]) -> None:
-    """Keeps a row's tally, `facts` (when, how) beside it."""
+    """Keeps a row's tally, with `facts` (when, how)."""
     directory.mkdir(parents=True, exist_ok=True)
     kept = {"row": row.name, **facts, **asdict(tally)}
     (directory / f"{row.name}.json").write_text(json.dumps(kept, indent=1) + "\n")

@@ -18,7 +18,7 @@ class Tally:
     failures: list[str] = field(default_factory=list)  # the first of them
 
     def add(self, name: str, reasons: list[str]) -> None:
-        """One more attack; it was survived where there is no reason."""
+        """One more attack; it was survived if there is no reason."""
         self.tried += 1
         if reasons:
             self.failed += 1

@@ -1,4 +1,4 @@
-"""Line charts for the page: SVG files that need no style sheet beside them."""
+"""Line charts for the page: SVG files without a separate style sheet."""
 
 from __future__ import annotations
 

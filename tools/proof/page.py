@@ -22,7 +22,7 @@ This page is written by the program; the figures are those of the last measureme
 
 
 def save(directory: Path, row: Row, outcome: Outcome, facts: Mapping[str, Any]) -> None:
-    """Keeps a row's outcome, `facts` (when, where, how) beside it."""
+    """Keeps a row's outcome, with `facts` (when, where, how)."""
     directory.mkdir(parents=True, exist_ok=True)
     kept = {"row": row.name, **facts, **asdict(outcome)}
     figure = kept.pop("figure")

@@ -19,7 +19,8 @@ EXIT_CODES = (
     (
         2,
         "you must change something: a file, an option, the machine; the message says what."
-        " Also where nothing was measured: no trial is complete, or all are void",
+        " Also where nothing was measured: no trial is complete, or all are void; and where a claim"
+        " has no verdict and `--fail-on-undecided` was given",
     ),
     (3, "interrupted; `dyno run --resume DIR` goes on"),
     (
@@ -29,7 +30,7 @@ EXIT_CODES = (
     ),
 )
 VARIABLES = (
-    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
+    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one next to `dyno`, else the one on PATH"),
     ("DYNO_SCRATCH", "where servers keep their files, unless `--scratch` says so; else /var/tmp"),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
@@ -48,9 +49,11 @@ def page() -> str:
     return sections(
         "# Commands",
         about,
-        "Data goes to standard output, messages to standard error.",
+        "Data goes to standard output, messages to standard error. With `--json` an error is an object"
+        " on standard output too, unless a document is there already: `ok` (false), `exit_code`, and"
+        " `error` with `what`, `where` (`file`, `line`, `column`, or null), `cause` and `fix`.",
         table(("option", "meaning"), _options(dyno, _context())),
-        *(_command(name, command) for name, command in dyno.commands.items()),
+        *(_command(name, command) for name, command in dyno.every().items()),
         "## Exit codes",
         table(("code", "meaning"), EXIT_CODES),
         "## Environment variables",

@@ -33,10 +33,10 @@ def block(text: str, language: str = "") -> str:
 
 
 def link_list(pages: Mapping[str, str]) -> str:
-    """Links to pages beside this one."""
+    """Links to pages next to this one."""
     return "\n".join(f"- [{name}]({name}.md): {about}" for name, about in pages.items())
 
 
 def sections(*parts: str) -> str:
-    """Parts with one empty line between them; empty ones are left out."""
+    """Parts with one empty line between them; empty ones are omitted."""
     return "\n\n".join(part.strip("\n") for part in parts if part)

@@ -5,14 +5,9 @@ use crate::Result;
 use crate::protocol::{ServerError, WireProtocol};
 use std::time::Duration;
 
-/// A system bound to a target, for scripts. Shared by all sessions.
-pub trait Clients: Send + Sync {
-    /// A new connection's state; opens nothing by itself when it is a wire.
-    ///
-    /// # Errors
-    /// A library that cannot be opened.
-    fn client(&self) -> Result<Nature>;
-}
+/// A system bound to a target, for scripts: makes the state of a new connection, and opens nothing by
+/// itself when that is a wire. Shared by all sessions. Fails for a library that cannot be opened.
+pub type Clients = Box<dyn Fn() -> Result<Nature> + Send + Sync>;
 
 /// One connection, of one of two natures.
 pub enum Nature {

@@ -55,7 +55,7 @@ pub struct DriverOption {
 pub type BuildDriver = fn(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>>;
 
 /// Binds a driver to a target for scripts, or says which field of the target is wrong.
-pub type BuildClients = fn(target: &Target) -> Result<Box<dyn Clients>>;
+pub type BuildClients = fn(target: &Target) -> Result<Clients>;
 
 /// A driver bound to a target and to the requests of one group. Shared by all workers.
 pub trait Driver: Send + Sync {

@@ -55,9 +55,9 @@ def analyse(
     """Judges a run, complete or not. Pure: equal plans, records and traces give equal findings.
 
     `trace` gives a trial over time by its id, one after the other, or None where nothing is known
-    but its record: then nothing is said of stalls. `log` gives a trial's
-    histograms in the same way; nothing: latency curves are not compared.
-    but its record: then nothing is said of stalls. `void`: attempts that others took the place of.
+    but its record: then stalls are not reported. `log` gives a trial's histograms in the same way;
+    nothing: latency curves are not compared. but its record: then stalls are not reported. `void`:
+    attempts that others took the place of.
     """
     measured = Measured.of(plan, records, void)
     claims, compared = verdict.judge(measured, versions.questions(plan))
@@ -143,7 +143,7 @@ def _of_claim(claim: ClaimResult, said: str) -> str:
 
 
 def _warnings(measured: Measured, records: Sequence[TrialRecord]) -> list[str]:
-    """About the run as a whole; what befell single cells stands with them."""
+    """About the run as a whole; what happened in single cells stands with them."""
     plan = measured.plan
     warnings: list[str] = []
     missing = len(plan.trials) - len(records)

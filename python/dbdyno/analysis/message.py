@@ -1,4 +1,4 @@
-"""What the analysis has to tell, as data: `wording` has the sentence."""
+"""Messages of the analysis, as data: `wording` has the sentence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Message(str):
-    """The name of a sentence in `wording`, with the numbers, levels and messages that stand in it.
+    """The name of a sentence in `wording`, with the numbers, levels and messages in it.
 
     It takes the place of the sentence until `wording.catalogue.worded` puts that there. It is true
     as a sentence is, and equal to another message with the same name and values.

@@ -192,7 +192,7 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
 
 
 def deciding(claim: ClaimResult) -> ClaimPart | None:
-    """The part whose numbers stand for the claim: of the parts with the claim's verdict, the one
+    """The part whose numbers represent the claim: of the parts with the claim's verdict, the one
     with the largest p (for a supported claim its weakest support), for a refuted one the smallest.
     """
     parts = [part for part in claim.parts if part.verdict == claim.verdict]

@@ -26,12 +26,12 @@ def cell_stalls(one: CellStalls) -> dict[str, Any]:
 
 
 def cause(one: Cause | None) -> dict[str, Any] | None:
-    """A cause with its strongest suspects; null where none was looked for."""
+    """A cause with its strongest suspects; null where none was searched for."""
     if one is None:
         return None
     return {**vars(one), "suspects": [asdict(each) for each in one.suspects[:SUSPECTS_MAX]]}
 
 
 def _stall(one: Stall) -> dict[str, Any]:
-    # Its suspects stand with the cell: a trial may have hundreds of stalls.
+    # The cell has its suspects: a trial may have hundreds of stalls.
     return {**vars(one), "cause": one.cause.name if one.cause else None}

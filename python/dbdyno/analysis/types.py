@@ -14,7 +14,7 @@ REFUTED = "refuted"
 UNDECIDED = "undecided"
 NOT_TESTED = "not tested here"
 
-# What is said of a new version against its base, in the same blocks.
+# Judgement of a new version against its base, in the same blocks.
 BETTER = "better"  # by more than `matters`
 WORSE = "worse"
 SAME = "no difference that matters"
@@ -38,7 +38,7 @@ class Measurement:
     block: int
     cell: int
     metrics: Mapping[str, float]
-    warnings: tuple[str, ...] = ()  # generator-bound and the like; repeated beside any claim
+    warnings: tuple[str, ...] = ()  # generator-bound and the like; repeated next to any claim
     outage: bool = False
     bounds: Mapping[str, str] = field(default_factory=dict)  # AT_LEAST or AT_MOST, by metric
     length_s: float = 0.0  # of what counts; 0: not known
@@ -64,7 +64,7 @@ class Estimate:
 @dataclass(frozen=True)
 class Partial:
     """A metric that not all trials of a cell have, or whose side is not known. `trials`: those that
-    have it; `of`: all. `why`: what the others lack. `sentence`: what follows `METRIC is`."""
+    have it; `of`: all. `why`: what the others do not have. `sentence`: what follows `METRIC is`."""
 
     why: str
     trials: int = 0
@@ -99,8 +99,8 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Check:
-    """Another way to the same answer, beside the t interval: it never decides, it shows whether the
-    answer hangs on the method."""
+    """A cross-check of the t interval: it never decides, it shows whether the answer hangs on the
+    method."""
 
     method: str  # permutation | BCa
     p: float | None = None  # two-sided
@@ -128,11 +128,11 @@ class ClaimPart:
     left: str  # "readers.qps[off]" with its cell, for people
     right: str
     operator: str
-    threshold: float  # the ratio that the interval is held against
+    threshold: float  # the ratio that the interval is compared with
     estimate: Ratio | None
     verdict: str
     small: bool  # supported, but the effect is below `matters`
-    blocks_needed: MoreBlocks | None  # undecided: how many more; None: cannot be told
+    blocks_needed: MoreBlocks | None  # undecided: how many more; None: unknown
     why: str  # one sentence for people: what decided it, or what kept it open
     kind: str = "ratio"  # what `estimate` is: RATIO, VALUE, PEAK or PEAKS
     metric: str = ""  # canonical, of the left side
@@ -193,7 +193,7 @@ class Offer:
     cost: float | None  # of a billion
     ratio: Ratio | None  # its cost over the cheapest offer's; None for that one
     dominated_by: Mapping[str, str]  # levels of an offer that costs no more and is faster
-    judged: bool  # whether an interval says so; else the means do
+    judged: bool  # whether an interval shows it; else the means do
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class TradePoint:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Cells by two metrics. `judged`: what is beaten is shown to be; else the means say so."""
+    """Cells by two metrics. `judged`: what is beaten is shown to be; else the means."""
 
     metrics: tuple[str, str]  # throughput or cost, then latency
     points: tuple[TradePoint, ...]
@@ -238,7 +238,7 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Cause:
-    """What a stall, a step or a difference between cells is put down to. `name` is the rule that
+    """What a stall, a step or a difference between cells is attributed to. `name` is the rule that
     recognised it, or `unknown`; then `suspects` still says what moved."""
 
     name: str  # log_rotation, write_back, ..., unknown
@@ -259,7 +259,7 @@ class Stall:
     start_s: float  # on the trial's clock
     length_s: float
     depth: float  # share of the usual throughput that was missing, 0 to 1
-    cause: Cause | None = None  # None: not looked for
+    cause: Cause | None = None  # None: not searched
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ class Inside:
     spread: float  # standard deviation of one-second throughput over its mean
     steps: tuple[Step, ...] = ()
     stalls: tuple[Stall, ...] = ()
-    problem: str = ""  # why something could not be told: too short, no ticks
+    problem: str = ""  # why something is unknown: too short, no ticks
 
 
 @dataclass(frozen=True)
@@ -330,7 +330,7 @@ class Sweep:
     at: Mapping[str, str]
     cells: tuple[int, ...]  # in the order of the levels
     peak: float  # the level with the highest mean
-    peak_levels: tuple[float, ...]  # levels that cannot be told from the best one
+    peak_levels: tuple[float, ...]  # levels that do not differ significantly from the best one
     knee: float | None  # where linear growth from the first level meets the best: on the axis
     knee_low: float | None
     knee_high: float | None
@@ -363,7 +363,7 @@ class Looking:
     max: int  # blocks at most
     taken: int  # looks
     after: int  # whole blocks
-    decided: bool  # every comparison that can be
+    decided: bool  # every possible comparison
     sentence: str
 
 

@@ -1,6 +1,7 @@
 """Where the `dyno` command begins: signals and streams first, then everything that takes long.
 
-Importing the rest takes half a second; a Ctrl-C in it must end dyno quietly, not with a traceback.
+Importing what commands need takes half a second; a Ctrl-C in it must end dyno quietly, not with a
+traceback.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ AGAIN_S = 0.01
 
 def main() -> None:
     """Entry point of the `dyno` script."""
-    if sys.argv[1:2] == ["sysbench"]:  # before anything is parsed or any signal is ours
+    if sys.argv[1:2] == ["sysbench"]:  # before anything is parsed and any signal handled
         from dbdyno.cli import sysbench
 
         sysbench.main(sys.argv[2:])

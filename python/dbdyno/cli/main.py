@@ -1,4 +1,4 @@
-"""`dyno`: one file a command, registered here. Data to stdout, talk to stderr."""
+"""`dyno`: its commands are in `commands.py`. Data to stdout, talk to stderr."""
 
 from __future__ import annotations
 
@@ -10,34 +10,14 @@ import traceback
 import click
 
 from dbdyno import __version__
-from dbdyno.cli.init import init
-from dbdyno.cli.logs.digest import digest
-from dbdyno.cli.models.model import model
-from dbdyno.cli.planning.command import plan
-from dbdyno.cli.running.run import run
-from dbdyno.cli.runs.compare import compare
-from dbdyno.cli.runs.export import export
-from dbdyno.cli.runs.history import history
-from dbdyno.cli.runs.import_ import import_
-from dbdyno.cli.runs.pool import pool
-from dbdyno.cli.runs.report import report
-from dbdyno.cli.runs.status import status
-from dbdyno.cli.serve import serve
-from dbdyno.cli.sysbench import sysbench
+from dbdyno.cli.commands import COMMANDS, Commands
 from dbdyno.cli.terminal.limits import lacking
+from dbdyno.cli.terminal.refused import as_document, tell
 from dbdyno.errors import DynoError
 
 
-class InOrder(click.Group):
-    """Lists commands in the order of a user's work, not of the alphabet."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names as they were added."""
-        return list(self.commands)
-
-
 @click.group(
-    cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, prog_name="dyno")
 def dyno() -> None:
@@ -48,49 +28,30 @@ def dyno() -> None:
     """
 
 
-COMMANDS = (
-    init,
-    plan,
-    run,
-    status,
-    report,
-    compare,
-    history,
-    pool,
-    export,
-    import_,
-    serve,
-    digest,
-    model,
-    sysbench,
-)
-for command in COMMANDS:
-    dyno.add_command(command)
-
-
 def main() -> None:
     """Turns what users can act on into a message and an exit code. See `entry`."""
+    args = sys.argv[1:]
     try:
         code = dyno.main(standalone_mode=False)
     except DynoError as error:
-        click.echo(f"dyno: {error}", err=True)
-        code = error.exit_code
+        code = tell(error, args, error.exit_code)
     except click.ClickException as error:
         error.show()
         code = 2
+        command = args[0] + " " if args[:1] and args[0] in COMMANDS else ""
+        refused = DynoError(error.format_message(), fix=f"dyno {command}--help")
+        as_document(refused, args, code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("dyno: interrupted", err=True)
-        code = 3
+        code = tell(DynoError("interrupted"), args, 3)
     except Exception as error:
-        click.echo(f"dyno: {lacking(error) or _defect(error)}", err=True)
-        code = 2
+        code = tell(lacking(error) or _defect(error), args, 2)
     for number in (signal.SIGINT, signal.SIGTERM):  # all is done: nothing is left to interrupt
         signal.signal(number, signal.SIG_IGN)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _defect(error: Exception) -> DynoError:
-    """A defect of ours as an error for people; the traceback goes to a file."""
+    """A defect of dbdyno as an error for people; the traceback goes to a file."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="dyno-defect-", suffix=".txt", delete=False
     ) as file:

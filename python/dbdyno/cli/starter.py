@@ -1,4 +1,4 @@
-"""The files that `dyno init` writes: an experiment that runs as it stands, with comments that teach
+"""The files that `dyno init` writes: an experiment that runs unchanged, with comments that teach
 what to change next. One text for each part; targets and workloads combine freely."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the shipped studies are: in the package once installed, beside it in a checkout."""
+"""Where the shipped studies are: in the package once installed, next to it in a checkout."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`dyno sysbench`: becomes the engine, which knows sysbench's command line. Nothing is parsed here
-but `--dyno-out`, and nothing of Python is left while the load runs: signals and the exit code are
-the engine's.
+"""`dyno sysbench`: becomes the engine, which knows sysbench's command line. Only `--dyno-out` is
+parsed here, and nothing of Python is left while the load runs: signals and the exit code are the
+engine's.
 
 With `--dyno-out=DIR` the engine is a child that records what it does into DIR, second by second;
 whatever ends it, the record then becomes a run.

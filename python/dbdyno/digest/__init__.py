@@ -1,5 +1,5 @@
-"""What servers did, as their logs or their own statistics tell: documents of `dyno-engine digest`,
-the same from samples of a server's views, and two of them side by side. Drawn by `report.digest`.
+"""What servers did, from their logs or their own statistics: documents of `dyno-engine digest`, the
+same from samples of a server's views, and two of them side by side. Drawn by `report.digest`.
 """
 
 from dbdyno.digest.document import Document as Document

@@ -1,4 +1,4 @@
-"""Logs that leave statements out by their own settings: what must be whole refuses them."""
+"""Logs that omit statements by their own settings: what must be whole refuses them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The ratio of two mean query times has an interval by the delta method on its logarithm, with Welch's
 degrees of freedom; Holm's correction over all classes that are judged (at 5 % together). Source:
-Oehlert, "A Note on the Delta Method" (1992); Welch (1947); Holm (1979). The interval takes calls
-as independent: what befell the whole server between the two logs stands in every ratio.
+Oehlert, "A Note on the Delta Method" (1992); Welch (1947); Holm (1979). The interval takes calls as
+independent: every ratio includes what happened in the whole server between the two logs.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.errors import DynoError
 from dbdyno.wording.plurals import count
 
-CALLS_MIN = 10  # of each side: below, nothing is said of a mean
+CALLS_MIN = 10  # of each side: below, no mean is judged
 BUDGET = 0.05
 SLOWER, FASTER, NOT_CLEAR, NOT_JUDGED = "slower", "faster", "not clear", "not judged"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A class in both digests. Interval and verdict are None and `not judged`, with `why`, where
-    there are too few calls or no variance is known. Times are seconds a call."""
+    """A class in both digests. Interval and verdict are None and `not judged`, with `why`, if there
+    are too few calls or no variance is known. Times are seconds a call."""
 
     a: Class
     b: Class
@@ -40,7 +40,7 @@ class Change:
 
     @property
     def effect_s(self) -> float:
-        """Seconds of load a second that the change stands for, by B's calls; for the order."""
+        """Seconds of load a second that the change means, at B's calls; for the order."""
         if self.a.query_time is None or self.b.query_time is None:
             return 0.0
         calls = self.b.weighted_count or self.b.count
@@ -70,7 +70,7 @@ class Compared:
 
 
 def compare(a: Document, b: Document) -> Compared:
-    """Sets B beside A. DynoError if their classes cannot be matched."""
+    """Compares B with A. DynoError if their classes cannot be matched."""
     if a.group_by != b.group_by:
         raise DynoError(
             f"A is grouped by {a.group_by}, B by {b.group_by}",

@@ -134,7 +134,7 @@ class Input:
 
     @property
     def all_servers(self) -> tuple[str, ...]:
-        """Whatever is known of who wrote it."""
+        """Whatever is known about who wrote it."""
         return self.servers or ((self.server,) if self.server else ())
 
 
@@ -163,8 +163,8 @@ class Timeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Concurrency:
-    """Seconds with exactly so many statements at once, from 0. `clock_s`: how exactly the log tells
-    when statements ran; 1 for full seconds."""
+    """Seconds with exactly so many statements at once, from 0. `clock_s`: resolution of the log's
+    times; 1 for full seconds."""
 
     seconds: tuple[float, ...]
     max: int
@@ -174,7 +174,7 @@ class Concurrency:
 
 @dataclass(frozen=True, kw_only=True)
 class Mergeable:
-    """How many classes were looked at, and how many they would be with `--merge-names`."""
+    """How many classes there are, and how many there would be with `--merge-names`."""
 
     classes: int
     merged: int
@@ -198,7 +198,7 @@ class Document:
     rest: Stats | None = None
     timeline: Timeline | None = None
     concurrency: Concurrency | None = None
-    notes: tuple[str, ...] = ()  # what a reader should know of the sampling of a server
+    notes: tuple[str, ...] = ()  # notes on the sampling of a server
 
     @property
     def is_sampled(self) -> bool:
@@ -212,7 +212,7 @@ class Document:
 
     @property
     def clock_s(self) -> float:
-        """How exactly the log tells when statements ran, seconds; 1 for full seconds."""
+        """Resolution of the log's times, seconds; 1 for full seconds."""
         return self.concurrency.clock_s if self.concurrency else 0.0
 
     @property
@@ -223,14 +223,14 @@ class Document:
 
     @property
     def longest_gap_s(self) -> float:
-        """The longest time without an end of a statement, as far as the log's clock can tell; 0
-        where it cannot."""
+        """The longest time without an end of a statement, as far as the log's clock shows; 0 where
+        it cannot."""
         longest = max(self.timeline.gap_s, default=0.0) if self.timeline else 0.0
         return longest if longest > self.clock_s else 0.0
 
     @property
     def seconds(self) -> float:
-        """How long it was looked: the timeline's length for samples, else from first to last."""
+        """How long it was sampled: the timeline's length for samples, else from first to last."""
         if self.is_sampled and self.timeline:
             return self.timeline.bucket_s * len(self.timeline.count)
         return self.overall.span_s

@@ -30,17 +30,17 @@ def read(
     on_document: Shown | None = None,
     made: str = "digest",
 ) -> tuple[Raw, int]:
-    """The document of `dyno-engine digest ARGUMENTS`, and the exit code it asks for: 1 where
-    `--strict` found something that was not understood, 3 where Ctrl-C ended it early.
+    """The document of `dyno-engine digest ARGUMENTS`, and the exit code it asks for: 1 if
+    `--strict` found something unrecognised, 3 where Ctrl-C ended it early.
 
     `made` is the event that holds it; `shape`, `parallelism`: those of the options so named.
-    `on_document` gets each document of a log that is followed, but for the last, which is returned.
-    Ctrl-C asks the engine to end with what it has. DynoError if it fails.
+    `on_document` gets each document of a log that is followed, except for the last, which is
+    returned. Ctrl-C asks the engine to end with what it has. DynoError if it fails.
     """
     last: Raw | None = None
     failed: Raw | None = None
     with tempfile.TemporaryFile() as stderr:
-        # In a session of its own: Ctrl-C is ours to pass on.
+        # In a session of its own: dbdyno passes Ctrl-C on.
         process = LOCAL.start([find(), "digest", *arguments], stdout=PIPE, stderr=stderr)
         try:
             for event in _events(process):
@@ -68,7 +68,7 @@ def read(
 
 
 def _events(process: Process) -> Any:
-    """Events until the engine's end; the first Ctrl-C is passed on, the second is ours."""
+    """Events until the engine's end; the first Ctrl-C is passed on, the second ends dbdyno."""
     assert process.stdout is not None
     passed_on = False
     while True:

@@ -21,8 +21,8 @@ HARMLESS = ("read", "transaction", "session")  # sent without `writes: true`
 
 @dataclass(frozen=True)
 class Trace:
-    """Of a trace. `effects`: statements by what sending them would do; `left_out`: what the logs
-    have beside, by reason; `clock_ns`: the logs' times are whole multiples of it."""
+    """Of a trace. `effects`: statements by what sending them would do; `left_out`: what else the
+    logs have, by reason; `clock_ns`: the logs' times are whole multiples of it."""
 
     begin_ns: int
     length_ns: int
@@ -39,7 +39,7 @@ class Trace:
 
 
 def parse(raw: Any) -> Trace:
-    """Types what the engine said; DynoError as `document.parse`."""
+    """Types the engine's output; DynoError as `document.parse`."""
     return document.typed(_adapter(), raw, "dyno-engine", "dyno digest LOG --trace FILE")
 
 

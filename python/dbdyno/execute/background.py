@@ -1,4 +1,4 @@
-"""What servers do again and again beside the load, and after how long: a trial that ends before has
+"""What servers do again and again during the load, and after how long: a trial that ends before has
 not seen it."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dbdyno.systems.base import Server
 
 
 class Background:
-    """Of the servers of one trial. A server that does not answer has none to tell."""
+    """Of the servers of one trial. A server that does not answer has none."""
 
     def __init__(
         self, servers: Sequence[Server], clock: Callable[[], float] = time.monotonic

@@ -38,7 +38,7 @@ class ExecutionContext:
 
     @property
     def plan(self) -> Plan:
-        """As it stands: a run may cut its plan short."""
+        """Unchanged: a run may cut its plan short."""
         return self.run.plan
 
     def say(self, message: str) -> None:

@@ -16,7 +16,7 @@ _SIGNS = re.compile(
 
 
 def recognised(error: DynoError, scratch: Path) -> DynoError:
-    """`error`, or where its words tell of a full disk the same with the disk's name."""
+    """`error`, or if it is about a full disk, the same with the disk's name."""
     if not _SIGNS.search(f"{error.what} {error.cause}"):
         return error
     try:

@@ -1,4 +1,4 @@
-"""What a run ran on: enough to tell whether a resumed run is still the same experiment."""
+"""What a run ran on: enough to show whether a resumed run is still the same experiment."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def describe(
 
 def checks(plan: Plan, scratch: Path) -> tuple[check.Finding, ...]:
     """What the checks find on this machine, for a plan whose servers keep their files in `scratch`.
-    Takes half a second, in which it looks at what else runs."""
+    Takes half a second, in which it measures what else runs."""
     targets = [target for cell in plan.cells for target in cell.targets]
     return check.look(
         check.Place(
@@ -74,7 +74,7 @@ def _device(path: Path) -> tuple[int, int] | None:
     try:
         number = os.stat(path).st_dev
         if os.major(number) == 0 and (source := mounted(path)[1]).startswith("/dev/"):
-            number = os.stat(source).st_rdev  # file systems of several devices have none of theirs
+            number = os.stat(source).st_rdev  # file systems of several devices have none
     except OSError:
         return None
     return (os.major(number), os.minor(number)) if os.major(number) else None

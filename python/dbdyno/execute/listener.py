@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it: the terminal, a log, a test."""
+"""Events of a run for its listener: the terminal, a log, a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Listener(Protocol):
         """A trial begins."""
 
     def on_event(self, event: Event) -> None:
-        """The engine said something."""
+        """A message of the engine."""
 
     def on_record(self, record: TrialRecord, *, over: bool) -> None:
         """An attempt is on disk, complete or void; `over` unless another one follows."""
@@ -26,7 +26,7 @@ class Listener(Protocol):
         """A sentence for the user and the run's log."""
 
     def on_failure(self, what: str) -> None:
-        """The run will end with this error, once what it changed is put back: that may take long,
+        """The run will end with this error, once what it changed is restored: that may take long,
         or fail too."""
 
 
@@ -42,7 +42,7 @@ class Several:
             listener.on_trial(trial, cell, attempt)
 
     def on_event(self, event: Event) -> None:
-        """The engine said something."""
+        """A message of the engine."""
         for listener in self._listeners:
             listener.on_event(event)
 

@@ -3,8 +3,8 @@
 Order comes from the plan alone. Each hard combination's servers are started afresh once a block;
 cells whose trials change data start every trial from the loaded snapshot. A trial that does not
 meet `require:`, or whose engine failed, is void, kept, and run again at most twice. Where the
-budget does not hold another block, or all is decided, the plan is cut short there, and says so. The
-user's commands around all this are `hooks`.
+budget does not hold another block, or all is decided, the plan is cut short there, with the reason.
+The user's commands around all this are `hooks`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LocalExecution:
 
     def _with_servers(self, waiting: Sequence[TrialPlan]) -> str:
         explained = {record.cell for record in self._run.records() if record.explain}
-        with Scratch(self._context.scratch) as scratch:
+        with Scratch(self._context.scratch, self._context.host) as scratch:
             pool = ServerPool(self._context, scratch)
             trial = Trial(self._context, pool, self._around, explained)
             try:
@@ -87,7 +87,7 @@ class LocalExecution:
                 self._around.leave_levels()
 
     def _leave(self, pool: ServerPool) -> None:
-        """Stops the servers; of those that were there already, says what could not be undone."""
+        """Stops the servers; of external ones, says what could not be undone."""
         self.not_undone = tuple(pool.close())
         for problem in self.not_undone:
             self._listener.say(problem)
@@ -136,7 +136,7 @@ class LocalExecution:
     def _attempt(
         self, planned: TrialPlan, cell: Cell, pool: ServerPool, trial: Trial, *, last: bool
     ) -> bool:
-        """Measures a trial and puts its record on disk; False if another attempt is to be made."""
+        """Measures a trial and puts its record on disk; False if another attempt follows."""
         try:
             self._around.enter(planned, cell, lambda: self._stop_servers(pool))
         except HookFailed as failed:
@@ -162,7 +162,7 @@ class LocalExecution:
         except TrialVoid as failed:
             record = _void(planned, str(failed))
         except BaseException:
-            with contextlib.suppress(HookFailed):  # its log says so
+            with contextlib.suppress(HookFailed):  # its log names it
                 self._around.after_trial(planned, cell)
             raise
         try:
@@ -177,7 +177,7 @@ class LocalExecution:
         self._standing = _Standing()
 
     def _keep(self, record: TrialRecord, *, last: bool) -> bool:
-        """Puts a record on disk; False if another attempt is to be made."""
+        """Puts a record on disk; False if another attempt follows."""
         if record.status == "complete":
             reasons = unmet(self._run.plan.require, record.metrics, record.bounds)
             if reasons:

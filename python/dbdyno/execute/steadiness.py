@@ -1,12 +1,11 @@
-"""One trial that ends when it is steady: when to look, and what was found.
-
-Looks cost CPU beside the load, and each is a chance to find by luck what is not there; so they come
-once the least that must be steady has been measured, and then each time the trial has become a
-tenth longer. What steady means is not known here: `Judge` is given by who may know (`cli`).
+"""One trial that ends when it is steady: when to test, and the findings. Tests cost CPU next to the
+load, and each may find by chance what is not there; so they come once the least that must be steady
+has been measured, and then each time the trial has become a tenth longer. What steady means is not
+known here: `Judge` is given by who may know (`cli`).
 
 The least is twice `min`: what comes back each `min` is in the number, and has been seen twice.
 Where the experiment gives no `min`, what the servers do in the background raises it, as far as
-`max` leaves room; what does not fit is said.
+`max` leaves room; what does not fit is reported.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Cycles(Protocol):
 
 
 class Steadiness:
-    """Of one trial. Told every event of the engine."""
+    """Of one trial. Gets every event of the engine."""
 
     def __init__(
         self, judge: Judge, min_s: float | None, max_s: float, background: Cycles | None = None
@@ -91,7 +90,7 @@ class Steadiness:
         self, events: Sequence[Event], lines: Sequence[Tagged]
     ) -> tuple[Part | None, tuple[str, ...]]:
         """The steady part of a trial that has ended with these events, and this log of histograms.
-        None, and why all of it counts, where there is none: it is looked at once more. And what the
+        None, and why all of it counts, if there is none: it is tested once more. And what the
         servers do that is too slow to be in it."""
         if self.from_s is None and self._length_s >= self._least_s - TICK_S / 2:
             self.from_s = self._look()

@@ -1,4 +1,4 @@
-"""One trial: drive load, sample beside it, reduce, explain, and put it on disk as complete."""
+"""One trial: drive load, sample meanwhile, reduce, explain, and put it on disk as complete."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Trial:
         return record.replace(statements=statements)
 
     def _request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
-        """The engine's plan, values that are looked up still as written."""
+        """The engine's plan, values of `column:` still as written."""
         plan = self._run.plan
         targets = {
             name: target

@@ -4,7 +4,7 @@ cache: {on: {db.config: {...}}, off: {...}}                 a patch a level
 id_range: {set: [readers.id_range], levels: [1000, 1000000]}   one value for several paths
 readers.sessions: [1, 4, 16]                                the name is the path
 
-Beside its patches a level of the first form may have commands: `apply`, `undo`, `wait_until`.
+Besides its patches a level of the first form may have commands: `apply`, `undo`, `wait_until`.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def load(
 ) -> Spec:
     """The experiment in a file (or in a text: anything with a line break in it).
 
-    `overrides_` are `path=value` texts, as after `--set`. `file` is where a text once stood: paths
+    `overrides_` are `path=value` texts, as after `--set`. `file` is where a text came from: paths
     in it are relative to that, and messages name it. Raises DynoError with file, line and column
     for everything that is wrong.
     """

@@ -1,6 +1,6 @@
 """The file's shape: pydantic models of what may be written, strict, nothing extra.
 
-They stand at the edge only: `typed` turns their result into the frozen dataclasses of `types`, and
+They are at the edge only: `typed` turns their result into the frozen dataclasses of `types`, and
 `schema` publishes them to editors.
 """
 
@@ -106,7 +106,7 @@ class TargetModel(Strict):
         " TLS the password may be sent under it (MySQL)",
     )
     may: MayModel | None = Field(None, description="what is allowed on an external server")
-    data: DataModel | None = Field(None, description="existing tables, instead of ours")
+    data: DataModel | None = Field(None, description="existing tables, instead of generated ones")
     host: Host | None = Field(
         None,
         description="where samples of its machine come from: `ssh://user@db1`, or"
@@ -154,7 +154,7 @@ def _group_model(kind: str, own: type[Strict]) -> type[GroupBase]:
 
 
 class _AnyGroup(GroupBase):
-    """What a group without a known `kind` is held to, so that the error is about that."""
+    """Type of a group without a known `kind`, so that the error is about that."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -182,7 +182,7 @@ class StateModel(Strict):
 
 
 class CpusModel(Strict):
-    """CPUs by number; default: disjoint where there are at least four."""
+    """CPUs by number; default: disjoint if there are at least four."""
 
     generator: list[Annotated[int, Field(ge=0)]] = Field([])
     servers: list[Annotated[int, Field(ge=0)]] = Field([])
@@ -240,7 +240,7 @@ class ClaimModel(Strict):
 
 
 def _spelt_out(value: object) -> object:
-    """A claim given as text alone, as the mapping it stands for."""
+    """A claim given as text alone, as the mapping that it abbreviates."""
     return {"claim": value} if isinstance(value, str) else value
 
 

@@ -63,7 +63,7 @@ def _conditions(node: Node) -> tuple[Node, ...]:
 
 
 def of_trial(condition: Condition, where: Where) -> Condition:
-    """The condition, which no trial can be held against if it is about a cost: DynoError then."""
+    """The condition, which no trial can be compared with if it is about a cost: DynoError then."""
     if is_cost(condition.metric):
         raise DynoError(
             f"`{condition.text}` is not a condition on a trial",

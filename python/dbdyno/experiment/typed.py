@@ -103,7 +103,7 @@ def _instances(name: str, model: TargetModel, node: Node) -> int:
 
 
 def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None:
-    """The target's setup, in which what holds for all targets stands too by now."""
+    """The target's setup, which by now includes what holds for all targets."""
     if model.setup is None:
         return None
     node = root.mapping["targets"].mapping[name].mapping["setup"]
@@ -191,7 +191,7 @@ def _check_workload(name: str, model: GroupBase, targets: Mapping[str, Target], 
 
 
 def _one_search(groups: Sequence[Group], root: Node) -> None:
-    """Two searches in one trial would each move what the other looks at."""
+    """Two searches in one trial would each move what the other measures."""
     searching = [group.name for group in groups if group.find]
     if len(searching) > 1:
         raise DynoError(
@@ -251,7 +251,7 @@ def _sessions(model: GroupBase, options: Mapping[str, Any]) -> int:
 
 
 def _deadline_s(model: GroupBase) -> float:
-    """What was recorded may have taken long, and is not cut short unless the file says so."""
+    """What was recorded may have taken long, and is not cut short unless the file sets that."""
     if model.kind == workloads.REPLAY.name and "deadline" not in model.model_fields_set:
         return workloads.REPLAY.deadline_s
     return model.deadline

@@ -1,4 +1,4 @@
-"""An experiment as its author means it: patched, typed and checked, with nothing of a machine.
+"""An experiment as its author means it: patched, typed and checked, independent of machines.
 
 Plain frozen data; `load` makes it, `plan` reads it. Lengths in seconds, sizes in bytes.
 """
@@ -45,7 +45,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is put into a schema of ours before any load, in this order. Paths are absolute."""
+    """What is put into dbdyno's schema before any load, in this order. Paths are absolute."""
 
     template: str | None = None  # a stopped data directory to start from
     schema: str | None = None  # the template's schema that is used; None: the only one
@@ -53,7 +53,7 @@ class Setup:
     sql: tuple[str, ...] = ()  # files of SQL
     tables: Mapping[str, Any] = field(default_factory=dict)  # declared, for the engine to fill
     after: tuple[str, ...] = ()  # statements once all rows are in
-    hashes: Mapping[str, str] = field(default_factory=dict)  # path -> what it held when read
+    hashes: Mapping[str, str] = field(default_factory=dict)  # path -> its content when read
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Find:
     start_per_s: float = 100.0
     within: float = 0.02
     failed_max: float = 0.001  # of the arrivals: what a rate that holds may fail at most
-    probes_max: int = 32  # runs of one search; what is found by then counts, and is said
+    probes_max: int = 32  # runs of one search; findings by then count, and are reported
 
 
 @dataclass(frozen=True)
@@ -282,8 +282,8 @@ class Needs:
 
 @dataclass(frozen=True)
 class Looks:
-    """Blocks until every claim is decided: the claims are looked at after each whole block from
-    `first` on, and `max` blocks are the most."""
+    """Blocks until every claim is decided: interim looks happen after each whole block from `first`
+    on, up to `max` blocks."""
 
     first: int
     max: int
@@ -310,7 +310,7 @@ class Spec:
     claim_needs: Mapping[str, Needs]  # of claims that need more than `needs`, by their text
     scope: Scope  # what metric names may start with
     text: str  # YAML that gives this experiment again, `--set` applied
-    path: str  # the file, or what stands for it in messages
+    path: str  # the file, or its name in messages
     places: Mapping[str, Where]  # of the top-level keys
     drain_s: float = 10.0  # how long an open loop's backlog is worked off after the end
     load_threads: int = 0  # 0: not given

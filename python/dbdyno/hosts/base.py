@@ -30,7 +30,8 @@ Group = Literal["session", "group", "inherited"]
 @dataclass(frozen=True)
 class Held:
     """A shell command that has been started and waits for `release`. Its standard input must stay
-    open: the end of it ends the command on a remote host, and keeps a held one from beginning."""
+    open: the end of it ends the command on a remote host, and keeps a waiting one from
+    beginning."""
 
     process: Process
     script: str
@@ -60,7 +61,9 @@ class Shell(Protocol):
 
 
 class Host(Shell, Protocol):
-    """Starts processes."""
+    """Starts processes. Hashable: what was asked of one host is kept by host."""
+
+    def __hash__(self) -> int: ...
 
     def start(
         self,

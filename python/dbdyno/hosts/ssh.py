@@ -43,7 +43,7 @@ exit $status
 
 @dataclass(frozen=True)
 class SshAddress:
-    """A host as ssh is told of it. `user` and `port` None: as ssh's configuration says."""
+    """A host as an argument of ssh. `user` and `port` None: as ssh's configuration says."""
 
     host: str
     user: str | None = None

@@ -1,4 +1,4 @@
-"""Results that other tools left behind, as a run of ours: read, ordered into cells, written.
+"""Results of other tools, as a run of dbdyno: read, ordered into cells, written.
 
 `formats` reads one tool's files each; `pattern` takes levels out of file names; `cells` says which
 result is a repetition of which cell; `write` makes the run directory. Nothing is measured here, and

@@ -5,7 +5,7 @@ level that a result states becomes a factor only if results that are alike so fa
 that what follows from another factor is not a second one.
 
 Repetitions are never guessed from files: several files of one cell are repetitions only if their
-names say so by `{rep}`, since two files that merely look alike may be two machines.
+names say so by `{rep}`, since two similar files may be two machines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dbdyno.imports.found import Found
 from dbdyno.imports.pattern import BLOCK, REPETITION, Pattern, levels_of
 from dbdyno.plan.types import Factor
 
-TOOL = "tool"  # a factor where nothing else tells results of several tools apart
+TOOL = "tool"  # a factor where nothing else distinguishes results of several tools
 UNKNOWN = "unknown"  # the level of a result that does not state it, where others do
 _FORBIDDEN = re.compile(r"[,=\[\]\"'\x00-\x1f\x7f]+")
 

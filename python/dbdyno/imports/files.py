@@ -16,7 +16,7 @@ from dbdyno.imports.text import Text
 
 FILES_MAX = 10_000
 RESULTS_MAX = 20_000
-_THREAD_LOG = re.compile(r"(.+\.\d+)\.\d+")  # pgbench_log.PID.THREAD beside pgbench_log.PID
+_THREAD_LOG = re.compile(r"(.+\.\d+)\.\d+")  # pgbench_log.PID.THREAD next to pgbench_log.PID
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Collected:
-    """All results in the order of the files, the files, and what was left out with why."""
+    """All results in the order of the files, the files, and what was omitted with why."""
 
     results: tuple[Found, ...]
     sources: tuple[Source, ...]
@@ -40,7 +40,7 @@ class Collected:
 def collect(
     paths: Sequence[Path], columns: Mapping[str, str], *, skip_bad: bool = False
 ) -> Collected:
-    """Reads all files. A bad one is a DynoError, or with `skip_bad` left out and listed; DynoError
+    """Reads all files. A bad one is a DynoError, or with `skip_bad` omitted and listed; DynoError
     if nothing is left."""
     results: list[Found] = []
     sources: list[Source] = []
@@ -62,7 +62,7 @@ def collect(
 
 
 def _why(error: DynoError) -> str:
-    """What is said beside a file's name, so without it."""
+    """A message next to a file's name, so without it."""
     return f"line {error.where.line}: {error.what}" if error.where else error.what
 
 
@@ -80,7 +80,7 @@ def _refused(errors: Sequence[tuple[Path, DynoError]], some: bool) -> DynoError:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Files as given, directories opened (sorted by name, hidden entries left out)."""
+    """Files as given, directories opened (sorted by name, hidden entries omitted)."""
     count = 0
     for path in paths:
         if path.is_dir():

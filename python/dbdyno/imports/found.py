@@ -1,7 +1,7 @@
 """One result as a tool reported it, in our metrics' names and units. Pure data.
 
-Rates are per second, latencies milliseconds in metrics and nanoseconds in intervals. What a tool
-reports under no name of ours keeps its own behind `tool.`: `tool.latency_ms_p90`.
+Rates are per second, latencies milliseconds in metrics and nanoseconds in intervals. A metric
+without a name in dbdyno keeps the tool's behind `tool.`: `tool.latency_ms_p90`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ SECONDS_MAX = shapes.SECONDS_MAX
 SESSIONS_MAX = 10_000_000
 NUMBER_MAX = 1e18  # a rate, or a latency in ns: a thousand years are 3e19
 COUNT_MAX = 1 << 48
-OWN = "dyno-sysbench"  # the tool that is ours
+OWN = "dyno-sysbench"  # the tool, which is part of dbdyno
 QUANTILES = {"50": "p50", "95": "p95", "99": "p99", "99.9": "p999"}
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What a tool said while it ran: rates over the `length_s` seconds until `t_s`."""
+    """Output of a tool while it ran: rates over the `length_s` seconds until `t_s`."""
 
     t_s: float
     length_s: float
@@ -53,7 +53,7 @@ class Found:
     version: str
     file: Path
     line: int  # where it begins, from 1
-    parts: Mapping[str, Part]  # "" where there is one
+    parts: Mapping[str, Part]  # "" if there is one
     said: Mapping[str, str] = field(default_factory=dict)
     sessions: int = 0  # 0: not known
     duration_s: float = 0.0  # 0: not known
@@ -114,7 +114,7 @@ def latency_metrics(values_ms: Mapping[str, float], kind: str = "service") -> di
 
 
 def histogram_metrics(histogram: Histogram, kind: str = "service") -> dict[str, float]:
-    """Percentiles that enough values stand behind: at least 10 / (1 - q), as for our own trials."""
+    """Percentiles with enough values: at least 10 / (1 - q), as for our own trials."""
     found = {}
     for q, short in QUANTILES.items():
         share = float(q) / 100

@@ -2,7 +2,7 @@
 
 A piece in braces is the name of a factor and takes any text but `/`; `{threads:d}` takes a number;
 `*` takes text that means nothing. `{rep}` numbers repetitions, `{block}` passes over all cells. A
-pattern with `/` is held against as many of the path's last components.
+pattern with `/` is compared with as many of the path's last components.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PIECE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_.-]*)(:d)?\}|(\*)|([^{}*]+)")
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern of `--pattern`, ready to be held against paths."""
+    """A pattern of `--pattern`, ready to be compared with paths."""
 
     text: str
     names: tuple[str, ...]

@@ -22,7 +22,7 @@ from dbdyno.errors import DynoError, Where
 FILE_BYTES_MAX = 4 << 30  # of a log that is read line by line
 WHOLE_BYTES_MAX = 64 << 20  # of a file that is parsed at once
 LINE_CHARS_MAX = 1 << 16
-HEAD_LINES = 200  # looked at to tell what a file is
+HEAD_LINES = 200  # read to recognise a file
 
 Line = tuple[int, str]
 

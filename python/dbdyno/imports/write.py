@@ -1,9 +1,9 @@
 """Imported results as a run directory: a plan of what was measured, a record and streams a trial.
 
-Each trial's `events.ndjson` holds the tool's interval lines as `interval` events with what the tool
-said and no more (no `start`, no `end`, no generator: there was no engine); `latency.hlog` is there
-where the tool gave a histogram. An event's `latency` is service time, so that response times of a
-tool that kept a rate stand in its metrics only.
+Each trial's `events.ndjson` holds the tool's interval lines as `interval` events with the tool's
+figures and no more (no `start`, no `end`, no generator: there was no engine); `latency.hlog` is
+there where the tool gave a histogram. An event's `latency` is service time, so that response times
+of a tool that kept a rate are in its metrics only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NOTES_MAX = 50
 @dataclass(frozen=True)
 class Told:
     """What the user says of the results: a name and a question for them, and an experiment's head
-    whose name and question stand where none is given."""
+    whose name and question are the defaults."""
 
     name: str
     question: str
@@ -237,7 +237,7 @@ def _streams(directory: Path, found: Found, groups: Sequence[str]) -> None:
 
 
 def _event(time: tuple[float, float], groups: dict[str, Interval]) -> dict[str, Any]:
-    """An `interval` event with what the tool said."""
+    """An `interval` event with the tool's figures."""
     t_s, length_s = time
     return {
         "event": "interval",

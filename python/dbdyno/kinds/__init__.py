@@ -1,4 +1,4 @@
-"""Kinds of servers: what is known of each without asking one. Plain data, one file a kind.
+"""Kinds of servers: what is known about each without asking one. Plain data, one file a kind.
 
 A new kind is one new file here, its name in `KindName` and its line in `KINDS`, and its system
 (`dbdyno.systems`). No other package names a kind: it asks for what a kind has.

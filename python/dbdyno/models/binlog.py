@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dbdyno.models.model import Input, Note
 
-UNSET = "-1"  # `sync_binlog` is not said: the server's default
+UNSET = "-1"  # `sync_binlog` is not given: the server's default
 
 SYNC_BINLOG = Input(
     "sync_binlog", "number",

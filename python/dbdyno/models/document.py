@@ -55,7 +55,7 @@ class Document:
 
 
 def read(docstring: str | None) -> Document:
-    """ValueError says what a docstring lacks."""
+    """ValueError names what a docstring is missing."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     parts: dict[str, list[str]] = {"": []}
     name = ""

@@ -29,7 +29,7 @@ class Given:
 
 
 def assignments(typed: Iterable[str], model: Model) -> dict[str, str]:
-    """`k=v` of a command line. DynoError for what is none, or is said twice."""
+    """`k=v` of a command line. DynoError for what is none, or is given twice."""
     found: dict[str, str] = {}
     for one in typed:
         name, equals, value = one.partition("=")

@@ -51,7 +51,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Note:
-    """Said with an answer where a condition holds: limits of what the model was made for."""
+    """Added to an answer if a condition is met: limits of what the model was made for."""
 
     when: str
     text: str  # {name}: a value
@@ -81,7 +81,7 @@ class Measured:
 @dataclass(frozen=True)
 class Model:
     """A pure function with units. `says`: (condition, sentence), the first that holds is the
-    answer; {name} stands for a value."""
+    answer; {name} is replaced by a value."""
 
     name: str
     document: Document

@@ -1,4 +1,4 @@
-"""Inputs from what is there: an option file, a YAML file, the variables of a server.
+"""Inputs from existing sources: an option file, a YAML file, the variables of a server.
 
 Each input names its variables and paths; `:s` after one is the unit of its plain numbers, and
 `wsrep_provider_options/pc.weight` is a key inside a variable. In option files of MySQL and MariaDB
@@ -29,7 +29,7 @@ Read = dict[str, tuple[str, str]]  # name of an input -> text, where from
 
 def read_file(model: Model, path: Path) -> Read:
     """What a file says of a model's inputs. DynoError if it cannot be read, is of another kind, or
-    says nothing of them."""
+    says nothing about them."""
     suffix = path.suffix.lower()
     if suffix not in (*OPTION_FILES, *YAML_FILES):
         raise DynoError(
@@ -180,8 +180,8 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _ours(one: Input, text: str) -> str:
-    """What stands elsewhere as an input takes it: ON, 1, true as the word that it has for it (other
-    numbers are no), periods of Galera's as durations."""
+    """Another source's value as an input takes it: ON, 1, true as the word that it has for it
+    (other numbers are no), periods of Galera's as durations."""
     for pattern, word in one.meanings:
         if re.fullmatch(pattern, text):
             return word

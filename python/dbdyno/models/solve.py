@@ -25,7 +25,7 @@ from dbdyno.models.kinds import Kind
 from dbdyno.models.model import Input, Model
 
 POINTS = 257
-BEYOND = 1e6  # how far from its example an input without limits is looked for, as a ratio
+BEYOND = 1e6  # how far from its example an input without limits is searched, as a ratio
 SAME = 1e-6  # relative: an output that is no nearer to what was wanted moves in steps
 HALVINGS = 200
 

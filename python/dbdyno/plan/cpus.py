@@ -1,4 +1,4 @@
-"""Which CPUs the generator and the servers get: apart where there are enough."""
+"""Which CPUs the generator and the servers get: apart if there are enough."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def split(
         return asked.generator, asked.servers
     started = [target for target in targets if target.url is None]
     if not started:
-        return (), ()  # no server is ours to place
+        return (), ()  # no managed server to place
     if any(kinds.of(target.kind).in_engine for target in started):
         return (), ()
     if min(machine.cores, len(machine.cpus)) < SPLIT_MIN:

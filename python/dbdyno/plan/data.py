@@ -75,7 +75,7 @@ def data_bytes(target: TargetPlan, groups: Sequence[GroupPlan]) -> int:
 
 
 def target_key(target: TargetPlan, groups: Sequence[GroupPlan], settings: DataSettings) -> str:
-    """Identifies a loaded target, but for the version of its server (known at execution)."""
+    """Identifies a loaded target, except for its server's version (known at execution)."""
     facts = {
         "kind": target.kind,
         "basedir": target.basedir,

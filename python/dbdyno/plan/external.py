@@ -19,7 +19,7 @@ from dbdyno.systems.base import TargetPlan
 
 def check(spec: Spec, write_to: Collection[str], *, runs: bool = True) -> None:
     """DynoError for what cannot be done with a server, or data, of somebody else. `runs`: the plan
-    is to be run, so that the command line must name what is written to."""
+    will run, so that the command line must name what is written to."""
     for cell in spec.cells:
         for target in cell.targets:
             if target.url is not None and cell.cache == "cold":

@@ -34,8 +34,8 @@ def factors(
 ) -> frozenset[str]:
     """The names of the hard factors: two cells that differ only in one need different servers.
 
-    `hooked` have levels that commands bring about: what those change (a mount, a kernel's setting)
-    a running server may not notice, so its servers start afresh too."""
+    `hooked` have levels that commands apply: what those change (a mount, a kernel's setting) a
+    running server may not notice, so its servers start afresh too."""
     needs = [_needs(cell) for cell in cells]
     found = set(hooked)
     for name in names:

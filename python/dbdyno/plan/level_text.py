@@ -1,4 +1,4 @@
-"""Factors and levels of a plan as they stand in sentences."""
+"""Factors and levels of a plan, as words in sentences."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def best(cpus: int, sessions: int, per_s: Mapping[int, Sequence[float]]) -> Load
 
 
 def sentence(found: LoadThreads) -> str:
-    """For whoever reads the results."""
+    """For readers of the results."""
     rates = [f"{rate:,.0f}/s with {threads}" for threads, rate in found.per_s.items()]
     return (
         f"Load threads for {found.sessions} sessions: {found.threads}, in all cells alike"

@@ -26,7 +26,7 @@ class Machine:
 
     @classmethod
     def read(cls, root: Path = Path("/")) -> Machine:
-        """Reads the facts. `root` stands for / so that tests can bring their own /proc and /sys."""
+        """Reads the facts. `root` replaces / so that tests can bring their own /proc and /sys."""
         cpus = tuple(sorted(os.sched_getaffinity(0)))
         quota = cpu_quota(root)
         cores = len(cpus) if quota is None else max(1, min(len(cpus), int(quota)))
@@ -102,7 +102,7 @@ def _groups(root: Path, controller: str) -> list[Path]:
     """Directories of this process's control groups for a controller, from its own up to the root.
 
     In a container the path in /proc/self/cgroup may not exist below the mount; the mount itself is
-    then the container's group, and is always looked at.
+    then the container's group, and is always read.
     """
     mount = root / "sys/fs/cgroup"
     found = []

@@ -1,7 +1,7 @@
 """Makes a plan: a spec, the facts of a machine and what is installed, with nothing left to decide.
 
-Pure: the same arguments give the same plan. A spec without a seed is planned with 0, to be looked
-at; what is run has one (`experiment.load_seeded`).
+Pure: the same arguments give the same plan. A spec without a seed is planned with 0, for display;
+what is run has one (`experiment.load_seeded`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def make(
 
 
 def check_settings(spec: Spec) -> None:
-    """DynoError if a system refuses what some cell asks of it; looks at no machine."""
+    """DynoError if a system refuses what some cell asks of it; reads nothing of this machine."""
     for cell in spec.cells:
         for target in cell.targets:
             try:
@@ -155,7 +155,7 @@ class _Maker:
             against=self.union.against if self.union else None,
         )
 
-    # --- what can be had ------------------------------------------------------------------------
+    # --- what is available ----------------------------------------------------------------------
 
     def _present(
         self, cells: Sequence[spec_types.Cell]
@@ -339,7 +339,7 @@ class _Maker:
         return min(blocks, fitting)
 
     def _looks(self, blocks: int) -> Looks | None:
-        """When claims are looked at: `blocks` are the most, by now."""
+        """When interim looks at claims happen: `blocks` are the most, by now."""
         looks = self.spec.looks
         return looks and Looks(min(looks.first, blocks), blocks)
 
@@ -358,7 +358,7 @@ class _Maker:
             try:
                 resolve(claim, factors, cells, self.spec.scope)
             except DynoError:
-                # `load` has resolved it against all cells, so it names one that is left out.
+                # `load` has resolved it against all cells, so it names one that is omitted.
                 untested[claim.text] = self._why_left_out(skipped)
         return untested
 
@@ -369,7 +369,7 @@ class _Maker:
         return "; ".join(reasons)
 
     def _lacking(self, needs: Needs) -> str:
-        """What the machine lacks of `needs`, as a sentence; empty if nothing."""
+        """Which of `needs` this machine does not have, as a sentence; empty if nothing."""
         machine = self.machine
         parts = []
         if needs.cores is not None and machine.cores < needs.cores:

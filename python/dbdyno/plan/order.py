@@ -5,23 +5,22 @@ In every block the hard combinations are run one after the other, and the easy c
 servers start once a combination and block. The nesting is part of the plan, since contrasts of a
 hard factor may use whole blocks only.
 
-*Balance.* Blocks come in pairs: the second is the first one backwards. So each two cells have stood
-as far apart one way as the other after every second block, and what grows from trial to trial
-cancels. The first blocks of the pairs are rows of a Williams square, in which each cell stands once
-at each position and once after each other cell (Williams 1949, "Experimental designs balanced for
-the estimation of residual effects of treatments"); of an even number of cells the square has k
-rows, of an odd number 2 k. Which cell is which, and the order of the pairs, are drawn for each
-square. A square begins with the cell that the last one ended with, so that with two cells (A B, B
-A, A B, B A) each cell has the same predecessor as the other within every block but the first: what
-a trial leaves behind for the next one cancels, too. docs/decisions/order-of-trials.md has the
-figures.
+*Balance.* Blocks come in pairs: the second is the first one backwards. So after every second block
+each two cells have been as far apart one way as the other, and what grows from trial to trial
+cancels. The first blocks of the pairs are rows of a Williams square, in which each cell is once at
+each position and once after each other cell (Williams 1949, "Experimental designs balanced for the
+estimation of residual effects of treatments"); of an even number of cells the square has k rows, of
+an odd number 2 k. Which cell is which, and the order of the pairs, are drawn for each square. A
+square begins with the cell that the last one ended with, so that with two cells (A B, B A, A B, B
+A) each cell has the same predecessor as the other within every block but the first: what a trial
+leaves behind for the next one cancels, too. docs/decisions/order-of-trials.md has the figures.
 
 From `MANY` cells on the rows of the square, mirror images among them, are shuffled each for itself:
 of so many cells two are neighbours in few blocks, so that little is left to cancel, and two blocks
 that mirror each other meet a slow disturbance of the machine alike, as one block would.
 
-Cells of different hard combinations stand at the same place within them, so that what befalls the
-first trial after a restart befalls both sides of their comparison.
+Cells of different hard combinations have the same place within them, so that what happens to the
+first trial after a restart happens to both sides of their comparison.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ read back unchanged when a run is resumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -165,6 +165,19 @@ class Plan:
     def server_cpus_of(self, cell: Cell) -> tuple[int, ...]:
         """CPUs of the servers in a cell; empty: they share all of them."""
         return cell.server_cpus or self.server_cpus
+
+    def neighbours(self, factor: Factor) -> Iterator[tuple[str, Cell, Cell, dict[str, str]]]:
+        """Level, its cell, the baseline cell with the same other levels, those levels."""
+        by_levels = {tuple(cell.levels.items()): cell for cell in self.cells}
+        for level in factor.levels[1:]:
+            for cell in self.cells:
+                if cell.levels[factor.name] != level:
+                    continue
+                key = {**cell.levels, factor.name: factor.levels[0]}
+                baseline = by_levels.get(tuple(key.items()))
+                if baseline is not None:
+                    at = {name: value for name, value in cell.levels.items() if name != factor.name}
+                    yield level, cell, baseline, at
 
     @property
     def paired(self) -> bool:

@@ -152,7 +152,7 @@ def _marks(
 
 
 def told_apart(sweep: Sweep) -> bool:
-    """Whether some level is not among the best: where all are, marking them says nothing."""
+    """Whether some level is not among the best: where all are, marking them means nothing."""
     return len(sweep.peak_levels) < len(sweep.cells)
 
 
@@ -245,7 +245,7 @@ def _is_rate(factor: str) -> bool:
 
 
 def _offered(cell: Cell, name: str) -> float | None:
-    """The rate asked of a group, in the mean; None if it has none of its own."""
+    """The rate asked of a group, on average; None if it has none of its own."""
     group = next(group for group in cell.groups if group.name == name)
     if group.arrivals is None:
         return None

@@ -73,9 +73,9 @@ class Layout:
         return self.label(levels) or "the only cell"
 
     def split(self, levels: Mapping[str, str]) -> tuple[str, str]:
-        """A cell's label in two: what stands above a group of cells, and what tells them apart.
+        """A cell's label in two: the heading of a group of cells, and what distinguishes them.
 
-        The axis' level is the inner one, so that names too long for a line are said once.
+        The axis' level is the inner one, so that names too long for a line are printed once.
         """
         if len(self.factors) < 2:
             return "", self.cell(levels)
@@ -84,7 +84,7 @@ class Layout:
         return self.label(levels, outer), self.label(levels, (inner,))
 
     def place(self, levels: Mapping[str, str]) -> list[int]:
-        """Sorts cells so that those with the same outer label (see `split`) stand together."""
+        """Sorts cells so that those with the same outer label (see `split`) are together."""
         inner = self.x or (self.factors[-1] if self.factors else None)
         outer = [f for f in (*self.panels, *self.series) if f is not inner]
         return [f.levels.index(levels[f.name]) for f in (*outer, *([inner] if inner else []))]

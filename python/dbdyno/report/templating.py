@@ -19,8 +19,8 @@ from dbdyno.wording.plurals import count
 def styled(
     template: str, data: Mapping[str, Any], script: str | None = None, **assets: Markup
 ) -> str:
-    """A page in the report's style: a template of ours with the style sheet as `css`, one of our
-    scripts as `js`, and more `assets`."""
+    """A page in the report's style: a template with the style sheet as `css`, a script as `js`, and
+    more `assets`."""
     css = asset("templates/report.css")
     js = asset(f"templates/{script}") if script else Markup()
     return environment(escaped=True).get_template(template).render(data, css=css, js=js, **assets)
@@ -66,5 +66,5 @@ def data_link(text: str, kind: str) -> str:
 
 @lru_cache(maxsize=8)
 def asset(name: str) -> Markup:
-    """A file of ours that stands in pages as it is."""
+    """A file that pages contain unchanged."""
     return Markup((package_files("dbdyno.report") / name).read_text(encoding="utf-8"))

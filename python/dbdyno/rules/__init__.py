@@ -1,1 +1,1 @@
-"""Rules that judge facts: `check` looks at a machine before anything is measured on it."""
+"""Rules that judge facts: `check` inspects a machine before anything is measured on it."""

@@ -44,7 +44,7 @@ class Sampler(Protocol):
 
 
 class ProcFile:
-    """A small file of /proc or /sys that is kept open: reading it anew costs two system calls."""
+    """A small file of /proc or /sys that is kept open: reading it again costs two system calls."""
 
     def __init__(self, path: Path | str, size_max: int = 1 << 16) -> None:
         self._path = str(path)

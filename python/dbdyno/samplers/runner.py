@@ -33,8 +33,8 @@ from dbdyno.samplers.server.replication import Replica, Replication
 from dbdyno.samplers.server.sessions import Sessions
 from dbdyno.samplers.server.state import State
 
-QUICK_S = 0.2  # so often those that are cheap: a stall of half a second then has two looks
-QUICK_CPU_S = 0.001  # of our CPU, for looks that are cheap on average: half a percent of a CPU
+QUICK_S = 0.2  # so often those that are cheap: a stall of half a second then has two samples
+QUICK_CPU_S = 0.001  # of dyno's CPU, for samples that are cheap on average: half a percent of a CPU
 QUICK_LOOKS = 5  # before that is judged
 LAST_MIN = 0.2  # of an interval: the part of one at the end of a trial that is worth a sample
 JOIN_S = 3.0  # a thread that waits for a hung server longer than this is left behind
@@ -147,7 +147,7 @@ class Loop:
         self._spent = spent
         self._tick_s = tick_s(interval_s) if any(one.quick for one in samplers) else interval_s
         self._slow: set[str] = {one.source for one in samplers if not one.quick}
-        self._costs: dict[str, tuple[int, float]] = {}  # of quick looks: how many, CPU together
+        self._costs: dict[str, tuple[int, float]] = {}  # of quick samples: how many, CPU together
         self._ticked = 0  # in which interval the last tick was
         self._interval_s = interval_s
         self._zero_unix_s = zero_unix_s
@@ -179,7 +179,7 @@ class Loop:
 
     def _until_next(self) -> float:
         t_s = self._now() - self._zero_unix_s
-        # A tick that was missed is left out, never caught up.
+        # A tick that was missed is omitted, never caught up.
         next_s = (self._number(self._tick_s) + 1) * self._tick_s
         return max(0.0, next_s - t_s)
 
@@ -207,7 +207,7 @@ class Loop:
         looks, spent_s = self._costs.get(sampler.source, (0, 0.0))
         looks, spent_s = looks + 1, spent_s + self._spent() - before_s
         self._costs[sampler.source] = looks, spent_s
-        # Thousands of sessions, say: less often then. A single look may be dear by accident.
+        # Thousands of sessions, say: less often then. A single sample may be dear by accident.
         if looks >= QUICK_LOOKS and spent_s > looks * QUICK_CPU_S:
             self._slow.add(sampler.source)
 
@@ -261,7 +261,7 @@ def _in_words(error: Exception) -> str:
 
 
 def tick_s(interval_s: float) -> float:
-    """The time between two looks of quick samplers: a whole part of an interval."""
+    """The time between two samples of quick samplers: a whole part of an interval."""
     return interval_s / max(1, math.floor(interval_s / QUICK_S + 1e-6))
 
 

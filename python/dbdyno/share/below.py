@@ -16,7 +16,7 @@ RUNS_MAX = 10_000
 
 @dataclass(frozen=True)
 class Below:
-    """A run that was found. `name`: its path from where it was looked for, for people."""
+    """A run that was found. `name`: its path from where the search began, for people."""
 
     path: Path
     name: str
@@ -24,7 +24,7 @@ class Below:
 
 def below(directory: Path) -> Iterator[Below]:
     """Runs below `directory`, sorted by path, itself included if it is one. A run's own directory
-    is not looked into; hidden directories and links are not followed.
+    is not searched; hidden directories and links are not followed.
 
     DynoError if it is no directory, or holds more than `RUNS_MAX`.
     """

@@ -48,8 +48,8 @@ _ALLOWED = re.compile(
 
 
 def pack(run: Run, to: Path, *, redacted: bool = False) -> int:
-    """Writes the bundle of a run to `to`, whole or not at all; returns its size in bytes. A file
-    that is there is replaced only if it is a bundle itself."""
+    """Writes the bundle of a run to `to`, whole or not at all; returns its size in bytes. An
+    existing file is replaced only if it is a bundle itself."""
     if to.exists() and not is_bundle(to):
         raise DynoError(
             f"{to} exists and is not a bundle",
@@ -104,7 +104,8 @@ def is_bundle(path: Path) -> bool:
     """Whether a file is a bundle of some version."""
     try:
         with diskfiles.opened(path, links=True) as file:
-            # Ours begin with the mark's entry; the directory of another may be of any size.
+            # dbdyno's bundles begin with the mark's entry; the directory of another may be of any
+            # size.
             head = file.read(30 + len(MARK))
             return head[:4] == b"PK\x03\x04" and head[30:] == MARK.encode()
     except OSError:
@@ -197,7 +198,7 @@ def _pieces(reading: IO[bytes]) -> Iterator[bytes]:
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _DATE)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system = 3  # Unix, wherever it is written
+    entry.create_system = 3  # Unix, on any system
     entry.external_attr = 0o644 << 16
     return entry
 

@@ -1,4 +1,4 @@
-"""Tables as CSV: RFC 4180 but for bare newlines, UTF-8, a header, nothing rounded.
+"""Tables as CSV: RFC 4180 except for bare newlines, UTF-8, a header, nothing rounded.
 
 Names of levels, statements and messages come from others, and a spreadsheet runs a cell that begins
 like a formula: such a cell gets an apostrophe before it (OWASP, "CSV Injection").

@@ -2,7 +2,7 @@
 
 Sources: OpenMetrics specification 1.0 (text format: ABNF, `# EOF`, units as suffixes, counters'
 `_total`), Prometheus' documentation "Exposition formats". Both are written from the same families;
-they differ in the name that a counter's type stands under, in units, and in the end.
+they differ in the name of a counter's type, in units, and in the end.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def line(family: Family, sample: Sample) -> str:
 
 
 def text(families: Iterable[tuple[Family, Iterable[Sample]]], *, open_metrics: bool) -> str:
-    """A whole exposition; families without samples are left out."""
+    """A whole exposition; families without samples are omitted."""
     return "".join(_parts(families, open_metrics=open_metrics))
 
 

@@ -1,6 +1,6 @@
 """The metrics that dbdyno gives to Prometheus: one list for the export and the live endpoint.
 
-Counters go up over a whole trial and begin anew with the next one, which has labels of its own;
+Counters go up over a whole trial and begin again with the next one, which has labels of its own;
 rates and latencies are those of the last interval. Base units, as Prometheus asks: seconds, bytes.
 """
 
@@ -51,7 +51,7 @@ SERVICE = Family(
 SERVICE_MEAN = Family(
     "dbdyno_service_mean_seconds", GAUGE, "service time of transactions, mean", "seconds"
 )
-DUE = Family("dbdyno_due_per_second", GAUGE, "open loop: arrivals that fell due, a second")
+DUE = Family("dbdyno_due_per_second", GAUGE, "open loop: arrivals that were due, a second")
 BACKLOG = Family("dbdyno_backlog", GAUGE, "open loop: arrivals due that have not begun")
 RESPONSE = Family(
     "dbdyno_response_seconds", GAUGE, "open loop: response time, by percentile", "seconds"
@@ -86,7 +86,7 @@ OF_GENERATOR = (BUSY, LAG)
 LIVE = (*OF_RUN, *OF_GROUP, *OF_GENERATOR)
 EXPORTED = (*OF_GROUP, *OF_GENERATOR, SAMPLED)
 
-Point = tuple[Family, Mapping[str, str], float]  # labels beside those of the trial
+Point = tuple[Family, Mapping[str, str], float]  # labels besides those of the trial
 
 
 class Counts:

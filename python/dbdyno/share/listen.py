@@ -3,7 +3,7 @@
 `Live` hears the run's news on its main thread and keeps the last interval's values, one dictionary
 entry a series, so memory is bounded by the plan's groups. `Endpoint` serves them from threads of
 its own: at most `SCRAPES_MAX` at once, each with a deadline, so that a scraper that reads slowly or
-not at all holds up nobody. The load is driven by another process and knows nothing of this one.
+not at all delays no other. The load is driven by another process and knows nothing of this one.
 """
 
 from __future__ import annotations

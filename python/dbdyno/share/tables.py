@@ -1,4 +1,4 @@
-"""A run as tidy tables: one row an observation, the levels of its cell beside it.
+"""A run as tidy tables: one row an observation, with the levels of its cell.
 
 Three tables: `trials` (a row a metric of a trial), `intervals` (a row a group and interval),
 `samples` (a row a sampled value). Rows are made trial by trial, so that memory is bounded by the
@@ -35,7 +35,7 @@ class Source(Protocol):
         """The engine's events."""
 
     def samples(self, trial: str) -> list[dict[str, Any]]:
-        """What was sampled beside the load."""
+        """What was sampled during the load."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ TABLES: Mapping[str, Table] = {
                 Column("retries", INTEGER, "attempts begun again"),
                 Column("lost", INTEGER, "sessions without a connection at the end"),
                 *_latencies("service", "service time of transactions"),
-                Column("due", INTEGER, "open loop: arrivals that fell due"),
+                Column("due", INTEGER, "open loop: arrivals that were due"),
                 Column("backlog", INTEGER, "open loop: due and not begun at the end"),
                 *_latencies("response", "open loop: response time of transactions"),
                 Column("generator_busy_max", NUMBER, "busiest load thread, 0 to 1"),

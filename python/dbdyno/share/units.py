@@ -1,4 +1,4 @@
-"""The unit of a metric, for programs: what is known of it, else what ends its name."""
+"""The unit of a metric, for programs: what is known about it, else what ends its name."""
 
 from __future__ import annotations
 

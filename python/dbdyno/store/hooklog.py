@@ -21,7 +21,7 @@ from dbdyno.store.text.scrub import scrub
 
 RUNS, APPLIED, LOGS = "hooks.ndjson", "applied.json", "hooks"
 
-# Where what a command said may be: the report links to it, and a bundle holds it.
+# Where a command's output may be: the report links to it, and a bundle holds it.
 _NAME = r"hooks/[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}"
 LOG = re.compile(rf"(?:trials/[A-Za-z0-9][A-Za-z0-9_-]{{0,79}}/)?{_NAME}")
 

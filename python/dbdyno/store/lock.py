@@ -21,12 +21,12 @@ _PATIENCE_S = 0.5  # a reader's probe holds the lock for microseconds; do not tr
 
 
 class Lock:
-    """The lock of one run directory, held from construction to `release`."""
+    """The lock of one run directory, kept from construction to `release`."""
 
     def __init__(self, run: Path) -> None:
         """Takes the lock; DynoError naming the holder if another process has it."""
         self._path = run / "lock"
-        # A server that we start never inherits the lock; a link to a file of ours is not emptied.
+        # A server that we start never inherits the lock; a link to another file is not emptied.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         self._descriptor: int | None = os.open(self._path, flags, 0o644)
         try:
@@ -77,7 +77,7 @@ class Lock:
 
 
 def holder(run: Path) -> int | None:
-    """Process id of the one that works in `run`, 0 if it cannot be told; None if nobody does."""
+    """Process id of the one that works in `run`, 0 if unknown; None if there is none."""
     path = run / "lock"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

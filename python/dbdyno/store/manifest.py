@@ -1,4 +1,4 @@
-"""A run's manifest: what it is, which plan, where it stands, and which processes worked in it.
+"""A run's manifest: what it is, which plan, its state, and which processes worked in it.
 
 Its keys are in schemas/manifest.schema.json. It is replaced in one step and readable at any time.
 """

@@ -1,4 +1,4 @@
-"""What a run's directory is called that nobody named."""
+"""Default names of run directories."""
 
 from __future__ import annotations
 

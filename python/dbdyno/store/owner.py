@@ -12,7 +12,7 @@ def is_ours(run: Path) -> bool:
     try:
         return all(map(is_own, (run, run / "manifest.json")))
     except OSError:
-        return True  # not a run: whoever opens it says so
+        return True  # not a run: opening it reports that
 
 
 def is_own(path: Path) -> bool:

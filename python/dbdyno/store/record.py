@@ -24,7 +24,7 @@ NO_PLAN = "no plan: "  # before the reason, in place of a plan that the server d
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """What is known of a trial once it is over."""
+    """What is known about a trial once it is over."""
 
     id: str
     block: int

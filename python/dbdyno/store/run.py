@@ -72,7 +72,7 @@ class Run:
         path = Path(path).absolute()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # For its owner's eyes: it holds statements, names of hosts, and what commands said.
+            # For its owner's eyes: it holds statements, names of hosts, and output of commands.
             path.mkdir(mode=0o700, exist_ok=True)
             _refuse_used(path)
             lock = Lock(path)
@@ -126,7 +126,7 @@ class Run:
         it may differ from the first is the caller's to judge beforehand, with `Run.open`.
         """
         path = Path(path).absolute()
-        cls.open(path)  # not a run: say so before a lock file is made in a strange directory
+        cls.open(path)  # not a run: report it before a lock file is made in a strange directory
         with files.explained(path / "lock", path):
             lock = Lock(path)
         try:
@@ -145,7 +145,7 @@ class Run:
         return run
 
     def set_status(self, status: str, **facts: Any) -> None:
-        """Records how the run stands, with further `facts` for the manifest (JSON-like)."""
+        """Records the run's state, with further `facts` for the manifest (JSON-like)."""
         if status not in (RUNNING, INTERRUPTED, COMPLETE, FAILED):
             raise ValueError(f"status {status!r}")
         self._must_write()
@@ -165,9 +165,9 @@ class Run:
         decided: bool = False,
         probed: LoadThreads | None = None,
     ) -> None:
-        """Adds a note to the plan, for whoever reads the results; with `blocks`, cuts the plan
-        after so many blocks, `decided`: since all is; with `probed`, fixes a number of load
-        threads. Nothing else of a plan ever changes."""
+        """Adds a note to the plan, for readers of the results; with `blocks`, cuts the plan after
+        so many blocks, `decided`: since all is; with `probed`, fixes a number of load threads.
+        Nothing else of a plan ever changes."""
         self._must_write()
         plan = self.plan
         kept = plan.blocks if blocks is None else blocks
@@ -248,7 +248,7 @@ class Run:
 
     @property
     def status(self) -> str:
-        """How the run stands now: a run that was killed while running counts as interrupted."""
+        """The run's state now: a run that was killed while running counts as interrupted."""
         stored = str(self.manifest["status"])
         if stored == RUNNING and not self.writable and holder(self.path) is None:
             return INTERRUPTED
@@ -256,7 +256,7 @@ class Run:
 
     @property
     def pid(self) -> int | None:
-        """The process that works in the run (0 if it cannot be told), None if nobody does."""
+        """The process that works in the run (0 if unknown), None if there is none."""
         return os.getpid() if self.writable else holder(self.path)
 
     @property
@@ -324,7 +324,7 @@ class Run:
                     (directory / name).rename(away / name)
 
     def take_probe(self, trial: str, number: int) -> None:
-        """Copies a probe's files back: it stands for its trial."""
+        """Copies a probe's files back: it represents its trial."""
         self._must_write()
         directory = self.trial_dir(trial)
         chosen = directory / f"probe-{number}"
@@ -345,8 +345,8 @@ class Run:
         self._must_write()
         directory = self.trial_dir(trial.id)
         with files.explained(directory / TRIAL, self.path):
-            # Renamed first: between the two steps there is no trial.json under the trial's name,
-            # so that a crash here can never make a void attempt look like the final one.
+            # Renamed first: between the two steps there is no trial.json under the trial's name, so
+            # that a crash here can never make a void attempt pass for the final one.
             away = self._move(trial.id, "void", keep=_VOID_KEPT)
             files.write_atomically(away / TRIAL, files.dumps(scrub(record.to_json(trial))))
 
@@ -393,11 +393,11 @@ class Run:
         return found
 
     def events(self, trial: str) -> list[dict[str, Any]]:
-        """The engine's events of a trial; a cut-off last line is left out."""
+        """The engine's events of a trial; a cut-off last line is omitted."""
         return list(self.each_event(trial))
 
     def samples(self, trial: str) -> list[dict[str, Any]]:
-        """The samples of a trial; a cut-off last line is left out."""
+        """The samples of a trial; a cut-off last line is omitted."""
         return list(self.each_sample(trial))
 
     def each_event(self, trial: str) -> Iterator[dict[str, Any]]:
@@ -488,7 +488,7 @@ def _refuse_used(path: Path) -> None:
             fix=f"go on with it: dyno run --resume {path}; or give another directory",
         )
     if set(entries) <= {"lock", RECORD} and holder(path) is None:
-        return  # a `create` that was killed in its first moment, or has its source beside it
+        return  # a `create` that was killed in its first moment, or has its source next to it
     raise DynoError(
         f"{path} is not empty (it has {', '.join(entries[:3])}{', ...' if entries[3:] else ''})",
         cause="a run needs its own directory; dbdyno touches only files that it created",

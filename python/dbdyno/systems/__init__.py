@@ -1,5 +1,5 @@
 """Systems under test, found by their kind: `kind: mariadb` imports the module that its `Kind`
-names, which holds `SYSTEM`. Managed and external servers of a kind stand in one folder.
+names, which holds `SYSTEM`. Managed and external servers of a kind share one folder.
 """
 
 from __future__ import annotations

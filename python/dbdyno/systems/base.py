@@ -17,6 +17,8 @@ from typing import Any, Protocol
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DURABILITY, ISOLATION, Scalar
 from dbdyno.experiment.types import Target as TargetPlan
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems.sql_files import Importer
 
 __all__ = ["DURABILITY", "ISOLATION", "Scalar", "TargetPlan"]
@@ -27,7 +29,8 @@ class Binaries:
     """Programs of one version of a system."""
 
     version: str  # "10.11.14-MariaDB", as the program prints it, shortened to what identifies it
-    paths: Mapping[str, Path]  # "server", "init", ...
+    paths: Mapping[str, Path] = field(default_factory=dict)  # "server", "init", ...
+    host: Host = LOCAL  # where they were found, and are started
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ Copy = Callable[[Path, Path], None]  # of a stopped server's directory, owners k
 
 
 def schema_name(name: str) -> str:
-    """The same name; DynoError if a schema of ours cannot have it."""
+    """The same name; DynoError if dbdyno's schemas cannot have it."""
     if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", name):
         raise DynoError(
             f"{name!r} cannot be a schema's name", fix="use letters, digits and underscores"
@@ -101,8 +104,8 @@ class System(Protocol):
     driver: str  # name of the engine's driver
     about: str  # one line for the reference
 
-    def find(self, basedir: str | None) -> Binaries:
-        """Finds the programs or raises DynoError with the command that installs them."""
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
+        """Finds the programs on a host or raises DynoError with the command that installs them."""
 
     def installations(self) -> Sequence[str]:
         """Prefixes, each good for `find`, where other versions than the first found may be."""
@@ -111,7 +114,7 @@ class System(Protocol):
         """Maps words and config to settings, or refuses (DynoError) what it cannot honour. Pure."""
 
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
-        """Makes an empty, initialised data directory in `directory` (which is ours)."""
+        """Makes an empty, initialised data directory in `directory` (which dbdyno owns)."""
 
     def place_template(
         self, binaries: Binaries, template: Path, directory: Path, copy: Copy
@@ -120,13 +123,7 @@ class System(Protocol):
         read, by `copy(from, to)`. DynoError if it is none, is in use, or is another version's."""
 
     def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
     ) -> Server:
         """Starts a server on `directory`, under a guardian; returns when it answers.
 
@@ -135,15 +132,14 @@ class System(Protocol):
 
 
 class Server(Protocol):
-    """A running server: one that we started, the stand-in for an in-process one, or one that was
-    there (`remote`)."""
+    """A running server: managed, in-process, or external (`remote`)."""
 
     pid: int | None  # of the main process; None in-process or elsewhere
     version: str  # as the server itself says
 
     @property
     def directory(self) -> Path | None:
-        """Where its files are; None if they are not ours."""
+        """Where its files are; None if dbdyno does not own them."""
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
@@ -151,13 +147,15 @@ class Server(Protocol):
         """The `targets.<name>` object of an engine plan, password included."""
 
     def create_schema(self, database: str) -> None:
-        """Creates a schema and marks it as ours; DynoError if one is there that we did not make."""
+        """Creates a schema and marks it as dbdyno's; DynoError if one is there that we did not
+        make."""
 
     def schemas(self) -> list[str]:
         """The schemas that are not the system's own."""
 
-    def importer(self, database: str) -> Importer:
-        """Takes SQL from the user's files into a schema, and into no other."""
+    def importer(self, database: str, host: Host) -> Importer:
+        """Takes SQL from the user's files into a schema, and into no other. A client program that
+        does so runs on `host`."""
 
     def run(self, database: str, statements: Sequence[str]) -> Sequence[Sequence[Any]]:
         """Runs statements, each of which may take minutes, on a connection of their own; the rows
@@ -191,4 +189,4 @@ class Server(Protocol):
 
     def stop(self, *, discard: bool = False) -> bool:
         """Stops it and reaps it; True if it ended cleanly (checkpointed, so that its directory can
-        be copied). With `discard` nobody wants the directory any more: patience is short."""
+        be copied). With `discard` the directory is no longer needed: patience is short."""

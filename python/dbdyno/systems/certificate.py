@@ -1,8 +1,8 @@
-"""A throw-away certificate authority and server certificate, so that a server of ours offers TLS.
+"""A throw-away certificate authority and server certificate, so that a managed server offers TLS.
 
 Every server that we start offers it alike, whatever its kind does by default. `tls: prefer` on
-loopback means plain: the server is ours and nobody else can listen, and encrypting only for the
-systems that happen to come with a certificate would compare TLS and not databases.
+loopback means plain: the server is managed and no other process can listen, and encrypting only for
+the systems that happen to come with a certificate would compare TLS and not databases.
 """
 
 from __future__ import annotations

@@ -1,13 +1,25 @@
-"""A stand-in for a server where the load engine itself does the work in a directory."""
+"""Systems without a server: the load generator itself does the work in a directory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from dbdyno.systems.base import Binaries, Resolved
+
+
+class InProcessSystem:
+    """There is nothing to install or to initialise."""
+
+    def installations(self) -> Sequence[str]:
+        return ()
+
+    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 class InProcess:
-    """There is no process to ask."""
+    """A stand-in for a server: there is no process to ask."""
 
     pid: int | None = None
 

@@ -11,24 +11,23 @@ from typing import Any
 
 from dbdyno import __version__
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word, engine_target
-from dbdyno.systems.in_process import InProcess
+from dbdyno.systems.in_process import InProcess, InProcessSystem
 from dbdyno.systems.sql_files import Importer
 
 
-class Null:
+class Null(InProcessSystem):
     """See the module."""
 
     kind = "null"
     driver = "null"
     about = "no database: the load engine answers itself, at once or after `options.delay_us`"
 
-    def find(self, basedir: str | None) -> Binaries:
-        return Binaries(version=f"null {__version__}", paths={})
-
-    def installations(self) -> Sequence[str]:
-        return ()
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
+        return Binaries(version=f"null {__version__}", host=host)
 
     def resolve(self, target: TargetPlan) -> Resolved:
         portable_options.check_words(target)
@@ -50,28 +49,19 @@ class Null:
         ]
         return Resolved(settings={}, session_sql=(), words=tuple(said))
 
-    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-
     def place_template(
         self, binaries: Binaries, template: Path, directory: Path, copy: Copy
     ) -> None:
         raise _keeps_nothing()
 
     def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
     ) -> Server:
         return NullServer(directory, binaries.version)
 
 
 class NullServer(InProcess):
-    """A stand-in: there is nothing to ask."""
+    """An in-process server: there is nothing to ask."""
 
     def engine_target(
         self, target: TargetPlan, resolved: Resolved, database: str
@@ -84,7 +74,7 @@ class NullServer(InProcess):
     def schemas(self) -> list[str]:
         return []
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         raise _keeps_nothing()
 
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -57,7 +57,7 @@ def answered(
 
 
 def understood(cls: type[C]) -> type[C]:
-    """Whatever a server answers is no defect of ours: what its words cannot be made into (a version
+    """No answer of a server is a defect of dbdyno: what its words cannot be made into (a version
     that is NULL, a counter that is a word, a row less) is a DynoError that names the server, in
     every public method of a class. What else these raise passes through."""
     for name in dir(cls):
@@ -94,7 +94,7 @@ def understanding(place: str, asked: str) -> Iterator[None]:
 
 
 def lost(kind: str, server: Watched, error: Any) -> DynoError:
-    """The error for a server of ours that did not answer, with the end of its log."""
+    """The error for a managed server that did not answer, with the end of its log."""
     if server.process.alive():
         return DynoError(
             f"{kind} does not answer: {error}",

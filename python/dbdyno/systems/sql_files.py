@@ -18,16 +18,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import DEVNULL, PIPE, TimedOut
+from dbdyno.hosts.base import DEVNULL, PIPE, Host, TimedOut
 
 STOP_TIMEOUT_S = 10.0
 SAID_BYTES_MAX = 8192  # of what a client says
-SEEN_BYTES = 4096  # of a line that is looked at: statements are known by how they begin
+SEEN_BYTES = 4096  # of a line that are checked: statements are known by how they begin
 
 
 class Rejected(Exception):
-    """A line was refused, by us or by the server. `line` counts from 1; None if nobody says."""
+    """A line was refused, by us or by the server. `line` counts from 1; None if unknown."""
 
     def __init__(self, line: int | None, what: str, cause: str = "", fix: str = "") -> None:
         super().__init__(what)
@@ -48,7 +47,7 @@ class Importer(Protocol):
         """There are no more lines; returns when all of them are done."""
 
     def abort(self) -> None:
-        """Nobody wants the rest."""
+        """The rest is not needed."""
 
     def stop(self) -> None:
         """The same from a signal's handler, while another call waits: that one ends soon, perhaps
@@ -78,7 +77,7 @@ class Program:
 class ClientImporter:
     """An importer through a client program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, host: Host, program: Program) -> None:
         self._program = program
         self._shift = program.preamble.count(b"\n")
         self._said = os.memfd_create("dyno-said", os.MFD_CLOEXEC)
@@ -87,7 +86,7 @@ class ClientImporter:
             os.fchmod(secret, 0o600)  # clients do not read what others could have written
             os.write(secret, program.secret.encode())
             path = f"/proc/self/fd/{secret}"
-            self._process = LOCAL.start(
+            self._process = host.start(
                 [word.replace("{secret}", path) for word in program.command],
                 environment={
                     k: v.replace("{secret}", path) for k, v in program.environment.items()
@@ -161,7 +160,7 @@ class ClientImporter:
 
 
 class Confined:
-    """Looks at each line before another importer gets it."""
+    """Checks each line before another importer gets it."""
 
     def __init__(self, inner: Importer, rules: Sequence[Rule]) -> None:
         self._inner = inner

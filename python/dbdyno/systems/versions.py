@@ -11,17 +11,19 @@ from collections.abc import Iterator
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems.base import Binaries, System, TargetPlan
 
 
-def find(target: TargetPlan) -> Binaries:
+def find(target: TargetPlan, host: Host = LOCAL) -> Binaries:
     """The programs that the target asks for: those of its `version` if it names one, else those
     that its system finds first. DynoError if they are not there, naming the versions that are."""
     system = systems.load(target.kind)
     if target.version is None:
-        return system.find(target.basedir)
+        return system.find(target.basedir, host)
     seen: list[str] = []
-    for binaries in _candidates(system, target.basedir):
+    for binaries in _candidates(system, target.basedir, host):
         if matches(binaries.version, target.version):
             return binaries
         if binaries.version not in seen:
@@ -41,12 +43,12 @@ def matches(version: str, wanted: str) -> bool:
     return found is not None and f"{found[0]}.".startswith(f"{wanted}.")
 
 
-def _candidates(system: System, basedir: str | None) -> Iterator[Binaries]:
-    """Each installation that can be had; one that is missing or broken is not what was asked for,
-    unless it is the only place to look at."""
+def _candidates(system: System, basedir: str | None, host: Host) -> Iterator[Binaries]:
+    """Each usable installation; a missing or broken one counts only if it is the only place
+    searched."""
     if basedir:
-        yield system.find(basedir)
+        yield system.find(basedir, host)
         return
     for place in (None, *system.installations()):
         with contextlib.suppress(DynoError):
-            yield system.find(place)
+            yield system.find(place, host)

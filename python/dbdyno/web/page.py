@@ -39,7 +39,7 @@ CHANGING = (("/experiment", "Experiment"),)  # not where pages are read-only
 @dataclass(frozen=True)
 class Page:
     """What an address answers. `data`: of the template; `twin`: what the `.json` holds. Each is
-    made only where it is asked for. `scripts`: of `STATIC`, beside those that every page has."""
+    made only where it is asked for. `scripts`: of `STATIC`, besides those that every page has."""
 
     template: str
     data: Callable[[], Mapping[str, Any]]
@@ -71,7 +71,7 @@ def get(path: str, make: Get) -> list[Route]:
 
 
 def post(path: str, make: Post) -> list[Route]:
-    """The routes of a form and its twin. Whatever is sent must come from a page of ours."""
+    """The routes of a form and its twin. All requests must come from dbdyno's own pages."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -166,7 +166,7 @@ STATIC = {  # what the browser loads, and where it stands
 
 
 async def static(request: Request) -> Response:
-    """A file of ours."""
+    """A file of the package."""
     found = STATIC.get(request.path_params["name"])
     if found is None:
         return missing(request)

@@ -81,7 +81,8 @@ class Site:
             yield Run.open(directory)
 
     def reduced(self, line: Line) -> Reduced:
-        """A run as comparisons take it. DynoError if it cannot be read, or stands in no history."""
+        """A run as comparisons take it. DynoError if it cannot be read, or is part of no
+        history."""
 
         def make() -> Reduced:
             with self.opened(line) as run:

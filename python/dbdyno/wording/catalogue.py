@@ -1,5 +1,5 @@
-"""All that the analysis may have to tell, by the name of its `Message`: a template (`PLAIN` of a
-module), or a function of the message's values and, if it asks for it, the plan."""
+"""All messages of the analysis, by the name of its `Message`: a template (`PLAIN` of a module), or
+a function of the message's values and, if it asks for it, the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a cause that has a rule."""
+"""Texts on a cause that has a rule."""
 
 from __future__ import annotations
 

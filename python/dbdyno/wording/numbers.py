@@ -1,8 +1,8 @@
 """Numbers and levels in words.
 
-A number that stands beside a verdict gets the `edges` that it was held against: it is written with
-as many more digits as it takes to see on which side of them it lies, lest an interval of 1.002 to
-1.004 read "1.00-1.00" beside "more than 1".
+A number next to a verdict gets the `edges` that it was compared with: it is written with enough
+more digits to show on which side of them it lies, so that an interval of 1.002 to 1.004 does not
+read "1.00-1.00" next to "more than 1".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 Rounded = Callable[[float, int], float]
 
-MORE_DIGITS = 5  # than usual, to tell a number from an edge
+MORE_DIGITS = 5  # than usual, to distinguish a number from an edge
 
 
 def digits(value: float, usual: int, edges: Sequence[float], rounded: Rounded) -> int:
@@ -55,7 +55,8 @@ def ratio(value: float, *edges: float) -> str:
 
 
 def bound(value: float, *edges: float) -> str:
-    """An end of an interval of ratios; beyond a thousand times either way its size says nothing."""
+    """An end of an interval of ratios; beyond a thousand times either way its size means
+    nothing."""
     if value < 0.001:
         return "under 0.001"
     return "over 1,000" if value > 1000 else ratio(value, *edges)
@@ -68,8 +69,13 @@ def percent(share: float) -> str:
     return f"{significant(share * 100, usual):.{max(6, usual)}g} %"
 
 
+def spread(share: float) -> str:
+    """A standard deviation over its mean: `0.4 %`, `12 %`."""
+    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:,.0f} %"
+
+
 def interval(low: float | None, high: float | None, *edges: float) -> str:
-    """`0.38-0.44`, `under 0.001 to 29.7`; open ends are said."""
+    """`0.38-0.44`, `under 0.001 to 29.7`; open ends are named."""
     if low is None and high is None:
         return "no interval"
     if low is None:

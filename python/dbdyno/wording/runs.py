@@ -1,5 +1,4 @@
-"""Runs compared, over time and combined, and experiments planned from them, with all that is said
-of them in sentences."""
+"""Runs compared, over time and combined, and experiments planned from them, with their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command that logs in, led to a hostile server: what it said, as one text."""
+"""Every command that logs in, led to a hostile server: its output, as one text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Attempt:
 
     @property
     def tls(self) -> str:
-        """`prefer` where there is none: whoever is on the way can take it away."""
+        """`prefer` if there is none: anyone on the way can take it away."""
         return "require" if self.server.way == "tls" else "prefer"
 
     @property

@@ -87,7 +87,7 @@ def talk(protocol: str, answer: Any, first: bool) -> Callable[[Peer], None]:
 
 
 def ask(protocol: str, port: int, questions: tuple[tuple[str, tuple[Any, ...]], ...]) -> list[str]:
-    """Everything; what was said of it. Whatever else is raised fails the test."""
+    """Everything; its report. Whatever else is raised fails the test."""
     login = Credentials(env="HOSTILE_PASSWORD")
     url = f"{protocol}://{USER}@127.0.0.1:{port}/shop"
     target = TargetPlan(name="db", kind=protocol, url=url, credentials=login, tls="prefer")

@@ -1,4 +1,5 @@
-"""The rows, in the order of the page: a row is `families/NAME.py` with `ROW`, and stands here."""
+"""The rows, in the order of the page: a row is `families/NAME.py` with `ROW`, and is listed
+here."""
 
 from __future__ import annotations
 

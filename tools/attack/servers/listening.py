@@ -1,5 +1,5 @@
 """A server that is none: it asks for passwords in every way that a login has, and keeps what it is
-given. Each protocol is a module beside this one, each way of asking a small function in it."""
+given. Each protocol is a module next to this one, each way of asking a small function in it."""
 
 from __future__ import annotations
 

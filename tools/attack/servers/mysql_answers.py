@@ -21,8 +21,8 @@ Answer = Callable[[Line], None]
 
 
 def talk(answer: Answer, line: Line, *, first: bool) -> None:
-    """Lets everybody in, and gives one answer to all that asks for something. Not `first`: its
-    version is told as by an honest server."""
+    """Lets everybody in, and gives one answer to all that asks for something. Not `first`: it
+    reports its version as an honest server does."""
     line.greet("mysql_native_password")
     line.say(_OK)
     while True:
@@ -197,7 +197,7 @@ def an_error_cut_short(line: Line) -> None:
 
 
 def a_file_of_ours(line: Line) -> None:
-    """LOAD DATA LOCAL, which nobody asked for."""
+    """LOAD DATA LOCAL, unasked."""
     line.say(b"\xfb/etc/passwd")
     line.peer.learned.decrypted.append(line.hear())
 

@@ -19,8 +19,8 @@ Answer = Callable[[Line], None]
 
 
 def talk(answer: Answer, line: Line, *, first: bool) -> None:
-    """Lets everybody in, and gives one answer to all that asks for something. Not `first`: its
-    version is told as by an honest server."""
+    """Lets everybody in, and gives one answer to all that asks for something. Not `first`: it
+    reports its version as an honest server does."""
     line.open()
     line.let_in()
     while True:
@@ -182,7 +182,7 @@ def messages_that_nobody_knows(line: Line) -> None:
 
 
 def a_file_of_ours(line: Line) -> None:
-    """COPY from us, which nobody asked for."""
+    """COPY from the client, unasked."""
     line.peer.send(message(b"G", struct.pack("!bh", 0, 1) + b"\0\0"))
 
 

@@ -1,4 +1,4 @@
-"""Scripts that are simulated and then done to real nodes, and the two held against each other.
+"""Scripts that are simulated and then done to real nodes, and the two compared with each other.
 
 The options are those that the real provider prints. What a client can see of a state is whether a
 node calls itself primary, and of how many members; a stall is a gap in a writer's commits.
@@ -95,7 +95,7 @@ class Result:
 
 
 def follows(observed: Spans, predicted: Spans) -> bool:
-    """Whether the states that were seen are the predicted ones, but for short steps between."""
+    """Whether the states that were seen are the predicted ones, except for short steps between."""
     expected = [state for state, length in predicted if length > BRIEF_S]
     for state, length in observed:
         if expected and state == expected[0]:
@@ -151,7 +151,7 @@ def _perform(
         time.sleep(max(0.0, base + event.at_s - watch.now()))
         moments.append(watch.now())
         if isinstance(event, Crash):
-            for name in event.nodes:  # all at once, before any is looked after
+            for name in event.nodes:  # all at once, before any is checked
                 nodes[name].send(signal.SIGKILL)
         for name in event.nodes:
             acts.get(type(event), Node.crash)(nodes[name])

@@ -22,7 +22,7 @@ ROLLED_BACK = 10  # of transactions that nobody else's touch, one in so many
 
 @dataclass(frozen=True)
 class Steps:
-    """Mean times of a client's statements on rows that nobody else writes, in s."""
+    """Mean times of a client's statements on rows without other writers, in s."""
 
     begin_s: float
     update_s: float
@@ -97,7 +97,7 @@ def measure(nodes: Nodes, writers: Sequence[str], length_s: float, rows: int = 1
 
 
 def steps(nodes: Nodes, writers: Sequence[str], length_s: float) -> Steps:
-    """The same sessions, each with a row of its own: nobody waits for a lock, nothing fails."""
+    """The same sessions, each with a row of its own: no lock waits, no failures."""
     spent: dict[bytes, list[float]] = {BEGIN: [], COMMIT: [], ROLLBACK: [], b"": []}
 
     def write(session: Session, number: int, end_s: float) -> None:

@@ -1,4 +1,5 @@
-"""How many commits hot rows take from sessions of several Galera nodes, held against real nodes."""
+"""How many commits hot rows take from sessions of several Galera nodes, compared with real
+nodes."""
 
 from __future__ import annotations
 

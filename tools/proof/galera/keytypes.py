@@ -30,7 +30,7 @@ STATEMENTS = {
 ROWS = 60_000  # of the large write-set: a second or so to apply
 KEYS = 1000
 TRIES = 10
-WAITED_S = 0.1  # longer than a commit that waits for nobody
+WAITED_S = 0.1  # longer than a commit without waits
 SETTLED_S = 60.0
 
 

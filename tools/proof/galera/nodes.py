@@ -68,7 +68,7 @@ def _path() -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on."""
+    """Unused ports of loopback."""
     held = [socket.socket() for _ in range(count)]
     try:
         for each in held:
@@ -178,7 +178,7 @@ class Node:
             raise RuntimeError(f"{self.name} is not synced after {READY_S:g} s:\n{said[-3000:]}")
 
     def crash(self) -> None:
-        """SIGKILL: the kernel closes its connections, nobody says goodbye."""
+        """SIGKILL: the kernel closes its connections, without a goodbye."""
         assert self.process is not None
         if self.process.alive():
             self.send(signal.SIGKILL)
@@ -187,7 +187,7 @@ class Node:
         self.process = None
 
     def leave(self) -> None:
-        """A clean shutdown, which tells the others."""
+        """A clean shutdown, which notifies the others."""
         assert self.process is not None
         self.process.stop(30.0)
         self.process = None

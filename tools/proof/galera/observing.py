@@ -73,7 +73,7 @@ class Watch:
             if state == DOWN:
                 session = None
                 if node.process is not None and seen.states:
-                    continue  # silent, or on its way up: its last state stands
+                    continue  # silent, or on its way up: its last state counts
             if not seen.states or seen.states[-1][1:] != (state, members):
                 seen.states.append((self.now(), state, members))
 

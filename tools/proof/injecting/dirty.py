@@ -1,5 +1,5 @@
-"""The kernel writes back the dirty pages of a server's files, many at once, and holds up whoever
-makes more of them: as where vm.dirty_ratio is reached, which here is brought about at a moment.
+"""The kernel writes back the dirty pages of a server's files, many at once, and holds up processes
+that make more of them: as where vm.dirty_ratio is reached, which here is brought about at a moment.
 
 https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-bytes
 """

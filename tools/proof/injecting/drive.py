@@ -41,7 +41,7 @@ def drive(
     proxied: bool = False,
 ) -> tuple[Run, list[Injection]]:
     """Runs an experiment, its trials disturbed by `injections`, in the order in which they run.
-    RuntimeError with what `dyno` said if it fails."""
+    RuntimeError with the output of `dyno` if it fails."""
     place = effort.scratch / name
     place.mkdir()
     place.chmod(0o755)

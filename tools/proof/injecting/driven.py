@@ -3,9 +3,8 @@ thread that disturbs trials.
 
 The job: `arguments` of `dyno`; `injections`, by the number of the trial in the run: [kind, moment
 on the trial's clock (s), length (s)]; `proxied`; `null_server`: the engine's program, whose null
-server then takes the place of a target of kind `null`. What was done goes to `report`, a line
-each. Root runs with a loopback of its own, if the kernel lets it: nobody else's
-connections move its counters.
+server then takes the place of a target of kind `null`. What was done goes to `report`, a line each.
+Root runs with a loopback of its own, if the kernel lets it: no other connections move its counters.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class Driven:
             problem = ""
             try:
                 disturb(on, length_s)
-            except Exception as error:  # said in the row's table, not lost with the thread
+            except Exception as error:  # reported in the row's table, not lost with the thread
                 problem = f"{type(error).__name__}: {error}"
             ended_s = time.time() - zero_unix_s
             line = {"trial": number, "kind": kind, "start_s": begun_s, "end_s": ended_s}

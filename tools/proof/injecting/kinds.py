@@ -96,7 +96,7 @@ class Rotation:
     """The binary log is closed and a new one begun: what was written of it since the last fsync
     goes to the disk first, which takes as long as it takes. Begins when there is much of that.
 
-    Meanwhile the server's disk is an ordinary one, where that can be had; else there must be more.
+    Meanwhile the server's disk is an ordinary one, if possible; else there must be more.
     """
 
     def __init__(self, on: Subject) -> None:

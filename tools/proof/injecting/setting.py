@@ -1,4 +1,4 @@
-"""A setting of the kernel, for a while. It is put back whatever happens to us, also kill -9."""
+"""A setting of the kernel, for a while. It is restored whatever happens to us, also kill -9."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Written = tuple[Path, str]
 def held(setting: Written, as_it_is: Callable[[], Written]) -> Iterator[None]:
     """Writes a value into a file of the kernel. In the end what `as_it_is` said brings it back, by
     a process of its own, which sees the end of a pipe even where nobody here can do anything any
-    more. Others who would hold the same file wait until then, or would put back our value."""
+    more. Others who would hold the same file wait until then, or would restored our value."""
     path, value = setting
     with path.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)

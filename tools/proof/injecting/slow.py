@@ -1,5 +1,4 @@
-"""A slow disk, for one process or for all: what is written to the device is held to a rate by a
-cgroup.
+"""A slow disk, for one process or for all: a cgroup limits the rate of writes to the device.
 
 The kernel's throttle of cgroup v1 (https://docs.kernel.org/admin-guide/cgroup-v1/blkio-controller.html)
 holds writes past the page cache and those of fsync, which are made in the name of who calls it.

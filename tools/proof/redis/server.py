@@ -120,7 +120,7 @@ class Redis:
 
 
 def command(*words: bytes) -> bytes:
-    """A command as it is sent, and as it stands in the log."""
+    """A command as it is sent, and as it is in the log."""
     parts = (b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
     return b"*%d\r\n" % len(words) + b"".join(parts)
 

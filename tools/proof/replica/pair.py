@@ -64,7 +64,7 @@ class Pair:
     """A source and its replica; a context manager that leaves nothing behind."""
 
     def __init__(self, kind: str, settings: Mapping[str, str]) -> None:
-        """`settings` of both, beside those that all loads have."""
+        """`settings` of both, besides those that all loads have."""
         self.kind = kind
         self._settings = {**CONFIG, **OWN[kind], **settings}
         self._stack = ExitStack()
@@ -89,7 +89,7 @@ class Pair:
         resolved, binaries = system.resolve(target), system.find(None)
         directory = stack.enter_context(Scratch()).path / "server"
         system.prepare(binaries, directory, resolved)
-        server = system.start(binaries, directory, resolved, cpus=[], transport="tcp")
+        server = system.start(binaries, directory, resolved, cpus=[])
         stack.callback(server.stop)
         of = server.engine_target(target, resolved, "mysql")
         tcp = of["address"]["tcp"]

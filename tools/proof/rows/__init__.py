@@ -1,4 +1,4 @@
-"""The rows, in the order of the page: a row is `rows/FAMILY/NAME.py` with `ROW`, and stands in its
+"""The rows, in the order of the page: a row is `rows/FAMILY/NAME.py` with `ROW`, and is in its
 family's `NAMES`."""
 
 from __future__ import annotations

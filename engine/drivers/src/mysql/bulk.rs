@@ -14,11 +14,11 @@
 //! Sources: MySQL reference manual, "LOAD DATA Request"; MySQL protocol, "LOCAL INFILE Request";
 //! MariaDB knowledge base, "COM_STMT_BULK_EXECUTE".
 
-use super::errors::Refusal;
 use super::flags::{command, field_type};
 use super::packet;
 use super::statements::{put_name, put_quoted};
 use crate::tsv::{self, unescape};
+use dyno_core::driver::ServerError;
 use memchr::memchr;
 
 /// The file name that we offer, and the only one whose request we answer.
@@ -142,7 +142,7 @@ pub struct Inserts {
     /// Rows in.
     pub affected: u64,
     /// The first refusal; nothing more is sent after it.
-    pub refusal: Option<Box<Refusal>>,
+    pub refusal: Option<Box<ServerError>>,
     /// No more rows will come.
     pub ended: bool,
 }

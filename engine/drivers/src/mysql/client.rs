@@ -19,14 +19,14 @@
 //! the server, since this client offers no files.
 
 mod compressing;
-mod reader;
+mod reply;
 mod statement;
 
 use super::column::Column;
-use super::errors::{self, Refusal};
+use super::errors;
 use super::flags::{capability, command};
-use super::login::handshake::Agreed;
-use super::login::{Found, LoginState};
+use super::opening::Opening;
+use super::reader::{Found, Reader};
 use super::statements::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
@@ -35,27 +35,15 @@ use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
-use reader::{Expect, Reader};
+use reply::{Expect, Whole};
 use statement::Statement;
 use std::sync::Arc;
-
-struct MysqlClients(Arc<Config>);
-
-impl Clients for MysqlClients {
-    fn client(&self) -> Result<Nature> {
-        let client = MysqlClient::new(Arc::clone(&self.0));
-        Ok(Nature::Wire(match self.0.capabilities & capability::COMPRESS {
-            0 => Box::new(client),
-            _ => Box::new(Compressing::new(client)),
-        }))
-    }
-}
 
 /// Binds it to a target.
 ///
 /// # Errors
 /// Says which field of the target is wrong.
-pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
+pub fn build(target: &Target) -> Result<Clients> {
     let mut config = Config::of(target)?;
     config.capabilities |= capability::MULTI_STATEMENTS;
     for (name, value) in &target.options {
@@ -80,32 +68,32 @@ pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
             ));
         }
     }
-    Ok(Box::new(MysqlClients(Arc::new(config))))
+    let config = Arc::new(config);
+    Ok(Box::new(move || {
+        let client = MysqlClient::new(Arc::clone(&config));
+        Ok(Nature::Wire(match config.capabilities & capability::COMPRESS {
+            0 => Box::new(client),
+            _ => Box::new(Compressing::new(client)),
+        }))
+    }))
 }
 
 /// A connection's state.
 struct MysqlClient {
-    config: Arc<Config>,
+    opening: Opening,
     phase: Phase,
-    connection_id: u32,
-    reader: Reader,
+    reader: Reader<Whole>,
     statements: Slots<Statement>,
     prepared: (u32, u16),
     /// The statement executed last, while it is open.
     executed: Option<u32>,
     /// Columns of the statement executed last, once it is closed.
     closed_columns: Vec<Column>,
-    /// What the server said when it refused or ended the connection.
-    parting: Option<ServerError>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Not connected.
-    New,
-    Login(Box<LoginState>),
-    /// Session statement number n is in flight.
-    Session(usize),
+    /// Nothing is in flight, or the connection is on its way to its first request.
     Idle,
     /// A request is in flight.
     Busy,
@@ -116,98 +104,37 @@ enum Phase {
 impl MysqlClient {
     fn new(config: Arc<Config>) -> Self {
         Self {
-            config,
-            phase: Phase::New,
-            connection_id: 0,
-            reader: Reader::new(&Agreed::default()),
+            opening: Opening::new(config),
+            phase: Phase::Idle,
+            reader: Reader::default(),
             statements: Slots::default(),
             prepared: (0, 0),
             executed: None,
             closed_columns: vec![],
-            parting: None,
         }
-    }
-
-    /// Whether all that follows is to be compressed.
-    fn is_compressed(&self) -> bool {
-        !matches!(self.phase, Phase::New | Phase::Login(_)) && self.reader.is_compressed
-    }
-
-    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
-        let Phase::Login(login) = &mut self.phase else { return Ok((0, Progress::More)) };
-        let fed = login.feed(&self.config, input, out);
-        if fed.is_err() {
-            self.parting = errors::farewell(input).ok().flatten().map(Refusal::into_server_error);
-        }
-        let (consumed, found) = fed?;
-        self.connection_id = login.connection_id();
-        let said = match found {
-            Found::More => Progress::More,
-            Found::StartTls => Progress::StartTls,
-            Found::Done => {
-                self.reader = Reader::new(&login.agreed);
-                self.session(0, out)
-            }
-        };
-        Ok((consumed, said))
-    }
-
-    /// Sends session statement `index`; there are no more: requests may come.
-    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Progress<()> {
-        let Some(sql) = self.config.session_sql.get(index) else {
-            self.phase = Phase::Idle;
-            return Progress::Ready;
-        };
-        put_command(out, command::QUERY, sql.as_bytes());
-        self.reader.begin(Expect::Text);
-        self.phase = Phase::Session(index);
-        Progress::More
     }
 
     /// The reply is whole.
-    fn answered(&mut self, out: &mut Vec<u8>) -> Result<Progress<()>> {
-        if let Some(refused) = self.reader.error()
-            && Refusal::is_farewell(refused.number)
+    fn answered(&mut self) -> Result<Progress<()>> {
+        if let Some(refused) = self.reader.reply.error()
+            && errors::is_farewell(refused.number)
         {
-            let refused = refused.clone();
-            return Err(self.part(refused));
+            return Err(self.opening.part(refused.clone()));
         }
         match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Session(index) => return self.session_done(index, out),
             Phase::Preparing => self.prepare_done(),
             _ => self.remember_columns(),
         }
-        self.config.still_guarded(self.reader.lifts_guard)?;
+        self.opening.config.still_guarded(self.reader.lifts_guard)?;
         Ok(Progress::Reply(()))
     }
 
-    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Progress<()>> {
-        if let Some(refused) = self.reader.error() {
-            let ServerError { number, message, .. } = refused;
-            let what = format!(
-                "{}: session statement {:?}: {number} {message}",
-                self.config.place, self.config.session_sql[index]
-            );
-            return Err(
-                Error::new(Kind::Server, what).hint("this server's version may not know it")
-            );
-        }
-        let mut row = vec![];
-        if self.config.asks(index) && self.reader.answers().first().is_some_and(|a| a.rows > 0) {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            self.fetch(0, 0, &mut |value| row.push(value.map(text)))?;
-        }
-        self.config.guarded(index, self.reader.status, &row)?;
-        self.reader.lifts_guard = false;
-        Ok(self.session(index + 1, out))
-    }
-
     fn prepare_done(&mut self) {
-        if self.reader.error().is_some() {
+        if self.reader.reply.error().is_some() {
             return;
         }
         let columns: &[_] = match self.reader.caches_metadata {
-            true => self.reader.last_columns(),
+            true => self.reader.reply.last_columns(),
             false => &[],
         };
         let prepared = self.reader.prepared;
@@ -220,7 +147,7 @@ impl MysqlClient {
     fn remember_columns(&mut self) {
         if let Some(number) = self.executed
             && self.reader.caches_metadata
-            && let columns @ [_, ..] = self.reader.last_columns()
+            && let columns @ [_, ..] = self.reader.reply.last_columns()
             && let Some(statement) = self.statements.get_mut(number)
         {
             statement.columns.clear();
@@ -228,17 +155,8 @@ impl MysqlClient {
         }
     }
 
-    /// The server ends the connection.
-    #[cold]
-    fn part(&mut self, refused: ServerError) -> Error {
-        let ServerError { number, message, .. } = &refused;
-        let what = format!("{} closed the connection: {number} {message}", self.config.place);
-        self.parting = Some(refused);
-        Error::new(Kind::Connection, what)
-    }
-
     fn begin(&mut self, expect: Expect, phase: Phase) {
-        debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
+        debug_assert!(self.phase == Phase::Idle, "one request at a time");
         self.reader.begin(expect);
         self.phase = phase;
     }
@@ -246,13 +164,13 @@ impl MysqlClient {
 
 impl Answers for MysqlClient {
     fn answers(&self) -> &[Answer] {
-        self.reader.answers()
+        self.reader.reply.answers()
     }
 
     fn fetch(&self, answer: usize, row: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let statement = self.executed.and_then(|number| self.statements.get(number));
         let known = statement.map_or(&self.closed_columns, |statement| &statement.columns);
-        self.reader.fetch(answer, row, known, put)
+        self.reader.reply.fetch(answer, row, known, put)
     }
 
     fn prepared(&self) -> (u32, u16) {
@@ -265,41 +183,38 @@ impl WireProtocol for MysqlClient {
 
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
-        self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
-        self.statements = Slots::default();
-        self.executed = None;
-        self.parting = None;
+        self.opening.connected(secure_transport);
     }
 
     fn tls_established(&mut self, out: &mut Vec<u8>) {
-        debug_assert!(matches!(self.phase, Phase::Login(_)));
-        if let Phase::Login(login) = &mut self.phase {
-            login.tls_established(&self.config, out);
-        }
+        self.opening.tls_established(out);
     }
 
     #[inline]
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         match self.phase {
-            Phase::Busy | Phase::Session(_) | Phase::Preparing => {
-                let (consumed, is_whole) = self.reader.feed(input)?;
-                let said = if is_whole { self.answered(out)? } else { Progress::More };
+            Phase::Busy | Phase::Preparing => {
+                let (consumed, found) = self.reader.feed(input)?;
+                let is_whole = found == Found::Done;
+                let said = if is_whole { self.answered()? } else { Progress::More };
                 Ok((consumed, said))
             }
-            Phase::Login(_) => self.login(input, out),
-            Phase::New | Phase::Idle => match errors::farewell(input)? {
-                None => Ok((0, Progress::More)),
-                Some(refusal) => Err(self.part(refusal.into_server_error())),
-            },
+            Phase::Idle => {
+                let (consumed, said) = self.opening.receive(input, out)?;
+                if said == Progress::Ready {
+                    self.reader = Reader::new(&self.opening.agreed);
+                }
+                Ok((consumed, said))
+            }
         }
     }
 
     fn is_amid_message(&self) -> bool {
-        self.reader.is_amid_packet()
+        self.opening.reader.is_amid_packet() || self.reader.is_amid_packet()
     }
 
     fn cancel(&self) -> Cancel {
-        super::kill(self.connection_id)
+        self.opening.cancel()
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
@@ -344,6 +259,6 @@ impl Client for MysqlClient {
     }
 
     fn parting(&self) -> Option<&ServerError> {
-        self.parting.as_ref()
+        self.opening.parting.as_deref()
     }
 }

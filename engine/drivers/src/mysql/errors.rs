@@ -10,135 +10,105 @@ use dyno_protocol::bytes::Bytes;
 /// Longest kept text of a server's message, bytes.
 const MESSAGE_BYTES_MAX: usize = 500;
 
-/// An ERR packet taken apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Error number.
-    pub code: u16,
-    /// Five characters, empty before the login.
-    pub sqlstate: String,
-    /// The server's text.
-    pub message: String,
+/// Parses an ERR packet's payload, the 0xff included.
+pub fn parse(payload: &[u8]) -> Result<ServerError> {
+    let mut fields = Bytes(payload);
+    let (Some(0xff), Some(number)) = (fields.byte(), fields.u16()) else {
+        return Err(broken("an error packet without a number"));
+    };
+    // There is none before the login.
+    let mut state = &b""[..];
+    if fields.0.first() == Some(&b'#') {
+        state = &fields.take(6).ok_or_else(|| broken("an error packet cut short"))?[1..];
+    }
+    let text = &fields.0[..fields.0.len().min(MESSAGE_BYTES_MAX)];
+    Ok(ServerError {
+        // 1020: record has changed since last read (MariaDB's snapshot isolation). 1205: lock wait
+        // timeout. 1213: deadlock, or Galera certification. 3101: group replication certification.
+        // Every other code of class 40 asks for another try as well.
+        retryable: matches!(number, 1020 | 1205 | 1213 | 3101) || state == b"40001",
+        // After a lock wait timeout only the statement is rolled back (unless
+        // innodb_rollback_on_timeout); a ROLLBACK too many does no harm.
+        rolled_back: matches!(number, 1213 | 3101),
+        code: number.to_string(),
+        number: number.into(),
+        state: String::from_utf8_lossy(state).into_owned(),
+        message: String::from_utf8_lossy(text).into_owned(),
+    })
 }
 
-impl Refusal {
-    /// Parses an ERR packet's payload, the 0xff included.
-    pub fn parse(payload: &[u8]) -> Result<Self> {
-        let mut fields = Bytes(payload);
-        let (Some(0xff), Some(code)) = (fields.byte(), fields.u16()) else {
-            return Err(broken("an error packet without a number"));
-        };
-        let mut sqlstate = &b""[..];
-        if fields.0.first() == Some(&b'#') {
-            let state = fields.take(6).ok_or_else(|| broken("an error packet cut short"))?;
-            sqlstate = &state[1..];
-        }
-        let text = &fields.0[..fields.0.len().min(MESSAGE_BYTES_MAX)];
-        Ok(Self {
-            code,
-            sqlstate: String::from_utf8_lossy(sqlstate).into_owned(),
-            message: String::from_utf8_lossy(text).into_owned(),
-        })
-    }
+/// Whether the connection is gone or about to go: shutdown (1053), forced close (1080), network
+/// trouble (1158 to 1161), killed (1927 MariaDB, 3169 MySQL), offline mode (3032), idle for too long
+/// (4031).
+pub fn is_farewell(number: u32) -> bool {
+    matches!(number, 1053 | 1080 | 1158..=1161 | 1927 | 3032 | 3169 | 4031)
+}
 
-    /// Whether the connection is gone or about to go: shutdown (1053), forced close (1080),
-    /// network trouble (1158 to 1161), killed (1927 MariaDB, 3169 MySQL), offline mode (3032),
-    /// idle for too long (4031).
-    pub fn ends_connection(&self) -> bool {
-        Self::is_farewell(self.code.into())
-    }
+/// Whether the server will not read a client's file: 1148 (command not allowed), 3948 and 4166
+/// (local_infile is off, MySQL and MariaDB), 2068 (as some proxies say it).
+pub fn refuses_infile(refused: &ServerError) -> bool {
+    matches!(refused.number, 1148 | 2068 | 3948 | 4166)
+}
 
-    /// The same for an error number.
-    pub fn is_farewell(number: u32) -> bool {
-        matches!(number, 1053 | 1080 | 1158..=1161 | 1927 | 3032 | 3169 | 4031)
-    }
-
-    /// Whether the server will not read a client's file: 1148 (command not allowed), 3948 and 4166
-    /// (local_infile is off, MySQL and MariaDB), 2068 (as some proxies say it).
-    pub fn refuses_infile(&self) -> bool {
-        matches!(self.code, 1148 | 2068 | 3948 | 4166)
-    }
-
-    /// As data about one statement.
-    pub fn into_server_error(self) -> ServerError {
-        ServerError {
-            // 1020: record has changed since last read (MariaDB's snapshot isolation). 1205: lock
-            // wait timeout. 1213: deadlock, or Galera certification. 3101: group replication
-            // certification. Every other code of class 40 asks for another try as well.
-            retryable: matches!(self.code, 1020 | 1205 | 1213 | 3101) || self.sqlstate == "40001",
-            // After a lock wait timeout only the statement is rolled back (unless
-            // innodb_rollback_on_timeout); a ROLLBACK too many does no harm.
-            rolled_back: matches!(self.code, 1213 | 3101),
-            code: self.code.to_string(),
-            number: self.code.into(),
-            state: self.sqlstate,
-            message: self.message,
-        }
-    }
-
-    /// As the end of a login. `plain`: the way was not encrypted, though the server offers TLS.
-    pub fn into_login_error(self, place: &str, plain: bool) -> Error {
-        let (kind, hint) = match self.code {
-            1040 | 1203 | 1226 => (
-                Kind::Connection,
-                "the server takes no more connections: raise max_connections (or the user's limit), or use fewer sessions",
-            ),
-            1044 => {
-                (Kind::Authentication, "this user has no privilege on that schema: see its grants")
-            }
-            1049 => (
-                Kind::Authentication,
-                "the schema does not exist: create it or load the data first",
-            ),
-            1129 | 1130 => (Kind::Authentication, "the server does not accept this client's host"),
-            3159 => {
-                (Kind::Authentication, "the server accepts encrypted logins only: set tls: require")
-            }
-            _ if self.ends_connection() => (Kind::Connection, "the server is going away"),
-            1045 if plain => (
-                Kind::Authentication,
-                "check user, password and the account's host; an account made with REQUIRE SSL needs tls: require",
-            ),
-            _ => (Kind::Authentication, "check user, password and the account's host and plugin"),
-        };
-        Error::new(kind, format!("{place} refused the login: {} {}", self.code, self.message))
-            .hint(hint)
-    }
-
-    /// As the loss of a connection in use.
-    pub fn into_lost(self, place: &str) -> Error {
-        Error::new(
+/// A refusal as the end of a login. `plain`: the way was not encrypted, though the server offers TLS.
+pub fn login_error(refused: &ServerError, place: &str, plain: bool) -> Error {
+    let (kind, hint) = match refused.number {
+        1040 | 1203 | 1226 => (
             Kind::Connection,
-            format!("{place} closed the connection: {} {}", self.code, self.message),
-        )
-    }
+            "the server takes no more connections: raise max_connections (or the user's limit), or use fewer sessions",
+        ),
+        1044 => (Kind::Authentication, "this user has no privilege on that schema: see its grants"),
+        1049 => {
+            (Kind::Authentication, "the schema does not exist: create it or load the data first")
+        }
+        1129 | 1130 => (Kind::Authentication, "the server does not accept this client's host"),
+        3159 => {
+            (Kind::Authentication, "the server accepts encrypted logins only: set tls: require")
+        }
+        _ if is_farewell(refused.number) => (Kind::Connection, "the server is going away"),
+        1045 if plain => (
+            Kind::Authentication,
+            "check user, password and the account's host; an account made with REQUIRE SSL needs tls: require",
+        ),
+        _ => (Kind::Authentication, "check user, password and the account's host and plugin"),
+    };
+    Error::new(kind, format!("{place} refused the login: {} {}", refused.number, refused.message))
+        .hint(hint)
+}
 
-    /// As a refusal of something that a session cannot do without.
-    pub fn into_fatal(self, what: &str) -> Error {
-        let hint = match self.code {
-            1146 | 1049 => "load the data first",
-            1142 | 1143 => "grant this user the privilege that the statement needs",
-            1461 => "raise max_prepared_stmt_count, use fewer sessions, or protocol: text",
-            1295 => "this statement cannot be prepared: use protocol: text",
-            1193 | 1064 | 1231 => "this server's version may not know it",
-            1054 => {
-                "correct the column's name; or the table was made for something else: use another schema"
-            }
-            _ => "see the server's error log and its manual on this code",
-        };
-        Error::new(Kind::Server, format!("{what}: {} {}", self.code, self.message)).hint(hint)
-    }
+/// As the loss of a connection in use.
+pub fn lost(refused: &ServerError, place: &str) -> Error {
+    Error::new(
+        Kind::Connection,
+        format!("{place} closed the connection: {} {}", refused.number, refused.message),
+    )
+}
+
+/// As a refusal of something that a session cannot do without.
+pub fn fatal(refused: &ServerError, what: &str) -> Error {
+    let hint = match refused.number {
+        1146 | 1049 => "load the data first",
+        1142 | 1143 => "grant this user the privilege that the statement needs",
+        1461 => "raise max_prepared_stmt_count, use fewer sessions, or protocol: text",
+        1295 => "this statement cannot be prepared: use protocol: text",
+        1193 | 1064 | 1231 => "this server's version may not know it",
+        1054 => {
+            "correct the column's name; or the table was made for something else: use another schema"
+        }
+        _ => "see the server's error log and its manual on this code",
+    };
+    Error::new(Kind::Server, format!("{what}: {} {}", refused.number, refused.message)).hint(hint)
 }
 
 /// Reads bytes that nobody asked for: the server's farewell, once it is whole.
-pub fn farewell(input: &[u8]) -> Result<Option<Refusal>> {
+pub fn farewell(input: &[u8]) -> Result<Option<ServerError>> {
     let Some((length, _)) = header(input) else { return Ok(None) };
     if length == 0 || length > CONTROL_BYTES_MAX {
         return Err(unasked());
     }
     match input.get(HEADER_BYTES..HEADER_BYTES + length) {
         None => Ok(None),
-        Some(payload) if payload[0] == 0xff => Refusal::parse(payload).map(Some),
+        Some(payload) if payload[0] == 0xff => parse(payload).map(Some),
         Some(_) => Err(unasked()),
     }
 }
@@ -159,7 +129,7 @@ mod tests {
             payload.push(b'#');
             payload.extend_from_slice(state.as_bytes());
             payload.extend_from_slice(b"text");
-            Refusal::parse(&payload).unwrap().into_server_error()
+            parse(&payload).unwrap()
         };
         let deadlock = of(1213, "40001");
         assert_eq!((deadlock.code.as_str(), deadlock.message.as_str()), ("1213", "text"));
@@ -172,16 +142,16 @@ mod tests {
 
     #[test]
     fn errors_before_the_login_have_no_sqlstate() {
-        let refusal = Refusal::parse(b"\xff\x10\x04Too many connections").unwrap();
-        assert_eq!((refusal.code, refusal.sqlstate.as_str()), (1040, ""));
-        assert_eq!(refusal.message, "Too many connections");
-        assert_eq!(refusal.into_login_error("db", false).kind, Kind::Connection);
+        let refused = parse(b"\xff\x10\x04Too many connections").unwrap();
+        assert_eq!((refused.number, refused.state.as_str()), (1040, ""));
+        assert_eq!(refused.message, "Too many connections");
+        assert_eq!(login_error(&refused, "db", false).kind, Kind::Connection);
     }
 
     #[test]
     fn short_error_packets_are_rubbish() {
         for payload in [&b"\xff"[..], b"\xff\x10", b"\xff\x10\x04#420"] {
-            assert_eq!(Refusal::parse(payload).unwrap_err().kind, Kind::Protocol);
+            assert_eq!(parse(payload).unwrap_err().kind, Kind::Protocol);
         }
     }
 }

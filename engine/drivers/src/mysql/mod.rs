@@ -3,8 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | `login` (`auth`) | from the greeting to the server's OK |
+//! | `opening` | login and session statements, the same for `wire` and `client` |
 //! | `statements` | requests on their way out |
-//! | `reply`, `errors` | replies on their way in, and what their error numbers mean |
+//! | `reader` | replies on their way in, packet by packet |
+//! | `reply`, `errors` | what workloads want of replies, and what error numbers mean |
 //! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
 //! | `wire` | one connection: all of these in order |
 //! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
@@ -23,13 +25,15 @@ mod bulk;
 mod client;
 mod errors;
 mod login;
+mod opening;
+mod reader;
 mod reply;
 mod statements;
 mod wire;
 
 use crate::guard;
 use bulk::Mode;
-use dyno_core::driver::{Cancel, Driver, DriverKind, DriverOption, Session};
+use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Options, Protocol, Secret, Target, Tls};
 use dyno_core::request::capability::Capability;
@@ -214,14 +218,6 @@ fn cached_metadata(value: &serde_json::Value) -> Option<bool> {
         Some("cached") => Some(true),
         Some("full") => Some(false),
         _ => None,
-    }
-}
-
-/// How to end what connection `id` does; 0: it has not said its number yet.
-fn kill(id: u32) -> Cancel {
-    match id {
-        0 => Cancel::Close,
-        id => Cancel::Statement(format!("KILL {id}")),
     }
 }
 

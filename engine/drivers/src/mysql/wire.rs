@@ -2,15 +2,15 @@
 
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
-use super::errors::{self, Refusal};
+use super::errors;
 use super::flags::command;
-use super::login::handshake::Agreed;
-use super::login::{Found as LoginFound, LoginState};
+use super::opening::Opening;
 use super::packet::{self, broken};
-use super::reply::{Expect, Found, Kept, Reader};
+use super::reader::{Found, Reader};
+use super::reply::{Counted, Expect, Kept};
 use super::statements::{Template, put_command};
 use crate::tasks;
-use dyno_core::driver::{Cancel, Progress, Reply, Task, Wire, WireProtocol};
+use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
 use dyno_core::workload::{Op, Transaction};
@@ -20,15 +20,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct MysqlWire {
     config: Arc<Config>,
+    opening: Opening,
     phase: Phase,
-    connection_id: u32,
     /// The operation in flight, or the last one: a statement of the group. None: a query.
     statement: Option<u16>,
-    reader: Reader,
+    reader: Reader<Counted>,
     /// By statement, while `protocol` is prepared.
     prepared: Vec<Prepared>,
-    /// The server takes arrays of rows.
-    binds_arrays: bool,
     /// The server has refused LOAD DATA LOCAL on this connection.
     infile_refused: bool,
 }
@@ -43,13 +41,9 @@ struct Prepared {
 
 #[derive(Debug)]
 enum Phase {
-    /// Not connected yet.
-    New,
-    Login(Box<LoginState>),
-    /// Session statement number n is in flight.
-    Session(usize),
     /// All preparations are in flight, statement number n is answered next.
     Prepare(usize),
+    /// Nothing is in flight, or the connection is on its way to its first request.
     Idle,
     /// A request or query is in flight.
     Busy,
@@ -72,54 +66,28 @@ enum Bulk {
     LimitAsked(Box<Inserts>),
     Inserting(Box<Inserts>),
     /// The transaction is being ended; what it comes to.
-    Committing(u64, Option<Box<Refusal>>),
+    Committing(u64, Option<Box<ServerError>>),
 }
 
 impl MysqlWire {
     /// A connection yet to be made.
     pub fn new(config: Arc<Config>) -> Self {
         Self {
+            opening: Opening::new(Arc::clone(&config)),
             config,
-            phase: Phase::New,
-            connection_id: 0,
+            phase: Phase::Idle,
             statement: None,
-            reader: Reader::new(&Agreed::default()),
+            reader: Reader::default(),
             prepared: vec![],
-            binds_arrays: false,
             infile_refused: false,
         }
     }
 
-    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress)> {
-        let Phase::Login(login) = &mut self.phase else { return Ok((0, Progress::More)) };
-        let (consumed, found) = login.feed(&self.config, input, out)?;
-        self.connection_id = login.connection_id();
-        let progress = match found {
-            LoginFound::More => Progress::More,
-            LoginFound::StartTls => Progress::StartTls,
-            LoginFound::Done => {
-                self.reader = Reader::new(&login.agreed);
-                self.binds_arrays = login.agreed.binds_arrays();
-                if self.config.bulk == Mode::Array && !self.binds_arrays {
-                    return Err(self.no_arrays());
-                }
-                self.reader.status = login.status;
-                self.prepared.clear();
-                self.infile_refused = false;
-                self.session(0, out)
-            }
-        };
-        Ok((consumed, progress))
-    }
-
-    /// Sends session statement `index`, or goes on when there are no more.
-    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Progress {
-        if let Some(sql) = self.config.session_sql.get(index) {
-            put_command(out, command::QUERY, sql.as_bytes());
-            let asks = self.config.asks(index);
-            self.reader.begin(if asks { Expect::FirstRow } else { Expect::Result });
-            self.phase = Phase::Session(index);
-            return Progress::More;
+    /// Login and session statements are done: sends what is to be prepared.
+    fn opened(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
+        self.reader = std::mem::take(&mut self.opening.reader);
+        if self.config.bulk == Mode::Array && !self.opening.agreed.binds_arrays() {
+            return Err(self.no_arrays());
         }
         if self.config.protocol == Protocol::Prepared {
             // One behind the other without waiting: thousands of sessions times a hundred
@@ -129,7 +97,7 @@ impl MysqlWire {
             }
             self.prepared.resize(self.config.templates.len(), Prepared::default());
         }
-        self.await_preparation(0)
+        Ok(self.await_preparation(0))
     }
 
     /// Waits for the first statement from `index` on that was sent to be prepared.
@@ -151,32 +119,22 @@ impl MysqlWire {
         }
     }
 
-    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Progress> {
-        if let Some(refusal) = self.reader.refusal.take() {
-            let what = format!("session statement {:?}", self.config.session_sql[index]);
-            return Err(self.fatal(*refusal, &what));
-        }
-        self.config.guarded(index, self.reader.status, &self.reader.first_row)?;
-        self.reader.lifts_guard = false;
-        Ok(self.session(index + 1, out))
-    }
-
     fn prepare_done(&mut self, index: usize) -> Result<Progress> {
         let template = &self.config.templates[index];
-        if let Some(refusal) = self.reader.refusal.take() {
+        if let Some(refusal) = self.reader.reply.refusal.take() {
             let (class, sql) = (&template.statement.class, template.statement.sql());
             let what = format!("cannot prepare `{class}` ({:?})", sql.to_string());
-            return Err(self.fatal(*refusal, &what));
+            return Err(self.opening.fatal(*refusal, &what));
         }
-        if usize::from(self.reader.params) != template.params() {
+        if usize::from(self.reader.prepared.params) != template.params() {
             return Err(broken(format_args!(
                 "statement {} has {} parameters here and {} there",
                 template.statement.class,
                 template.params(),
-                self.reader.params
+                self.reader.prepared.params
             )));
         }
-        self.prepared[index] = Prepared { id: self.reader.statement_id, typed: false };
+        self.prepared[index] = Prepared { id: self.reader.prepared.id, typed: false };
         Ok(self.await_preparation(index + 1))
     }
 
@@ -186,45 +144,29 @@ impl MysqlWire {
         Error::new(Kind::Plan, what).hint("set bulk: auto, infile or insert")
     }
 
-    fn fatal(&self, refusal: Refusal, what: &str) -> Error {
-        if refusal.ends_connection() {
-            return refusal.into_lost(&self.config.place);
-        }
-        refusal.into_fatal(&format!("{}: {what}", self.config.place))
-    }
-
     /// The reader has a whole reply.
     #[inline]
     fn reply(&mut self) -> Result<Progress> {
         self.phase = Phase::Idle;
         self.config.still_guarded(self.reader.lifts_guard)?;
         let mut reply = Reply {
-            rows: self.reader.rows,
-            affected: self.reader.affected,
+            rows: self.reader.reply.rows,
+            affected: self.reader.reply.affected,
             error: None,
-            kept: std::mem::take(&mut self.reader.kept),
+            kept: std::mem::take(&mut self.reader.reply.kept),
         };
-        if let Some(refusal) = self.reader.refusal.take() {
-            if refusal.ends_connection() {
-                return Err(refusal.into_lost(&self.config.place));
+        if let Some(mut error) = self.reader.reply.refusal.take() {
+            if errors::is_farewell(error.number) {
+                return Err(self.opening.part(*error));
             }
-            let mut error = refusal.into_server_error();
             let templates = &self.config.templates;
             if let Some(template) = self.statement.and_then(|at| templates.get(usize::from(at))) {
                 error.message =
                     format!("statement {}: {}", template.statement.class, error.message);
             }
-            reply.error = Some(Box::new(error));
+            reply.error = Some(error);
         }
         Ok(Progress::Reply(reply))
-    }
-
-    /// Bytes that nobody asked for: a farewell, or rubbish.
-    fn unsolicited(&self, input: &[u8]) -> Result<(usize, Progress)> {
-        match errors::farewell(input)? {
-            None => Ok((0, Progress::More)),
-            Some(refusal) => Err(refusal.into_lost(&self.config.place)),
-        }
     }
 
     fn prepare_insert(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
@@ -245,43 +187,43 @@ impl MysqlWire {
                 self.phase = Phase::Bulk(bulk);
                 Ok(Progress::More)
             }
-            (Bulk::Preparing(columns), Found::Done) if self.reader.refusal.is_none() => {
-                let inserts = Box::new(Inserts::prepared(self.reader.statement_id, columns));
+            (Bulk::Preparing(columns), Found::Done) if self.reader.reply.refusal.is_none() => {
+                let inserts = Box::new(Inserts::prepared(self.reader.prepared.id, columns));
                 self.begin_inserts(inserts, out);
                 Ok(Progress::More)
             }
-            (Bulk::Beginning(inserts), Found::Done) if self.reader.refusal.is_none() => {
+            (Bulk::Beginning(inserts), Found::Done) if self.reader.reply.refusal.is_none() => {
                 self.ask_limit(inserts, out);
                 Ok(Progress::More)
             }
             (Bulk::Committing(affected, refusal), Found::Done) => {
-                self.reader.affected = affected;
+                self.reader.reply.affected = affected;
                 // Why rows were refused says more than why they could not be undone.
                 if refusal.is_some() {
-                    self.reader.refusal = refusal;
+                    self.reader.reply.refusal = refusal;
                 }
                 self.reply()
             }
             (Bulk::Asked(_), Found::Infile) => {
-                if self.reader.infile_name() != INFILE_NAME.as_bytes() {
+                if self.reader.reply.infile_name() != INFILE_NAME.as_bytes() {
                     return Err(broken("it asks for a file that we did not offer"));
                 }
                 self.phase = Phase::Bulk(Bulk::Sending(self.reader.next_seq()));
                 Ok(Progress::WantData)
             }
             (Bulk::Asked(Some(inserts)), Found::Done)
-                if self.reader.refusal.as_ref().is_some_and(|r| r.refuses_infile()) =>
+                if self.reader.reply.refusal.as_deref().is_some_and(errors::refuses_infile) =>
             {
-                self.reader.refusal = None;
+                self.reader.reply.refusal = None;
                 self.infile_refused = true;
                 self.ask_limit(inserts, out);
                 Ok(Progress::More)
             }
             (Bulk::LimitAsked(mut inserts), Found::Done) => {
-                if self.reader.refusal.is_some() {
+                if self.reader.reply.refusal.is_some() {
                     return self.reply();
                 }
-                let limit = self.reader.first_row.first().and_then(|value| value.as_deref());
+                let limit = self.reader.reply.first_row.first().and_then(|value| value.as_deref());
                 if let Some(limit) = limit.and_then(|text| text.parse().ok()) {
                     inserts.limit(limit);
                 }
@@ -313,8 +255,8 @@ impl MysqlWire {
         }
         let refusal = inserts.refusal.take();
         if !inserts.transaction {
-            self.reader.affected = inserts.affected;
-            self.reader.refusal = refusal;
+            self.reader.reply.affected = inserts.affected;
+            self.reader.reply.refusal = refusal;
             return self.reply();
         }
         let (end, affected): (&[u8], _) = match refusal {
@@ -330,10 +272,10 @@ impl MysqlWire {
     /// One INSERT is answered.
     fn insert_done(&mut self, mut inserts: Box<Inserts>, out: &mut Vec<u8>) -> Result<Progress> {
         inserts.outstanding -= 1;
-        inserts.affected += self.reader.affected;
-        if let Some(refusal) = self.reader.refusal.take() {
-            if refusal.ends_connection() {
-                return Err(refusal.into_lost(&self.config.place));
+        inserts.affected += self.reader.reply.affected;
+        if let Some(refusal) = self.reader.reply.refusal.take() {
+            if errors::is_farewell(refusal.number) {
+                return Err(self.opening.part(*refusal));
             }
             inserts.refusal.get_or_insert(refusal);
         }
@@ -349,7 +291,8 @@ impl MysqlWire {
         if let Phase::Bulk(Bulk::Inserting(inserts)) = &self.phase
             && inserts.outstanding == 0
         {
-            return self.unsolicited(input);
+            let (consumed, _) = self.opening.receive(input, out)?;
+            return Ok((consumed, Progress::More));
         }
         let (consumed, found) = self.reader.feed(input)?;
         let Phase::Bulk(bulk) = std::mem::replace(&mut self.phase, Phase::Idle) else {
@@ -370,14 +313,11 @@ impl WireProtocol for MysqlWire {
 
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
         // The server speaks first.
-        self.phase = Phase::Login(Box::new(LoginState::new(secure_transport)));
+        self.opening.connected(secure_transport);
     }
 
     fn tls_established(&mut self, out: &mut Vec<u8>) {
-        debug_assert!(matches!(self.phase, Phase::Login(_)));
-        if let Phase::Login(login) = &mut self.phase {
-            login.tls_established(&self.config, out);
-        }
+        self.opening.tls_established(out);
     }
 
     #[inline]
@@ -391,26 +331,29 @@ impl WireProtocol for MysqlWire {
                     Found::More | Found::Infile => Ok((consumed, Progress::More)),
                 }
             }
-            Phase::Login(_) => self.login(input, out),
-            Phase::Session(index) => match self.reader.feed(input)? {
-                (consumed, Found::Done) => Ok((consumed, self.session_done(index, out)?)),
-                (consumed, _) => Ok((consumed, Progress::More)),
-            },
             Phase::Prepare(index) => match self.reader.feed(input)? {
                 (consumed, Found::Done) => Ok((consumed, self.prepare_done(index)?)),
                 (consumed, _) => Ok((consumed, Progress::More)),
             },
             Phase::Bulk(_) => self.bulk_receive(input, out),
-            Phase::New | Phase::Idle => self.unsolicited(input),
+            Phase::Idle => {
+                let (consumed, found) = self.opening.receive(input, out)?;
+                let said = match found {
+                    Progress::Ready => self.opened(out)?,
+                    Progress::StartTls => Progress::StartTls,
+                    _ => Progress::More,
+                };
+                Ok((consumed, said))
+            }
         }
     }
 
     fn is_amid_message(&self) -> bool {
-        self.reader.is_amid_packet()
+        self.opening.reader.is_amid_packet() || self.reader.is_amid_packet()
     }
 
     fn cancel(&self) -> Cancel {
-        super::kill(self.connection_id)
+        self.opening.cancel()
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
@@ -461,7 +404,9 @@ impl Wire for MysqlWire {
         let refused = self.infile_refused;
         let fallback = match self.config.bulk {
             Mode::Insert => return self.ask_limit(inserts(), out),
-            Mode::Auto if self.binds_arrays => return self.prepare_insert(table, columns, out),
+            Mode::Auto if self.opening.agreed.binds_arrays() => {
+                return self.prepare_insert(table, columns, out);
+            }
             Mode::Array => return self.prepare_insert(table, columns, out),
             Mode::Auto if refused => return self.ask_limit(inserts(), out),
             Mode::Auto => Some(inserts()),
@@ -485,7 +430,7 @@ impl Wire for MysqlWire {
         match &mut self.phase {
             Phase::Bulk(Bulk::Sending(seq)) => {
                 let after = packet::write(out, *seq, &[]);
-                self.reader.resume(after);
+                self.reader.resume(Expect::Result, after);
                 self.phase = Phase::Bulk(Bulk::Ending);
             }
             Phase::Bulk(Bulk::Inserting(inserts)) => {
@@ -501,6 +446,6 @@ impl Wire for MysqlWire {
     }
 
     fn first_row(&self) -> &[Option<String>] {
-        &self.reader.first_row
+        &self.reader.reply.first_row
     }
 }

@@ -8,8 +8,9 @@
 //! | `errors.rs` | ErrorResponse -> refusal of a statement, or end of the connection |
 //! | `bulk.rs` | `COPY ... FROM STDIN` |
 //! | `opening.rs` | how every connection begins |
-//! | `wire.rs` | the state machine of a workload's session |
-//! | `client.rs` | that of a script's connection |
+//! | `connection.rs` | a connection cut into messages, whatever it carries |
+//! | `wire.rs` | requests of a workload |
+//! | `client.rs` | those of a script |
 //!
 //! Messages we send and receive are `dyno_protocol`'s.
 //!
@@ -28,6 +29,7 @@ use std::sync::Arc;
 mod auth;
 mod bulk;
 mod client;
+mod connection;
 mod errors;
 mod login;
 mod opening;
@@ -36,6 +38,7 @@ mod statements;
 mod tests;
 mod wire;
 
+use connection::Connection;
 use login::Login;
 use statements::Statements;
 
@@ -52,23 +55,19 @@ pub static KIND: DriverKind = DriverKind {
 };
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
-    let login = Login::of(target)?;
-    let statements = Statements::new(&in_sql(requests), target.protocol)?;
-    Ok(Box::new(Postgres { shared: Arc::new(Shared { login, statements }) }))
-}
-
-/// What all sessions of one group share and none changes.
-struct Shared {
-    login: Login,
-    statements: Statements,
+    let login = Arc::new(Login::of(target)?);
+    let statements = Arc::new(Statements::new(&in_sql(requests), target.protocol)?);
+    Ok(Box::new(Postgres { login, statements }))
 }
 
 struct Postgres {
-    shared: Arc<Shared>,
+    login: Arc<Login>,
+    statements: Arc<Statements>,
 }
 
 impl Driver for Postgres {
     fn session(&self, _session: u32) -> Result<Session> {
-        Ok(Session::Wire(Box::new(wire::PostgresWire::new(Arc::clone(&self.shared)))))
+        let requests = wire::Operations::new(Arc::clone(&self.statements));
+        Ok(Session::Wire(Box::new(Connection::new(&self.login, requests))))
     }
 }

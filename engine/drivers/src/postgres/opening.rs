@@ -1,22 +1,31 @@
 //! The opening of a connection, the same whatever is sent afterwards: (SSLRequest, TLS) - startup -
-//! authentication.
+//! authentication - session_sql.
 
 use super::auth::Auth;
-use super::frames::{self, rubbish};
+use super::errors::ErrorFields;
+use super::frames::{self, PARSED_BYTES_MAX, rubbish};
 use super::login::Login;
 use super::messages;
 use dyno_core::driver::Cancel;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Tls;
+use std::sync::Arc;
 
-/// How far a connection is on its way to the first ReadyForQuery.
+/// How far a connection is on its way to its first request, and what it has heard of its session.
 pub(super) struct Opening {
+    pub login: Arc<Login>,
     stage: Stage,
     auth: Auth,
     /// Nobody on the way can read what we send: Unix socket or TLS.
     secure: bool,
     /// BackendKeyData: process id and secret, for a cancel request.
     key: Option<[u8; 8]>,
+    /// The server runs with `standard_conforming_strings = off`.
+    pub backslashes: bool,
+    /// What the server has answered to the guard's question.
+    row: Vec<Option<String>>,
+    /// The server has asked for rows that it does not get, in answer to the request in flight.
+    pub has_refused_copy: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,59 +36,71 @@ enum Stage {
     TlsAsked,
     /// The transport shakes hands.
     TlsHandshake,
-    /// Messages come.
-    Messages,
+    /// Until the first ReadyForQuery.
+    Login,
+    /// session_sql: how many statements are done.
+    Session { done: usize },
+    /// Requests may be sent.
+    Over,
+    /// An error was returned: the connection is useless.
+    Lost,
 }
 
 impl Opening {
-    pub fn new() -> Self {
-        Self { stage: Stage::New, auth: Auth::Open, secure: false, key: None }
+    pub fn new(login: Arc<Login>) -> Self {
+        Self {
+            login,
+            stage: Stage::New,
+            auth: Auth::Open,
+            secure: false,
+            key: None,
+            backslashes: false,
+            row: Vec::new(),
+            has_refused_copy: false,
+        }
     }
 
-    pub fn connected(&mut self, login: &Login, secure_transport: bool, out: &mut Vec<u8>) {
+    pub fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>) {
         self.secure = secure_transport;
-        if secure_transport || login.tls == Tls::Off {
-            self.start(login, out);
+        if secure_transport || self.login.tls == Tls::Off {
+            self.start(out);
         } else {
             self.stage = Stage::TlsAsked;
             messages::ssl_request(out);
         }
     }
 
-    pub fn tls_established(&mut self, login: &Login, out: &mut Vec<u8>) {
+    pub fn tls_established(&mut self, out: &mut Vec<u8>) {
         self.secure = true;
-        self.start(login, out);
+        self.start(out);
     }
 
-    fn start(&mut self, login: &Login, out: &mut Vec<u8>) {
-        self.stage = Stage::Messages;
-        out.extend_from_slice(&login.startup);
+    fn start(&mut self, out: &mut Vec<u8>) {
+        self.stage = Stage::Login;
+        out.extend_from_slice(&self.login.startup);
     }
 
     /// What comes before the first message: bytes consumed, and whether TLS is to begin. `None`:
     /// messages come.
     pub fn before_messages(
         &mut self,
-        login: &Login,
         input: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<(usize, bool)>> {
         match self.stage {
-            Stage::Messages => Ok(None),
-            Stage::TlsAsked => self.tls_answer(login, input, out).map(Some),
-            Stage::New | Stage::TlsHandshake => Err(unasked(login)),
+            Stage::Login | Stage::Session { .. } | Stage::Over => Ok(None),
+            Stage::TlsAsked => self.tls_answer(input, out).map(Some),
+            Stage::New | Stage::TlsHandshake | Stage::Lost => Err(Error::new(
+                Kind::Protocol,
+                format!("{} sent unsolicited bytes", self.login.place),
+            )),
         }
     }
 
     /// The one byte that answers an SSLRequest.
-    fn tls_answer(
-        &mut self,
-        login: &Login,
-        input: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(usize, bool)> {
-        let place = &login.place;
-        match (input, &login.tls) {
+    fn tls_answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, bool)> {
+        let place = &self.login.place;
+        match (input, &self.login.tls) {
             ([], _) => Ok((0, false)),
             // More than the byte would be plain text injected before the encryption starts, to be
             // taken for the server's words after it (CVE-2021-23222).
@@ -93,7 +114,7 @@ impl Opening {
                 Ok((1, true))
             }
             ([b'N', ..], Tls::Prefer) => {
-                self.start(login, out);
+                self.start(out);
                 Ok((1, false))
             }
             ([b'N', ..], _) => Err(Error::new(
@@ -113,24 +134,117 @@ impl Opening {
         }
     }
 
-    /// A request for authentication, or the server's consent.
-    pub fn authentication(&mut self, body: &[u8], login: &Login, out: &mut Vec<u8>) -> Result<()> {
-        self.auth.answer(body, login, self.secure, out)
-    }
-
-    /// BackendKeyData.
-    pub fn key(&mut self, body: &[u8]) -> Result<()> {
-        let mut body = frames::Body(body);
-        self.key = Some(body.array()?);
-        body.end()
-    }
-
-    /// The first ReadyForQuery has come.
-    pub fn end(&self) -> Result<()> {
-        match self.auth {
-            Auth::Done => Ok(()),
-            _ => Err(rubbish("ReadyForQuery before authentication")),
+    /// What to do with a message.
+    pub fn handling(&self, tag: u8, size: usize) -> Result<Handling> {
+        match (tag, self.stage) {
+            (b'Z', _) | (b'R' | b'K', Stage::Login) => Handling::parse(tag, size),
+            (b'D', Stage::Session { done }) if self.login.asks(done) => Handling::parse(tag, size),
+            (b'C' | b'I' | b'G', Stage::Session { .. }) => Handling::parse(tag, size),
+            // DataRow, RowDescription; CopyOutResponse, CopyData, CopyDone of a COPY TO STDOUT.
+            (b'D' | b'T' | b'H' | b'd' | b'c', Stage::Session { .. }) => Ok(Handling::Skip),
+            _ => Handling::unasked(tag, size),
         }
+    }
+
+    /// Takes one whole message. `behind`: messages sent in one flight with the session statements.
+    /// True: the last of these is done.
+    pub fn message(
+        &mut self,
+        behind: &[u8],
+        (tag, body): (u8, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        match tag {
+            b'Z' => return self.ready(behind, body, out),
+            b'E' => return Err(self.refused(&ErrorFields::parse(body)?)),
+            b'S' => self.reported(body)?,
+            b'R' => self.auth.answer(body, &self.login, self.secure, out)?,
+            // BackendKeyData.
+            b'K' => {
+                let mut body = frames::Body(body);
+                self.key = Some(body.array()?);
+                body.end()?;
+            }
+            // The answer to the guard's question has one row: of more the last one counts.
+            b'D' => {
+                self.row.clear();
+                frames::row(body, &mut self.row)?;
+            }
+            b'G' => {
+                self.refuse_copy("session statements send no rows by COPY FROM STDIN", false, out)?;
+            }
+            // CommandComplete, EmptyQueryResponse.
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn ready(&mut self, behind: &[u8], body: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let status = ready_status(body)?;
+        let done = match self.stage {
+            Stage::Session { done } => {
+                self.login.guarded(done, status, &self.row)?;
+                done + 1
+            }
+            _ if !matches!(self.auth, Auth::Done) => {
+                return Err(rubbish("ReadyForQuery before authentication"));
+            }
+            _ => {
+                for sql in &self.login.session_sql {
+                    messages::query(sql.as_bytes(), out);
+                }
+                out.extend_from_slice(behind);
+                0
+            }
+        };
+        self.stage = match done == self.login.session_sql.len() {
+            true => Stage::Over,
+            false => Stage::Session { done },
+        };
+        Ok(self.is_over())
+    }
+
+    /// Requests may be sent.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// An error was returned.
+    pub fn lose(&mut self) {
+        self.stage = Stage::Lost;
+    }
+
+    fn refused(&self, fields: &ErrorFields<'_>) -> Error {
+        match self.stage {
+            Stage::Session { done } => {
+                let sql = self.login.session_sql.get(done).map_or("", String::as_str);
+                fields.setup_failed(&self.login, &format!("session statement `{sql}`"))
+            }
+            _ => fields.login_failed(&self.login),
+        }
+    }
+
+    /// ParameterStatus, also of a session at work.
+    pub fn reported(&mut self, body: &[u8]) -> Result<()> {
+        let (name, value) = frames::reported(body)?;
+        self.backslashes = frames::backslashes(name, value).unwrap_or(self.backslashes);
+        if self.is_over() { self.login.still_guarded(name, value) } else { Ok(()) }
+    }
+
+    /// CopyInResponse where no rows are to be had, also in a session at work. `extended`: in answer to
+    /// an Execute.
+    pub fn refuse_copy(&mut self, why: &str, extended: bool, out: &mut Vec<u8>) -> Result<()> {
+        // Each is answered, and the refusal ends the statement: who goes on asking does not listen.
+        if std::mem::replace(&mut self.has_refused_copy, true) {
+            return Err(rubbish("a second request for rows in answer to one statement"));
+        }
+        messages::copy_fail(why, out);
+        if extended {
+            // The Sync behind Execute was swallowed by the COPY.
+            out.extend_from_slice(&messages::SYNC);
+        }
+        Ok(())
     }
 
     /// How to make the server stop what this connection is doing.
@@ -139,7 +253,49 @@ impl Opening {
     }
 }
 
-/// Bytes when none can be due.
-pub(super) fn unasked(login: &Login) -> Error {
-    Error::new(Kind::Protocol, format!("{} sent unsolicited bytes", login.place))
+/// What to do with a message.
+pub(super) enum Handling {
+    /// Take it whole.
+    Parse,
+    /// Keep its body as a row.
+    Keep,
+    /// Drop it.
+    Skip,
+}
+
+impl Handling {
+    /// What is parsed is no longer than [`PARSED_BYTES_MAX`], so that rubbish is refused by its first
+    /// bytes instead of being waited for.
+    #[inline]
+    pub fn parse(tag: u8, size: usize) -> Result<Self> {
+        if size > PARSED_BYTES_MAX {
+            return Err(rubbish(format!("message `{}` of {size} bytes", tag.escape_ascii())));
+        }
+        Ok(Self::Parse)
+    }
+
+    /// Of a message that may come at any time.
+    pub fn unasked(tag: u8, size: usize) -> Result<Self> {
+        match tag {
+            // NoticeResponse, NotificationResponse.
+            b'N' | b'A' => Ok(Self::Skip),
+            b'E' | b'S' => Self::parse(tag, size),
+            _ => Err(rubbish(format!("message `{}` out of turn", tag.escape_ascii()))),
+        }
+    }
+}
+
+/// The transaction status in a ReadyForQuery: `I`, `T` or `E`.
+#[inline]
+pub(super) fn ready_status(body: &[u8]) -> Result<u8> {
+    match body {
+        &[status @ (b'I' | b'T' | b'E')] => Ok(status),
+        _ => Err(rubbish("ReadyForQuery without a transaction status")),
+    }
+}
+
+/// The tag in a CommandComplete.
+#[inline]
+pub(super) fn command_tag(body: &[u8]) -> Result<&[u8]> {
+    body.strip_suffix(&[0]).ok_or_else(|| rubbish("a command tag without an end"))
 }

@@ -1,6 +1,6 @@
-"""What stands out among the blocks of one ratio: an outlier, a trend, neighbours that are alike.
+"""Unusual blocks of one ratio: an outlier, a trend, neighbours that are alike.
 
-Warnings with the block's name and its number; no verdict hangs on them
+Warnings with the block's name and its number; no verdict depends on them
 (docs/decisions/looking-across-blocks.md).
 """
 

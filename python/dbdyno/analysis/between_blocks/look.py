@@ -1,4 +1,4 @@
-"""What is said of the blocks of some ratios, in one budget of false alarms."""
+"""Checks the blocks of some ratios, in one budget of false alarms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbdyno.analysis.claims.contrast import Interval, LogRatio
 from dbdyno.analysis.estimates.ratios import Pairs
 from dbdyno.analysis.message import Message
 
-# With fewer blocks one of them is half of what is known of the noise.
+# With fewer blocks one of them is half of what is known about the noise.
 BLOCKS_LOOK_MIN = 5
 ALPHA = 0.05  # of a false warning in a run whose blocks are independent and alike
 # Shares of the tests. With 3/5 one block of six that is 20 % off at 2 % noise is found in 95 of 100
@@ -23,7 +23,7 @@ OUTLIER_SHARE, TREND_SHARE, NEIGHBOURS_SHARE = 0.6, 0.2, 0.2
 
 @dataclass(frozen=True)
 class Uneven:
-    """What stands out among the blocks of a ratio; nothing: no place, and no sentence."""
+    """Unusual blocks of a ratio; nothing: no place, and no sentence."""
 
     pairs: Pairs
     outlier: int | None  # its place among `pairs.blocks`
@@ -46,7 +46,7 @@ class Uneven:
         return replace(known, logs=logs, positions=positions).interval(confidence)
 
     def messages(self, where: str = "") -> list[Message]:
-        """What stands out, of the ratio `where` (" at 4 sessions"; empty: no need to say)."""
+        """Unusual blocks of the ratio `where` (" at 4 sessions"; empty: no need to say)."""
         logs, blocks = self.pairs.logs, self.pairs.blocks
         said = []
         at = {"first": blocks[0], "last": blocks[-1], "where": where}
@@ -67,11 +67,11 @@ class Uneven:
 
 
 def look(ratios: Mapping[Hashable, Pairs]) -> dict[Hashable, Uneven]:
-    """What stands out among the blocks of each ratio; those of which nothing does are left out.
+    """Unusual blocks of each ratio; ratios without any are omitted.
 
     Ratios within blocks that have `BLOCKS_LOOK_MIN` of them at least. Each test of each ratio gets
     its share of `ALPHA` over their count (Bonferroni), so that independent normal noise gives any
-    warning in at most 5 % of runs. Neighbours are alike along a trend: then only that is said.
+    warning in at most 5 % of runs. Neighbours are alike along a trend: then only that is reported.
     """
     tried = {key: pairs for key, pairs in ratios.items() if _testable(pairs)}
     found = {key: _uneven(pairs, ALPHA / len(tried)) for key, pairs in tried.items()}

@@ -1,4 +1,4 @@
-"""What the blocks of a claim's ratios say beside its verdict."""
+"""Warnings from the blocks of a claim's ratios, next to its verdict."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def of_claim(
     verdict: str,
     combined: Callable[[Sequence[str]], str],
 ) -> list[str]:
-    """Warnings beside a claim's `verdict`: what stands out among the blocks of its ratios, and
-    which outlier the verdict hangs on. `parts`: not `Judged` where no ratio was; `combined`: the
-    verdict of a claim from those of its parts."""
+    """Warnings next to a claim's `verdict`: unusual blocks of its ratios, and the outlier on which
+    the verdict depends. `parts`: not `Judged` where no ratio was; `combined`: the verdict of a
+    claim from those of its parts."""
     judged = {one.sides: one for one in reversed(parts) if isinstance(one, Judged)}
     said: list[str] = []
     for sides in reversed(judged):

@@ -23,7 +23,7 @@ def outlier(logs: Sequence[float], grain: float = 0.0) -> tuple[int, float]:
     The externally studentised residual, Student's t with n - 2 degrees of freedom, times n
     (Bonferroni); n >= 4. Source: Cook and Weisberg (1982), Residuals and Influence in Regression,
     section 2.2.2. `grain`: how far a log may be off by rounding, added to the noise of the others.
-    Others that agree exactly say nothing of the noise: p is 1.
+    Others that agree exactly say nothing about the noise: p is 1.
     """
     away, n = _centred(logs), len(logs)
     left = 1 - 1 / n  # share of its noise that a residual keeps

@@ -1,6 +1,6 @@
 """What separate runs say together: two of them side by side, many of them over time. Pure.
 
-Two runs are not one experiment: whatever the machine did between them stands in their ratio. That
+Two runs are not one experiment: their ratio includes whatever the machine did between them. That
 ratio is shown, and judged only against the spread between runs of the same plan, where enough of
 them are there to know it (docs/decisions/comparing-runs.md).
 """

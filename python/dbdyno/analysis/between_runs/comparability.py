@@ -1,9 +1,9 @@
 """What of two runs must be alike, so that their numbers say something about each other.
 
 Three kinds of facts. What was *asked*, cell by cell (workload, options, data, durations, words):
-cells that differ there measured different things. The *machine*: ratios of two machines say
-nothing of the software. What *may change* (versions, kernel, settings): that is what people compare
-runs for; it is listed, never refused.
+cells that differ there measured different things. The *machine*: ratios of two machines say nothing
+about the software. What *may change* (versions, kernel, settings): that is what people compare runs
+for; it is listed, never refused.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def fingerprint(plan: Plan) -> str:
 
 
 def no_history(plan: Plan) -> str:
-    """Why a run cannot stand among others over time; empty if it can. Of imported results neither
+    """Why a run cannot be part of a series over time; empty if it can. Of imported results neither
     machine nor day are known: `created_unix_s` is when they were imported."""
     if plan.imported is None:
         return ""
@@ -97,7 +97,7 @@ def no_history(plan: Plan) -> str:
 
 
 def machine(plan: Plan, environment: Mapping[str, Any]) -> Facts:
-    """What the run ran on. Of CPUs their number, and of servers that were there, their place."""
+    """What the run ran on. Of CPUs their number, and of external servers, their place."""
     facts = {}
     for name in MACHINE:
         value = environment.get(name)
@@ -166,8 +166,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
 
 
 def _readable(target: TargetPlan) -> TargetPlan:
-    """The target with a stand-in for what its files held where that is not known: their paths, of a
-    redacted run."""
+    """The target, with a placeholder for its files' contents where these are unknown: their paths,
+    of a redacted run."""
     setup = target.setup
     if setup is None:
         return target

@@ -1,9 +1,9 @@
 """Two runs side by side, with a verdict where the spread between runs is known.
 
-Unblocked: what the machine did between A and B stands in their ratio, and nothing inside the two
-runs says how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
-machine are there, the spread between them says it: then B is held against their level, and against
-a fixed reference (`level`), and gets a verdict (`judging`).
+Unblocked: their ratio includes what the machine did between A and B, and nothing inside the two
+runs shows how large that is. Where at least `RUNS_MIN` earlier runs of the same plan on the same
+machine are there, the spread between them says it: then B is compared with their level, and with a
+fixed reference (`level`), and gets a verdict (`judging`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def compare(
     unread: Sequence[LeftOut] = (),
     reference: Sequence[Reduced] = (),
 ) -> Compared:
-    """B beside A; judged if `earlier` (runs of a history, in any order, A and B among them or not)
-    allows it. `anyway`: another machine is a warning. `matters`: else that of B's plan.
+    """Compares B with A; judged if `earlier` (runs of a history, in any order, A and B among them
+    or not) allows it. `anyway`: another machine is a warning. `matters`: else that of B's plan.
     `unread`: what of the history could not be read. `reference`: else A, where it is not the run
     just before B.
 
-    DynoError, with the reasons, if nothing of the two can be compared.
+    DynoError, with the reasons, if nothing in them is comparable.
     """
     _refuse(a, b)
     machines = comparability.differences(a.machine, b.machine, both=True)
@@ -99,8 +99,8 @@ def judge(
     unread: Sequence[LeftOut] = (),
     reference: Sequence[Reduced] = (),
 ) -> Compared | None:
-    """B beside the newest run before it of the same plan and machine, judged by the spread between
-    all of them; None if there is none."""
+    """Compares B with the newest run before it of the same plan and machine, judged by the spread
+    between all of them; None if there is none."""
     before, _ = alike(b, earlier)
     if not before:
         return None
@@ -137,7 +137,7 @@ def identity(run: Reduced) -> tuple[float, int]:
 
 def failing(compared: Compared) -> str:
     """Why a gate cannot say that all is well: what was not judged, or a loss that matters and could
-    not have been seen. Empty if there is nothing of it."""
+    not have been seen. Empty if there is none."""
     if not compared.judged:
         return compared.unjudged
     open_ = [row for row in compared.rows if row.estimate is None]
@@ -265,7 +265,7 @@ def _cases(
     left_out: list[LeftOut],
 ) -> list[Case]:
     """A metric's rows: all cells together, where several have it in all runs that are `used`, then
-    each cell. None, and it is said, where neither run has it in any cell."""
+    each cell. None, with a note, if neither run has it in any cell."""
     rows = [_row(metric, cell, a.value(cell, metric), b.value(cell, metric)) for cell in cells]
     if all(row.a is None and row.b is None for row in rows):
         left_out.append(LeftOut(metric, rows[0].problem))

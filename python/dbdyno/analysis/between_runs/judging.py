@@ -39,7 +39,7 @@ NIGHTS = 30  # of a month, with a run each
 # correlated by up to 0.5: docs/proof.md, row `gate`.
 CONFIRMED = 0.5
 
-_Of = tuple[int, bool]  # a case's index, and whether it is held against the reference
+_Of = tuple[int, bool]  # a case's index, and whether it is compared with the reference
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Case:
         return math.fsum(math.log(mean) for mean in means if mean) / len(self.cells)
 
     def missing(self, run: Reduced) -> str:
-        """Why `log` of a run cannot be had; empty if it can."""
+        """Why `log` of a run has no value; empty if it can."""
         for value in (run.value(cell, self.row.metric) for cell in self.cells):
             if value.problem or not value.mean:
                 return value.problem or "zero"
@@ -205,7 +205,7 @@ def _clear(ends: Interval) -> bool:
 
 def _problem(case: Case, before: Sequence[Reduced]) -> str:
     """Why a row is not judged. A run of the history whose value is unusable (an outage, a zero)
-    makes the spread unknown: without it, it would look too small."""
+    makes the spread unknown: without it, it would seem too small."""
     if case.row.problem:
         return case.row.problem
     for run in before:

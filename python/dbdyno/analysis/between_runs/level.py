@@ -1,23 +1,23 @@
-"""A run held against the level of the runs before it, and against a fixed reference.
+"""Compares a run with the level of the runs before it, and with a fixed reference.
 
-x_1..x_n are the logarithms of a metric in the earlier runs, oldest first, without runs that stand
-apart and cut into stretches where the level changed (`past`); y is that of the new run.
+x_1..x_n are the logarithms of a metric in the earlier runs, oldest first, without runs that are
+outliers and cut into stretches where the level changed (`past`); y is that of the new run.
 
 **Last runs.** The level is the mean of the last m <= `LAST` runs of the newest stretch. How far a
 run is usually off that level is what the earlier runs show: their recursive residuals
 
     w_i = (x_i - mean of the m_i <= LAST runs before it) / sqrt(1 + 1 / m_i),
 
-and y - level is held against sqrt(mean w^2) sqrt(1 + 1 / m) with as many degrees of freedom as
+and y - level is compared with sqrt(mean w^2) sqrt(1 + 1 / m) with as many degrees of freedom as
 there are residuals. Source: Brown, Durbin and Evans (1975), "Techniques for testing the constancy
 of regression relationships over time", JRSS B 37. For independent runs this is Student's t; slow
 drift is in the residuals as well. `lag` 2: the run before y is not used, for a second run that
 confirms the first one.
 
-**Reference.** A creep is in the level of the last runs, and is not seen there. The same y is held
-against the mean of the first `REFERENCE` runs of the best stretch, or against a run that the user
-names. The spread is that of the runs about straight lines through their stretches, and neighbours
-resemble each other with the correlation r of `autocorrelation.correlation`.
+**Reference.** A creep is in the level of the last runs, and is not seen there. The same y is
+compared with the mean of the first `REFERENCE` runs of the best stretch, or with a run that the
+user names. The spread is that of the runs about straight lines through their stretches, and
+neighbours resemble each other with the correlation r of `autocorrelation.correlation`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from dbdyno.experiment.claims import metrics
 LAST = 3  # runs whose mean is the level
 REFERENCE = 5  # runs of a reference
 SETTLED = 2 * REFERENCE  # runs before a reference counts: as many after it as in it
-# A run stands apart beyond so many robust standard deviations (`MAD` times the median distance of
+# A run is an outlier beyond so many robust standard deviations (`MAD` times the median distance of
 # runs from the median of their neighbours).
 APART = 5.0
 NEIGHBOURS = 3  # on either side of a run
-# Below so many runs the median distance is itself mostly chance: there a run stands apart only if
-# Student's t of it against all the others says so as well, at 2 % over the runs.
+# Below so many runs the median distance is itself mostly chance: there a run is an outlier only if
+# Student's t of it against all the others is significant too, at 2 % over the runs.
 FEW = 12
 FEW_P = 0.02
 LINE_MIN = 4  # runs of a stretch through which a line is laid; fewer have a mean
@@ -94,7 +94,7 @@ class Shift:
 @dataclass(frozen=True)
 class Past:
     """A row's earlier runs: logarithms in stretches of one level, oldest first, each of at least
-    one run; runs that stand apart are not in them."""
+    one run; runs that are outliers are not in them."""
 
     stretches: tuple[Floats, ...]
 
@@ -158,8 +158,8 @@ def past(logs: Sequence[float], p: float, least: float) -> Past:
 
 
 def apart(logs: Sequence[float]) -> list[bool]:
-    """Which values stand apart from their neighbours on both sides. Source: Hampel's identifier, as
-    in Pearson (2002), "Outliers in process modeling and identification", IEEE Transactions on
+    """Which values are outliers among their neighbours on both sides. Source: Hampel's identifier,
+    as in Pearson (2002), "Outliers in process modeling and identification", IEEE Transactions on
     Control Systems Technology 10; the usual distance is that of the whole series, since seven
     values do not show it."""
     series = np.asarray(logs, dtype=np.float64)

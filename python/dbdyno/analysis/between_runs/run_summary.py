@@ -54,7 +54,7 @@ class Reduced:
 
     @property
     def unusable(self) -> str:
-        """Why nothing of the run can stand beside another one; empty if something can."""
+        """Why nothing of the run is comparable with another one; empty if something can."""
         if self.plan.quick:
             return Message("quick_numbers")
         if not self.blocks:
@@ -159,7 +159,7 @@ def _whole(measured: Measured) -> set[int]:
 
 
 def _versions(records: Sequence[TrialRecord]) -> dict[str, str]:
-    """Versions by target, as the servers themselves said; all that a run saw."""
+    """Versions by target, as the servers reported them; all that a run saw."""
     found: dict[str, dict[str, None]] = {}
     for record in records:
         if record.status == COMPLETE:

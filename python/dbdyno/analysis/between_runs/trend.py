@@ -1,10 +1,9 @@
 """Many runs over time: by plan, with change points and what changed where they are.
 
-Change points are looked for on the logarithms, without single runs that stand apart; what changes
-by less than `matters` is none, and neighbouring runs resemble each other
-(`changepoints.RUNS`). The error
-budget of a plan's series is shared evenly between them (Bonferroni), since a page of twenty series
-would else often show a change that is none.
+Change points are detected on the logarithms, without single runs that are outliers; what changes by
+less than `matters` is none, and neighbouring runs resemble each other (`changepoints.RUNS`). The
+error budget of a plan's series is shared evenly between them (Bonferroni), since a page of twenty
+series would else often show a change that is none.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dbdyno.analysis.estimates.estimate import MAD
 from dbdyno.analysis.message import Message
 from dbdyno.analysis.within_trial import changepoints
 
-OUTLIER_RUNS = 5  # of a stretch, before one of them can stand apart
+OUTLIER_RUNS = 5  # of a stretch, before one of them can be an outlier
 
 
 def history(runs: Iterable[Reduced], unread: Sequence[LeftOut] = ()) -> History:
@@ -122,7 +121,7 @@ def _series(runs: Sequence[Reduced], metric: str, cell: Key, shared: int) -> Ser
 
 
 def _outliers(stretch: Sequence[int], values: Sequence[float | None]) -> list[int]:
-    """Runs of a stretch that stand far apart from its median."""
+    """Runs of a stretch that lie far from its median."""
     if len(stretch) < OUTLIER_RUNS:
         return []
     logs = np.log([values[index] or 1.0 for index in stretch])

@@ -46,7 +46,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Compared:
-    """Run B beside run A."""
+    """Run B compared with run A."""
 
     a: str
     b: str
@@ -76,8 +76,8 @@ class Compared:
 
     @property
     def blind(self) -> tuple[Row, ...]:
-        """Rows in which a difference that matters would not have been seen in 80 % of runs; none
-        where nothing was said of what matters."""
+        """Rows in which a difference that matters would not have been seen in 80 % of runs; none if
+        `matters` was not given."""
         seen = [row for row in self.rows if row.seen is not None]
         return tuple(row for row in seen if self.matters and (row.seen or 0) > self.matters)
 
@@ -98,12 +98,12 @@ class Series:
 
     metric: str
     at: Mapping[str, str]
-    values: tuple[float | None, ...]  # by run; None where there is none
-    problems: tuple[str, ...]  # why, by run; empty where there is a value
+    values: tuple[float | None, ...]  # by run; None if there is none
+    problems: tuple[str, ...]  # why, by run; empty if there is a value
     spread: float | None  # standard deviation between runs as a share; None: fewer than two
     changes: tuple[Place, ...]
-    outliers: tuple[int, ...]  # runs that stand far apart from the others near them
-    note: str = ""  # why change points could not be looked for
+    outliers: tuple[int, ...]  # runs that lie far from the others near them
+    note: str = ""  # why change points were not searched for
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Causes of stalls, of steps inside a trial, and of differences between cells.
 
 `evidence` is what moved, `rules` are the causes that have names, `rank` says what else moved;
-`explain` brings them together. They are correlations, said as such: where no rule fits, the cause
-is unknown.
+`explain` brings them together. They are correlations, and reported as such: where no rule fits, the
+cause is unknown.
 """
 
 from dbdyno.analysis.causes.explain import (

@@ -3,7 +3,7 @@
 Hundreds are sampled, and some of them always differ alike in all of a few blocks. So each gets a
 paired t test over blocks, on logarithms where all values are above zero, and Holm's procedure over
 all that were tried keeps the chance of any false one at 5 %. Fewer than six blocks could show only
-what is enormous: with them nothing is said.
+what is enormous: they are not reported.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Curve:
         self.otherwise = float(np.median(usual)) if self.known else 0.0
         self._spread = evidence.spread(usual)
         self._is_rate = names.is_rate(name)
-        # A server counts a wait when it is over, and so a look just then may come too early.
+        # A server counts a wait when it is over, and so a sample just then may come too early.
         self._after_s = EDGE_S if names.family(name) == "status" else -EDGE_S
         self._climb = 0.0 if self._is_rate else _climb(usual, samples.t_s[calm], self.step_s)
 
@@ -42,7 +42,8 @@ class Curve:
         return evidence.distance(value, self.otherwise, self._spread)
 
     def far(self, window: Window) -> bool:
-        """Whether any look at a window lies so far from usual that it is worth a closer one."""
+        """Whether any sample in a window lies so far from usual that it is worth a closer
+        analysis."""
         values = self._values[self._slice(window)]
         return bool(len(values)) and self.score(float(_furthest(values, self.otherwise))) > 1.0
 
@@ -60,7 +61,7 @@ class Curve:
         return self._values[found][mostly], np.maximum(shared[mostly], 1e-9)
 
     def gain(self, window: Window) -> tuple[float, float]:
-        """From the last look before a window to the first one after it: how far a level went, or
+        """From the last sample before a window to the first one after it: how far a level went, or
         how much was counted of a rate (what ends a wait is often counted when it is over). And how
         much that is in such a time otherwise."""
         last = int(np.searchsorted(self._t_s, window[1] + self._after_s, side="left"))
@@ -83,7 +84,7 @@ class Curve:
 
 
 def _climb(usual: Floats, t_s: Floats, step_s: float) -> float:
-    """What a level gains a second, between looks next to each other."""
+    """What a level gains a second, between neighbouring samples."""
     near = np.diff(t_s) <= 1.5 * step_s
     rises, spans = np.diff(usual)[near], np.diff(t_s)[near]
     return float(rises.sum() / spans.sum()) if spans.sum() > 0.0 else 0.0

@@ -19,7 +19,7 @@ from dbdyno.store.metrics.timeseries import Floats
 
 STALL, STEP, DIFFERENCE = "stall", "step", "difference"
 
-SPREAD_MIN = 0.05  # of the usual value: below that nothing is said to move
+SPREAD_MIN = 0.05  # of the usual value: below that nothing counts as moved
 SCORE_MAX = 100.0  # what was always 0 and is not now is infinitely far; this far will do
 
 
@@ -47,7 +47,7 @@ class Moved:
 
     @property
     def factor(self) -> float:
-        """How many times as much; a floor keeps it finite where nothing was there before."""
+        """How many times as much; a floor keeps it finite where the value was zero before."""
         floor = max(abs(self.otherwise), abs(self.during) / 1000, 1e-12)
         return self.during / floor
 

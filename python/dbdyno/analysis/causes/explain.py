@@ -19,7 +19,7 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import Trace
 
 CONFIDENCE_MIN = 0.5
-TIE = 0.03  # of confidence: two rules so near to each other are not told apart
+TIE = 0.03  # of confidence: two rules so near to each other are not distinguished
 EXPLAINED_MAX = 50  # stalls of a trial, evenly among them: more teach nothing new
 WAITS = ("lock_waits", "mutex_waits")  # told by `differences` with their state
 MOST = 0.5  # of a cell's stalls with one cause: it is the cell's
@@ -74,7 +74,7 @@ def explain_difference(measured: Measured, lead: Lead | None) -> Cause | None:
     """Why the two cells of a lead differ: the rule that fits. Else `unknown`, with what moved with
     the difference: waits, counts an operation or CPU an operation (`differences`). None where the
     difference is not clear, nothing says that both sides met the same circumstances, blocks are too
-    few, or nothing tells them apart."""
+    few, or nothing distinguishes them."""
     found = between_cells.of_cells(measured, lead) if lead is not None else None
     if found is None:
         return None

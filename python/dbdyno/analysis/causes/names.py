@@ -14,7 +14,8 @@ _LEVEL = re.compile(
 )
 _RATE = re.compile(r"_per_s$|_cores$")
 
-# What says nothing of a cause: our own looks, clocks, what is the other side of something else.
+# What says nothing about a cause: dbdyno's own queries, clocks, and the other side of something
+# else.
 _DULL = re.compile(
     r"com_show|uptime|ssl_|acl_|cpu\.idle$|sessions\.(running|connecting)|steal_percent|max_used"
     r"|_time_(avg|max)$|threads_(connected|cached|created)|connections$|com_set_option|master_thread"
@@ -35,8 +36,8 @@ def family(metric: str) -> str:
 
 
 def is_rate(metric: str) -> bool:
-    """Whether it is so much a second, and so can be told per operation; else it is a level or a
-    share."""
+    """Whether it is an amount per second, and so can be given per operation; else it is a level or
+    a share."""
     if family(metric) == "status":
         return not _LEVEL.search(metric.partition("status.")[2])
     return bool(_RATE.search(metric))
@@ -44,7 +45,7 @@ def is_rate(metric: str) -> bool:
 
 def per_operation(metric: str) -> bool:
     """Whether sides with different throughput are compared by it per operation: what the server
-    counts. What a device does a second is what fills it, whoever gains by it."""
+    counts. A device is filled by what it does a second, useful or not."""
     return family(metric) == "status" and is_rate(metric)
 
 

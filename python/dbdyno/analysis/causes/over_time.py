@@ -166,7 +166,7 @@ def _window(stall: Stall) -> Window:
 
 
 def _in_window(curve: Curve, window: Window) -> Moved | None:
-    """A metric in one stall; None where it was not looked at. Its score is the best within
+    """A metric in one stall; None where it was not sampled. Its score is the best within
     `LAG_MAX_S` before and after, and the lag says where; the values are those of the stall."""
     now, weights = curve.inside(window)
     lag_s, during, shifted = 0.0, 0.0, None
@@ -184,7 +184,7 @@ def _in_window(curve: Curve, window: Window) -> Moved | None:
             rank = curve.score(there) * max(0.0, 1.0 - LAG_COST * abs(shift_s))
             if rank > score:
                 score, lag_s, shifted = rank, shift_s, there
-                if not len(now):  # nobody looked just then
+                if not len(now):  # no sample then
                     now, during = values, there
     if not len(now):
         return None

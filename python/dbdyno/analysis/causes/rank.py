@@ -1,8 +1,8 @@
 """Suspects: what moved clearly with the throughput, strongest first.
 
 What fell as throughput did is its consequence, not its cause, so that in stalls only what rose is
-suspected. Of metrics that say the same (a counter and the same counter in bytes) the strongest
-stands for all.
+suspected. Of metrics with the same information (a counter and the same counter in bytes) the
+strongest represents all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dbdyno.analysis.causes.evidence import STALL, Evidence, Moved
 from dbdyno.analysis.types import Suspect
 from dbdyno.store.metrics.timeseries import Floats, Trace
 
-SCORE_MIN = 4.0  # spreads: less comes by chance where hundreds are looked at
+SCORE_MIN = 4.0  # spreads: less comes by chance among hundreds
 FACTOR_MIN = 1.5
 SUSPECTS_MAX = 5
 SAME = 0.97  # correlation from which two curves say the same
@@ -24,8 +24,8 @@ _CLOSE = {"sessions": 1.3, "disk": 1.2, "pressure": 1.2, "memory": 1.1, "server"
 
 
 def suspects(evidence: Evidence, trace: Trace | None = None) -> tuple[Suspect, ...]:
-    """At most SUSPECTS_MAX; none if nothing moved clearly. `trace`: whose curves tell which of
-    them say the same."""
+    """At most SUSPECTS_MAX; none if nothing moved clearly. `trace`: whose curves show which of them
+    carry the same information."""
     moved = [one for one in evidence.moved.values() if _clear(one, evidence.question)]
     moved.sort(key=lambda one: (-one.score * _CLOSE.get(names.family(one.metric), 1.0), one.metric))
     kept: list[Moved] = []

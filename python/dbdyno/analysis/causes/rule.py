@@ -13,7 +13,7 @@ ANY = (STALL, STEP, DIFFERENCE)
 
 @dataclass(frozen=True)
 class Match:
-    """A rule's answer. `confidence`: 0 to 1; what was seen directly (a stopped process) stands
+    """A rule's answer. `confidence`: 0 to 1; what was observed directly (a stopped process) ranks
     above what only fits (a busy disk)."""
 
     confidence: float
@@ -23,7 +23,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Rule:
-    """A cause. `look` answers None where it did not see what it needs: a rule never fires on what
+    """A cause. `look` returns None if samples that it needs are missing: a rule never fires on what
     was not sampled. Title, condition, sentence and cure: `wording/causes/`."""
 
     name: str

@@ -1,4 +1,4 @@
-"""How much of an error budget each look at a growing sample may spend, for the t test.
+"""How much of an error budget each interim look may spend, for the t test.
 
 Lan and DeMets (1983), "Discrete sequential boundaries for clinical trials": after the share s of
 the planned values, looks so far may have erred with probability at most
@@ -6,9 +6,8 @@ the planned values, looks so far may have erred with probability at most
     spent(s) = 2 (2 - 2 Phi(z(1 - alpha/4) / sqrt(s))),
 
 their function of O'Brien and Fleming's type, alpha/2 for either direction, as gsDesign and rpact
-have it: next to nothing early, nearly all at the end. The
-nominal level of a look is what makes the chance of crossing at it, and not before, just what may be
-spent between the two.
+have it: next to nothing early, nearly all at the end. The nominal level of a look makes the chance
+of crossing at it, and not before, equal to what may be spent between the two.
 
 That chance is worked out for the t statistics themselves. The usual way (Jennison and Turnbull
 2000, "Group sequential methods", 3.8) takes the p-values of t tests for those of normal ones, which
@@ -48,7 +47,7 @@ _FAMILY = np.arange(0.15, 6.0, 0.075)
 class Boundary:
     """One look: nominal levels against family levels, both as two-sided z.
 
-    Both increase. The table ends where a family level leaves the look nothing to speak of to spend.
+    Both increase. The table ends where a family level leaves the look almost nothing to spend.
     """
 
     family: Floats
@@ -72,7 +71,8 @@ class Boundary:
 
 
 def spent(alpha: float | Floats, share: float) -> Floats:
-    """What all looks up to `share` (0 to 1) of the planned values may have spent of `alpha`."""
+    """Part of `alpha` that all looks up to `share` (0 to 1) of the planned values may have
+    spent."""
     if not 0 < share <= 1:
         raise ValueError(f"share {share} is not in (0, 1]")
     return np.asarray(4 * special.ndtr(special.ndtri(np.asarray(alpha) / 4) / np.sqrt(share)))
@@ -136,9 +136,7 @@ def _t_boundaries(looks: tuple[int, ...], shares: tuple[float, ...]) -> tuple[Bo
 def _boundary(z: Floats) -> Boundary:
     """From a look's nominal z at each family level. Kept is where both rise together: at very loose
     family levels the first looks spend nearly all, and late ones less than at stricter levels."""
-    z = np.maximum(
-        z, _FAMILY
-    )  # no look tests at more than the whole, whatever the grid makes of it
+    z = np.maximum(z, _FAMILY)  # no look tests at more than the whole, whatever the grid's error
     usable = len(z) if np.isfinite(z).all() else int(np.argmin(np.isfinite(z)))
     falls = np.flatnonzero(np.diff(z[:usable]) <= 0)
     start = int(falls[-1]) + 1 if len(falls) else 0

@@ -82,8 +82,8 @@ def _few(measured: Measured, contrast: Contrast) -> str:
 
 
 def _figures(measured: Measured, case: Case, why: str) -> Case:
-    """Not judged; of imported results, what the figures themselves say of the claim stays: whoever
-    published them had no more."""
+    """Not judged; of imported results, what the figures themselves say of the claim stays: more was
+    not published."""
     contrast, part = case.contrast, case.part
     if measured.plan.imported is None or contrast is None or part.estimate is None:
         return _without(case, why)
@@ -264,5 +264,5 @@ def _inestimable(case: Case, problem: str) -> Case:
 
 
 def _without(case: Case, why: str) -> Case:
-    """Not judged; a point estimate, where there is one, stays to be shown."""
+    """Not judged; a point estimate, if there is one, stays to be shown."""
     return replace(case, contrast=None, part=replace(case.part, why=why))

@@ -22,7 +22,7 @@ Interval = tuple[float | None, float | None]  # None: no bound
 
 
 class Contrast(Protocol):
-    """One number a block, held against a threshold."""
+    """One number a block, compared with a threshold."""
 
     @property
     def n(self) -> int:
@@ -30,7 +30,7 @@ class Contrast(Protocol):
 
     @property
     def threshold(self) -> float:
-        """What the interval is held against, on the scale of the estimate."""
+        """What the interval is compared with, on the scale of the estimate."""
 
     @property
     def centre(self) -> float:
@@ -207,7 +207,7 @@ class Median:
 
     @property
     def p(self) -> float:
-        # Ties count against both directions: what stands on the threshold shows neither.
+        # Ties count against both directions: a value on the threshold shows neither.
         not_above = sum(value <= self.threshold for value in self.values)
         not_below = sum(value >= self.threshold for value in self.values)
         return min(1.0, 2 * float(special.bdtr(min(not_above, not_below), self.n, 0.5)))
@@ -233,7 +233,7 @@ class Look(Protocol):
 
 
 class Only:
-    """The look of a sample that is looked at once."""
+    """The single look at a sample."""
 
     def level(self, alpha: float) -> float:
         """The same."""

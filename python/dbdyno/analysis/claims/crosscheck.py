@@ -1,4 +1,4 @@
-"""Other ways to a verdict, beside the t interval that decides: do they lead to the same one?
+"""Cross-checks of a verdict, next to the t interval that decides: do they lead to the same one?
 
 *Permutation.* If the truth is the threshold, each block's log ratio is as likely to lie on either
 side of it: all 2^n choices of signs are equally likely, whatever the distribution's shape, as long
@@ -84,7 +84,7 @@ def sign_flip_p(values: tuple[float, ...], null: float, seed: int) -> float:
     if scale == 0.0:
         return 1.0
     away = away / scale
-    seen = abs(float(away.sum())) - 1e-9  # sums that are equal but for rounding count
+    seen = abs(float(away.sum())) - 1e-9  # sums that are equal except for rounding count
     if len(away) <= EXACT_MAX:
         sums = away[:1]  # a choice and its mirror image are equally far from zero: fix one sign
         for value in away[1:]:
@@ -106,7 +106,7 @@ def exchangeable(contrast: LogRatio, null: float) -> tuple[float, ...]:
 
     Without a covariate the distances from `null`. With one, x: the residuals r of the fit through
     zero of these distances on x, which is the model that the null leaves (Freedman and Lane 1983),
-    times z, the residuals of 1 on x: sum(z r) is the estimate but for a factor.
+    times z, the residuals of 1 on x: sum(z r) is the estimate up to a factor.
     """
     away = np.asarray(contrast.logs) - null
     if contrast.fit.freedom == contrast.n - 1:

@@ -27,7 +27,7 @@ Plain = LogRatio | Welch | Mean | SkewedMean | RateRatio
 
 @dataclass(frozen=True)
 class Equivalence(Around):
-    """A contrast held against the two ends of a margin around its threshold > 0; margin > 0.
+    """A contrast compared with the two ends of a margin around its threshold > 0; margin > 0.
 
     p is that of the answer which the estimate is nearest to, so that p <= alpha exactly where the
     interval at 1 - alpha decides. Inside, "equal": the larger of the two ends' p, each twice a
@@ -56,14 +56,14 @@ class Equivalence(Around):
 
 
 def held_against(contrast: Plain | Bounded, threshold: float) -> Plain | Bounded:
-    """The same values, held against another threshold."""
+    """The same values, compared with another threshold."""
     if isinstance(contrast, Bounded):
         return replace(contrast, inner=replace(contrast.inner, threshold=threshold))
     return replace(contrast, threshold=threshold)
 
 
 def edges_of(part: ClaimPart) -> tuple[float, ...]:
-    """What a part's interval is held against."""
+    """What a part's interval is compared with."""
     if part.kind == PEAK:
         return (1.0,)
     if part.operator == EQUAL:

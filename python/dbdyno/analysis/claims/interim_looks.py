@@ -1,15 +1,15 @@
-"""Claims that are looked at after each block, so that the run can end once all are decided.
+"""Interim looks at claims after each block, so that the run can end once all are decided.
 
 A part's contrast at each look so far becomes one contrast, `Looked`: its p is the smallest family
 level at which some look has crossed its boundary (`spending`), its interval that of a look, at the
 nominal level which the family level leaves to it. Such intervals of all looks together cover with
 the family's confidence (repeated confidence intervals, Jennison and Turnbull 1989, "Interim
 analyses: the repeated confidence interval approach"), so whichever look is shown, and for whatever
-reason the run ended, what is said holds. Holm's procedure takes these p and intervals as any others
-(group-sequential Holm procedure: Ye, Li, Liu, Yao 2013).
+reason the run ended, the statements hold. Holm's procedure takes these p and intervals as any
+others (group-sequential Holm procedure: Ye, Li, Liu, Yao 2013).
 
 A run of fixed blocks has one look, at its end. One that is not finished has had as many as whole
-blocks from the fourth on, since whoever ends it may have looked after each of them.
+blocks from the fourth on, since its user may have looked after each of them.
 
 Looks are at whole blocks. A part's share of the planned information is its number of values over
 the most blocks that were planned; a run that ends for another reason than its verdicts (`max`, or a
@@ -50,7 +50,7 @@ LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
 # run that gets to its last block is judged with all of the budget; the two together err in at most
 # 5.4 % of runs (4 to 20 blocks, looked at after each).
 UNFINISHED = 0.25
-LOOK_MIN = 4  # values of a part before it is looked at, but for the last look
+LOOK_MIN = 4  # values of a part before its first look, except for the last look
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Looked:
     @functools.cached_property
     def _ps(self) -> tuple[float, ...]:
         """The family level at which each look decides; those of a `Best` are of its boundary
-        already, since its pairs are held against it one by one."""
+        already, since its pairs are compared with it one by one."""
         pairs = zip(self.looks, self.boundaries, strict=True)
         return tuple(
             one.p if isinstance(one, Best) else boundary.family_p(one.p) for one, boundary in pairs
@@ -134,7 +134,7 @@ class Looks:
         self._whole = whole(measured)
         self._last = self._whole == plan.blocks and looks.decided_at is None
         first = min(looks.first, self._whole) if self._last else looks.first
-        self.blocks = tuple(range(max(first, 1), self._whole + 1))  # after which it was looked
+        self.blocks = tuple(range(max(first, 1), self._whole + 1))  # after which a look happened
         self._until = [measured.until(block) for block in self.blocks]
 
     def case_of(self, part: ResolvedPart) -> Case:

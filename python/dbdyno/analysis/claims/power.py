@@ -3,8 +3,8 @@
 Power of the two-sided t test at level alpha with n blocks, true distance delta and standard
 deviation s (both on the scale of the test: log ratios): with non-centrality delta sqrt(n) / s,
 power = P(T' > t(1 - alpha/2; n-1)), the far tail being negligible. Source: Cohen, Statistical Power
-Analysis for the Behavioral Sciences, chapter 2. `blocks_needed` allows for what is not known of
-delta and s; `reach` takes the noise that was seen for the true one.
+Analysis for the Behavioral Sciences, chapter 2. `blocks_needed` allows for the uncertainty of delta
+and s; `reach` takes the noise that was seen for the true one.
 
 Equality within a margin needs both ends shown: the chance is at least the sum of the two tests'
 powers less one (Bonferroni), which is exact enough where it is near 80 %.
@@ -37,9 +37,9 @@ from dbdyno.analysis.types import MoreBlocks
 
 POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
-_MEANS = 41  # that are looked at between two ends
-_CENTRE_MAX = 1e3  # largest non-centrality that is looked at
-_LOG_MAX = math.log(1e6)  # beyond, an effect is no number to be told
+_MEANS = 41  # that are tried between two ends
+_CENTRE_MAX = 1e3  # largest non-centrality tried
+_LOG_MAX = math.log(1e6)  # beyond, an effect is not reported as a number
 
 
 def power(delta: float, deviation: float, n: int, alpha: float, fitted: int = 1) -> float:
@@ -56,14 +56,13 @@ def power(delta: float, deviation: float, n: int, alpha: float, fitted: int = 1)
 
 def blocks_needed(contrast: Contrast, alpha: float) -> MoreBlocks | None:
     """How many more blocks would decide `contrast` at level `alpha` with 80 % power, over all
-    effects that its blocks leave open. None if nothing can be told of it (bounds; samples that
-    nothing pairs).
+    effects that its blocks leave open. None if it is unknown (bounds; samples that nothing pairs).
 
     The number follows from the effect in standard deviations. That has an exact interval: with t
-    the statistic of n blocks, the non-centralities at which t is a quantile of 97.5 and 2.5 %,
-    over sqrt(n) (Steiger and Fouladi 1997, "Noncentrality interval estimation and the evaluation of
-    statistical models"). Taking what was seen for what is true instead would promise a decision
-    where there is no effect at all.
+    the statistic of n blocks, the non-centralities at which t is a quantile of 97.5 and 2.5 %, over
+    sqrt(n) (Steiger and Fouladi 1997, "Noncentrality interval estimation and the evaluation of
+    statistical models"). Taking what was seen for what is true instead would promise a decision if
+    there is no effect at all.
     """
     if isinstance(contrast, Median):
         soonest = _sign_blocks(contrast, alpha)
@@ -179,7 +178,7 @@ def reach(contrast: Contrast, alpha: float) -> float | None:
     as a ratio minus one. Of a value: its smallest distance from the threshold, in its unit. Of an
     equality: the smallest margin, if the truth is in its middle.
 
-    None where that is beyond all bounds or cannot be told (peaks' levels, bounds).
+    None where that is beyond all bounds or unknown (peaks' levels, bounds).
     """
     equal = isinstance(contrast, Equivalence)
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast

@@ -88,7 +88,7 @@ def judge(
 
 def decide(measured: Measured, further: Sequence[ResolvedPart] = ()) -> tuple[ClaimPart, ...]:
     """The parts of all claims, then `further`, with estimates and verdicts as `judge` gives them,
-    and nothing said of them: what a look needs."""
+    without texts: what a look needs."""
     _, cases = _posed(measured, further)
     return tuple(
         case.part if decided is None else decided.part
@@ -172,13 +172,13 @@ def _part(case: Case, interval: Interval, adjusted: Adjusted) -> _Judged:
 
 
 def _uneven(measured: Measured, cases: Sequence[Case]) -> dict[Hashable, Uneven]:
-    """What stands out among the blocks of the ratios that were judged."""
+    """Unusual blocks of the ratios that were judged."""
     sides = [case.sides for case in cases if case.part.kind == RATIO]
     return between_blocks.look({one: ratios.pairs(measured, *one) for one in sides})
 
 
 def _told(case: Case, judged: _Judged | None, plan: Plan) -> ClaimPart:
-    """A part with all that is said of its verdict."""
+    """A part with all texts on its verdict."""
     if judged is None:
         return case.part
     part, contrast, level = judged.part, judged.contrast, judged.nominal
@@ -263,7 +263,7 @@ def _claim(
 
 
 def _void(measured: Measured, cases: Sequence[Case]) -> tuple[str, ...]:
-    """What is said of void attempts at the cells of a claim, by comparison."""
+    """Messages on void attempts at the cells of a claim, by comparison."""
     failures = [found.message() for case in cases if (found := failures_of(measured, case))]
     both = [said for case in cases if (said := readings.message(measured, case.cells))]
     return tuple(dict.fromkeys((*failures, *both)))
@@ -277,8 +277,8 @@ def _combined(verdicts: Sequence[str]) -> str:
 
 
 def _read_again(case: Case, judged: _Judged | None) -> between_blocks.Judged | ClaimPart:
-    """A part as its blocks are looked at. What is open with the values of void attempts or without
-    them stays so."""
+    """A part as the checks of its blocks need it. What is open with the values of void attempts or
+    without them stays so."""
     if judged is None:
         return case.part
     stays = isinstance(case.contrast, Both) and judged.part.verdict == UNDECIDED

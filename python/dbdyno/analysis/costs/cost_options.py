@@ -1,8 +1,8 @@
 """Offers: combinations of the levels that have prices, set against each other.
 
-Each stands there with its best cell, the fastest of those that are fast enough (`prices.under`): of
-one price, the fastest is the cheapest a transaction. Choosing it by its mean favours an offer with
-many cells a little; where that matters, compare two cells by a claim.
+Each has its best cell, the fastest of those that are fast enough (`prices.under`): of one price,
+the fastest is the cheapest a transaction. Choosing it by its mean favours an offer with many cells
+a little; where that matters, compare two cells by a claim.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbdyno.analysis.page.ratios import PageRatios, neighbours
+from dbdyno.analysis.page.ratios import PageRatios
 from dbdyno.analysis.types import Comparison
 from dbdyno.plan.types import Plan
 
@@ -16,14 +16,14 @@ ROWS_MAX = 2000
 
 
 def compare(plan: Plan, metrics: Sequence[str], ratios: PageRatios) -> tuple[Comparison, ...]:
-    """Rows by metric, factor, level, other levels; ratios that cannot be estimated are left out.
+    """Rows by metric, factor, level, other levels; ratios that cannot be estimated are omitted.
 
     At most `ROWS_MAX` rows.
     """
     rows = []
     for metric in metrics:
         for factor in plan.factors:
-            for level, cell, baseline, at in neighbours(plan, factor):
+            for level, cell, baseline, at in plan.neighbours(factor):
                 pair = (cell.index, metric), (baseline.index, metric)
                 ratio = ratios.of(*pair)
                 if ratio is None:

@@ -109,7 +109,7 @@ def _sample(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _standard_error(sample: NDArray[np.float64]) -> float:
-    if np.ptp(sample) == 0.0:  # rounding in the mean must not make variance out of none
+    if np.ptp(sample) == 0.0:  # rounding of the mean must not make variance out of none
         return 0.0
     return float(sample.std(ddof=1)) / math.sqrt(len(sample))
 

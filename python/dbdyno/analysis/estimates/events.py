@@ -20,7 +20,7 @@ from scipy import special
 
 from dbdyno.analysis.claims.contrast import Interval
 
-# Metrics that count events: seconds of the time that they are told for.
+# Metrics that count events: seconds of the time that they cover.
 _EVENTS = {
     "stalls_per_min": 60.0,
     "errors_per_s": 1.0,
@@ -28,7 +28,7 @@ _EVENTS = {
     "failed_per_s": 1.0,
 }
 _LENGTHS_ALIKE = 0.01  # blocks' lengths differ by no more, as a part of the longest
-_COUNTS_ALIKE = 0.01  # events: whole numbers, but for rounding
+_COUNTS_ALIKE = 0.01  # events: whole numbers, except for rounding
 _TIMES_MAX = 1e6  # times as many blocks, beyond which more of them is no advice
 
 
@@ -49,7 +49,7 @@ class Seen:
 
 
 class Counted(ABC):
-    """What counts alone say, of n blocks; held against a threshold. A `contrast.Contrast`."""
+    """What counts alone say, of n blocks; compared with a threshold. A `contrast.Contrast`."""
 
     n: int
     threshold: float

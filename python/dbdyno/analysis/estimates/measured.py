@@ -1,8 +1,8 @@
 """The trials of a run as a table: which cell gave which numbers in which block.
 
 Void trials are not in it. A block is *whole* once every trial planned for it is over (complete or
-void): contrasts between hard combinations use whole blocks only, since within a block all trials
-of one hard combination stand together and a block that was cut short has seen only some of them.
+void): contrasts between hard combinations use whole blocks only, since a block groups all trials of
+one hard combination, and a block that was cut short has only some of them.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Measured:
         return together(one.bounds.get(metric, "") for one in self.cells[cell].values())
 
     def position(self, cell: int, block: int) -> int:
-        """Where the cell stood in the block: trials before it."""
+        """Position of the cell in the block: trials before it."""
         return self._positions[cell, block]
 
     def blocks(self, cells: Iterable[int]) -> list[int]:
@@ -173,7 +173,7 @@ class Measured:
         return sorted(block for failed, block in self._failed if failed == cell)
 
     def warnings(self, cells: Iterable[int]) -> tuple[str, ...]:
-        """What was said of the cells' trials, each kind once, with how many trials it befell."""
+        """Warnings of the cells' trials, each kind once, with the number of trials concerned."""
         trials = [one for cell in dict.fromkeys(cells) for one in self.cells[cell].values()]
         first: dict[str, str] = {}
         count: dict[str, int] = {}

@@ -17,7 +17,7 @@ from dbdyno.analysis.types import Ratio
 from dbdyno.experiment.claims import metrics as names
 from dbdyno.plan.types import Cell, Factor, Plan
 
-RANKED_MIN = 3  # levels; two are a ratio, which the first sentence has said
+RANKED_MIN = 3  # levels; two are a ratio, which the first sentence gives
 LISTS_MAX = 2  # combinations whose order is spelt out
 
 
@@ -54,7 +54,7 @@ def _tables(
     measured: Measured, lead: Lead, factor: Factor, *, best_high: bool
 ) -> dict[tuple[tuple[str, str], ...], list[Row]]:
     """Cells by the levels of the other factors, best first; combinations with fewer than
-    `RANKED_MIN` measured cells are left out."""
+    `RANKED_MIN` measured cells are omitted."""
     found: dict[tuple[tuple[str, str], ...], list[Row]] = {}
     for cell in measured.plan.cells:
         values = measured.series(cell.index, lead.metric)

@@ -1,8 +1,8 @@
-"""Ratios of two cells within blocks: what both claims and the table of comparisons stand on.
+"""Ratios of two cells within blocks: the basis of both claims and the table of comparisons.
 
 d_b = ln(left_b) - ln(right_b) for each block b in which both were measured. Whatever a block has in
-common (the machine's mood, the data set, a noisy neighbour) cancels; on the log scale "twice" and
-"half" are equally far from 1, and a ratio of ratios is a difference.
+common (the machine's condition, the data set, a noisy neighbour) cancels; on the log scale "twice"
+and "half" are equally far from 1, and a ratio of ratios is a difference.
 docs/decisions/paired-t-on-log-ratios.md says what was refused.
 """
 
@@ -36,7 +36,7 @@ class Pairs:
     right: tuple[float, ...]
     blocks: tuple[int, ...]
     problem: str = ""  # not estimable: a zero, an outage
-    note: str = ""  # blocks left out, and why
+    note: str = ""  # blocks omitted, and why
     bound: str = ""  # AT_LEAST or AT_MOST: what the ratio is, where a side has bounds
     paired: bool = True
     grain: float = 0.0  # how far a log may be off by rounding
@@ -44,7 +44,7 @@ class Pairs:
     alike: RateRatio | None = None  # of rates of events, whose ratio was the same in all blocks
 
     def contrast(self, threshold: float) -> LogRatio | Welch | RateRatio:
-        """The ratio, to be held against a threshold. Only where there is no `problem`."""
+        """The ratio, to be compared with a threshold. Only if there is no `problem`."""
         if self.alike:
             return replace(self.alike, threshold=threshold)
         if self.paired:
@@ -54,7 +54,7 @@ class Pairs:
 
     @property
     def logs(self) -> tuple[float, ...]:
-        """ln(left / right), shape (n,). Only where there is no `problem`."""
+        """ln(left / right), shape (n,). Only if there is no `problem`."""
         return tuple(math.log(a) - math.log(b) for a, b in zip(self.left, self.right, strict=True))
 
 
@@ -119,7 +119,7 @@ def _samples(measured: Measured, left: tuple[int, str], right: tuple[int, str]) 
 
 
 def _nothing_known(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> str:
-    """Why two bounds say nothing of a ratio."""
+    """Why two bounds say nothing about a ratio."""
     bounds = [measured.bound(*side) for side in (left, right)]
     if bounds[0] == bounds[1] != NEITHER:
         cell = _cell(measured, left[0])

@@ -1,7 +1,7 @@
 """Two versions that ran in the same blocks: is the new one better, worse, or as good?
 
 One question a group and cell: new over base in what the group is about (its throughput, the
-response time of an open loop, the highest rate of a search), held against the two ends of what
+response time of an open loop, the highest rate of a search), compared with the two ends of what
 `matters`. That is the claim `new ~= base within MATTERS`, and it is judged as one, in the claims'
 own error budget. All of the interval beyond an end: better or worse, by more than matters. All of
 it between them: no difference that matters. Else undecided; a version that may be worse is not one

@@ -1,5 +1,5 @@
 """What the answer is made of: the comparison that the run leads with, what its winner loses in
-another metric, how far it holds over the other levels, how the claims stand."""
+another metric, whether it holds at the other levels, the claims' verdicts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Single:
-    """A metric where there is nothing to compare: of the first cell that has it; None: of none."""
+    """A metric if there is nothing to compare: of the first cell that has it; None: of none."""
 
     metric: str
     estimate: Estimate | None = None
@@ -48,9 +48,9 @@ def answer(
     ratios: PageRatios,
     metrics: Sequence[str],
 ) -> Message:
-    """Two sentences: what the comparison that the run leads with came to, and how far that holds
-    over the other levels (or how the claims stand). Between them what the winner loses in another
-    of `metrics`; before them, which rates were not held."""
+    """Two sentences: what the comparison that the run leads with came to, and whether that holds at
+    the other levels (or the claims' verdicts). Between them what the winner loses in another of
+    `metrics`; before them, which rates were not sustained."""
     verdicts = [claim.verdict for claim in claims]
     told = {"trials": sum(map(len, measured.cells.values())), "verdicts": verdicts, "lead": lead}
     if measured.plan.quick or not told["trials"]:

@@ -31,7 +31,7 @@ PART_MIN = 0.5  # of the effect, on the logarithmic scale: less cannot be what m
 # ("running: ...") or is itself waited for ("idle", "waiting: client ...").
 _WAIT = re.compile(r"waiting: (?!client)|query cache: ", re.IGNORECASE)
 # Counters a second that can explain something (what is read, written, synced, waited for), and
-# levels that only look like them.
+# levels that only resemble them.
 _COUNTS = re.compile(
     r"sync|flush|wait|lock|read|writ|tmp|temp|sort|handler|scan|purge|prune|insert|hit|evict"
     r"|deadlock|conflict|checkpoint|wal|log|blk|filesort|full_join",
@@ -43,7 +43,7 @@ _LEVEL = re.compile(
     r"|_blocks$|free_|memory",
     re.IGNORECASE,
 )
-# What a session is known to stand still for comes before what merely is counted more often.
+# What makes a session wait comes before what merely is counted more often.
 _STANDSTILL = re.compile(r"sync|flushes|lock_wait|log_waits|deadlock|conflict|prune", re.IGNORECASE)
 
 CPU = "server_cpu_us_per_op"
@@ -65,7 +65,7 @@ def reason(measured: Measured, lead: Lead | None, differ: frozenset[str]) -> str
 
 
 def tried(measured: Measured, lead: Lead, blocks: Sequence[int]) -> dict[str, Sides]:
-    """What is looked at here and not as evidence: what disks do, per operation."""
+    """What is compared here and is not evidence: what disks do, per operation."""
     per_s = operations(measured, lead, blocks)
     found = {}
     for name in _disk(measured, lead):
@@ -76,7 +76,7 @@ def tried(measured: Measured, lead: Lead, blocks: Sequence[int]) -> dict[str, Si
 
 
 def blocks_of(measured: Measured, lead: Lead | None) -> list[int]:
-    """Blocks that a reason can rest on; empty where there is nothing to explain, or too few."""
+    """Blocks that a reason can rest on; empty if there is nothing to explain, or too few."""
     if not measured.plan.paired:
         return []  # nothing says that the two sides met the same circumstances
     if lead is None or lead.ratio.ci_low is None or lead.ratio.ci_high is None:

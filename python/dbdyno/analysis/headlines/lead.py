@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.headlines.headline import headline_metric, main_factor
-from dbdyno.analysis.page.ratios import PageRatios, alike, differing, neighbours
+from dbdyno.analysis.page.ratios import PageRatios, alike, differing
 from dbdyno.analysis.types import RATIO, SUPPORTED, UNDECIDED, ClaimPart, ClaimResult, Ratio
 from dbdyno.plan.types import Cell
 
@@ -56,7 +56,7 @@ def find_lead(measured: Measured, claims: Sequence[ClaimResult], ratios: PageRat
     if factor is None:
         return None
     metric = headline_metric(measured, claims)
-    pairs = [(cell, other) for _, cell, other, _ in neighbours(measured.plan, factor)]
+    pairs = [(cell, other) for _, cell, other, _ in measured.plan.neighbours(factor)]
     known = [
         (cell, other, ratio)
         for cell, other in pairs
@@ -71,7 +71,7 @@ def elsewhere(
     measured: Measured, lead: Lead, ratios: PageRatios
 ) -> list[tuple[dict[str, str], Ratio]]:
     """The same contrast at every combination of the other levels, the lead's own included, in the
-    order of the cells; those that cannot be estimated are left out."""
+    order of the cells; those that cannot be estimated are omitted."""
     return [
         (at, ratio)
         for at, cell, other in alike(measured.plan, lead.left, lead.right)

@@ -1,6 +1,6 @@
 """What the side that wins the lead loses elsewhere: "But its 95th percentile is 3.5 times ...".
 
-A summary that tells of the gain alone is believed until somebody meets the loss.
+A summary that reports the gain alone is believed until somebody meets the loss.
 """
 
 from __future__ import annotations

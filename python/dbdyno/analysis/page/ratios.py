@@ -66,7 +66,7 @@ def candidates(
     of a factor that is `ranked`, in the first one."""
     for metric in metrics:
         for factor in plan.factors:
-            for _, cell, baseline, _ in neighbours(plan, factor):
+            for _, cell, baseline, _ in plan.neighbours(factor):
                 yield (cell.index, metric), (baseline.index, metric)
     for part in claimed:
         if part.kind != RATIO or part.left_cell == part.right_cell:
@@ -79,20 +79,6 @@ def candidates(
         for one, other in itertools.combinations(plan.cells, 2):
             if differing(one, other).keys() == {ranked.name}:
                 yield (one.index, metrics[0]), (other.index, metrics[0])
-
-
-def neighbours(plan: Plan, factor: Factor) -> Iterator[tuple[str, Cell, Cell, dict[str, str]]]:
-    """Level, its cell, the baseline cell with the same other levels, those levels."""
-    by_levels = {tuple(cell.levels.items()): cell for cell in plan.cells}
-    for level in factor.levels[1:]:
-        for cell in plan.cells:
-            if cell.levels[factor.name] != level:
-                continue
-            key = {**cell.levels, factor.name: factor.levels[0]}
-            baseline = by_levels.get(tuple(key.items()))
-            if baseline is not None:
-                at = {name: value for name, value in cell.levels.items() if name != factor.name}
-                yield level, cell, baseline, at
 
 
 def alike(plan: Plan, left: Cell, right: Cell) -> Iterator[tuple[dict[str, str], Cell, Cell]]:

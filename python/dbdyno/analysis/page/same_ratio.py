@@ -46,8 +46,8 @@ class SameRatio:
         return max(case.contrast.p for case in self.cases if case.contrast)
 
     def interval(self, confidence: float) -> Interval:
-        """Of the first case. Looks at a growing run may differ in what they show of different
-        thresholds: then the one that decides most."""
+        """Of the first case. Interim looks may differ in what they show of different thresholds:
+        then the one that decides most."""
         found = [
             self._turned(case, case.contrast.interval(confidence))
             for case in self.cases

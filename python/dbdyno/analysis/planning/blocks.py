@@ -1,4 +1,4 @@
-"""Blocks for a wanted power, with what a pilot does not know of the noise.
+"""Blocks for a wanted power, allowing for a pilot's uncertainty about the noise.
 
 The power of n blocks is that of the t test which will judge them (`power.power`) at the level that
 Holm's procedure gives the first of all comparisons, the strictest. The variance of a pilot with f

@@ -27,7 +27,7 @@ def overhead_s(cells: Sequence[Cell]) -> float:
 
 
 def factor(plan: Plan, records: Sequence[TrialRecord]) -> float:
-    """How much longer than estimated a run spent between its trials; 1 where it does not tell."""
+    """How much longer than estimated a run spent between its trials; 1 if unknown."""
     begun: dict[int, float] = {}
     load: dict[int, float] = {}
     for record in sorted(records, key=lambda one: one.started_unix_s):

@@ -45,7 +45,7 @@ _TICKS = round(1.0 / TICK_S)
 @dataclass(frozen=True)
 class Pool:
     """The noise of a metric between cells that share a start, and between those that do not; None
-    where there are no such pairs."""
+    if there are no such pairs."""
 
     same: Noise | None
     other: Noise | None
@@ -57,7 +57,7 @@ class Pool:
 
 def spread(contrast: Contrast) -> tuple[float, float] | None:
     """Variance of one block's value on the scale of the test, and its degrees of freedom; relative
-    to the threshold for a single number. None where blocks tell nothing of it."""
+    to the threshold for a single number. None if blocks give no information on it."""
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
     if isinstance(inner, LogRatio):
         found = inner.fit
@@ -148,8 +148,8 @@ def seconds(
     measured: Measured, metric: str, cells: Iterable[int], trace: Callable[[str], Trace | None]
 ) -> tuple[float | None, Seconds | None]:
     """Of one trial: the variance of its relative mean times its length, and what it is made of;
-    mean over trials. None for metrics that seconds do not tell, and for trials that are too short
-    or move as a whole."""
+    mean over trials. None for metrics that ticks do not have, and for trials that are too short or
+    move as a whole."""
     group, _, base = f".{metric}".rpartition(".")
     if base not in ("transactions_per_s", "operations_per_s"):
         return None, None
@@ -191,7 +191,7 @@ def _within(trace: Trace, group: str) -> _Within | None:
 
 
 def components(pooled: Pool, within: float | None, length_s: float) -> tuple[Component, ...]:
-    """What the noise of one trial of `length_s` is made of, as far as the run can tell it apart.
+    """Components of the noise of one trial of `length_s`, as far as the run separates them.
     `within`: variance of the mean of one trial, times its length."""
     found: list[Component] = []
     same, other = pooled.same, pooled.other

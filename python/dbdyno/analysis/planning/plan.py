@@ -147,7 +147,7 @@ class _Source:
         return noise.components(self._pools[metric], self._within[metric][0], length_s)
 
     def seconds(self, metric: str) -> Seconds | None:
-        """What seconds within trials look like."""
+        """The noise of seconds within trials."""
         return self._within[metric][1]
 
     def _length_s(self, cells: Sequence[int]) -> float:
@@ -238,7 +238,7 @@ def _shared(question: Question) -> int:
 
 
 def _look_share(plan: Plan) -> float:
-    """What looks leave of the level to the last of them."""
+    """The part of the level that the last look keeps."""
     if plan.looks is None or plan.looks.max <= LOOK_MIN:
         return 1.0
     at = tuple(range(max(plan.looks.first, LOOK_MIN), plan.looks.max + 1))

@@ -36,7 +36,7 @@ def questions(experiment: Plan, measured: Measured) -> list[Question]:
 
 
 def _parts(text: str, experiment: Plan, measured: Measured) -> list[tuple[str, ResolvedPart]]:
-    """Each comparison of a claim, told apart by its levels where there are several."""
+    """Each comparison of a claim, distinguished by its levels if there are several."""
     parts = _resolved(text, experiment, measured)
     if len(parts) == 1:
         return [(text, parts[0])]

@@ -33,7 +33,7 @@ class Noise:
 class Criterion:
     """How a comparison will be judged. `distance`: from the threshold, on the scale of the test;
     `equal`: whether both ends of a margin have to be shown; `covariate`: whether the position in
-    the block is fitted too, where there are blocks enough for it."""
+    the block is fitted too, if there are blocks enough for it."""
 
     distance: float
     alpha: float
@@ -64,8 +64,8 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Floor:
-    """Two copies of one cell, compared as any two cells are: what no difference looks like.
-    `levels`: what both have."""
+    """Two copies of one cell, compared as any two cells are: what no difference shows as. `levels`:
+    what both have."""
 
     levels: Mapping[str, str]
     metric: str
@@ -103,7 +103,7 @@ class Part:
 @dataclass(frozen=True)
 class Split:
     """A duration of trials, the blocks that it takes, how long the run would last, and the widest
-    half of an interval that is to be expected (log scale) after as many blocks as are probable."""
+    half of an interval to expect (log scale) after as many blocks as are probable."""
 
     duration_s: float
     blocks: Needed

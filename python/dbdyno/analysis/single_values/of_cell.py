@@ -23,7 +23,7 @@ OneMean = Mean | GeometricMean | SkewedMean
 
 
 def contrast(measured: Measured, cell: int, metric: str, threshold: float = 0.0) -> OneMean:
-    """The mean of a metric that at least one block of a cell has, held against `threshold`."""
+    """The mean of a metric that at least one block of a cell has, compared with `threshold`."""
     series = measured.series(cell, metric)
     lengths_s = [measured.cells[cell][block].length_s for block in series]
     return _contrast(metric, tuple(series.values()), lengths_s, threshold)

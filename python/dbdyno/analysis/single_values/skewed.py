@@ -16,7 +16,7 @@ chi-squared for sigma^2), combined by their distances from the estimates,
 differences with environmental applications"; Zou, Taleban and Huo 2009, for zeros among them). At
 each end the interval reaches at least as far as Student's, and so holds the sample's mean.
 
-*Zeros.* Where fewer than two blocks saw anything, nothing is known of how much a block sees that
+*Zeros.* Where fewer than two blocks saw anything, nothing is known about how much a block sees that
 does: zeros in n blocks bound the share of blocks with any, to 1 - (alpha/2)^(1/n), but not the
 mean. Only a value that cannot exceed a `ceiling` has a bound then, that share of it.
 `intermittent` values may be zero in a block that was not measured, also if none was: then the
@@ -46,7 +46,7 @@ from scipy import special
 from dbdyno.analysis.claims.contrast import GeometricMean, Interval
 from dbdyno.analysis.estimates import estimate
 
-_P_MIN = 1e-12  # p is looked for down to this
+_P_MIN = 1e-12  # p is searched down to this
 _STEPS = 36  # halvings of its logarithm: to nine digits
 _LOG_MAX = 700.0  # beyond, exp overflows
 
@@ -104,7 +104,7 @@ class SkewedMean:
         return max(0.0, min(ends))
 
     def _high(self, alpha: float) -> float:
-        """Upper end; infinite where there is none."""
+        """Upper end; infinite if there is none."""
         top = math.inf if self.ceiling is None else self.ceiling
         if self.seen < 2:
             return top * _share(self.seen, self.n, alpha)[1]

@@ -1,12 +1,12 @@
 """How a throughput goes over the levels of a numeric factor: its peak, its knee, and how far limits
 on latencies hold.
 
-*Peak.* The level with the highest mean of logarithms, and all levels that cannot be told from the
-best: level j is left out if some other level is higher, by a one-sided paired t test at
-5 % / (levels - 1). The truly best level is left out with a chance of 5 % at most (Bonferroni over
-its rivals; no adjustment over the candidates, since only the best one counts), so that the set
-holds it with 95 % confidence, as the subset selection of Gupta (1965, "On some multiple decision
-(selection and ranking) rules") does. A flat top gives many levels.
+*Peak.* The level with the highest mean of logarithms, and all levels that do not differ
+significantly from the best: level j is omitted if some other level is higher, by a one-sided paired
+t test at 5 % / (levels - 1). The truly best level is omitted with a chance of 5 % at most
+(Bonferroni over its rivals; no adjustment over the candidates, since only the best one counts), so
+that the set holds it with 95 % confidence, as the subset selection of Gupta (1965, "On some
+multiple decision (selection and ranking) rules") does. A flat top gives many levels.
 
 *Knee.* Of a load (sessions, rate): `knee`.
 
@@ -43,7 +43,7 @@ from dbdyno.analysis.types import (
 from dbdyno.plan.types import Factor, Plan
 
 LEVELS_MIN = 3
-LOADS = ("sessions", "rate")  # factors of which a knee can be told
+LOADS = ("sessions", "rate")  # factors that can have a knee
 _ERROR = 1 - CONFIDENCE
 
 Knee = tuple[float | None, float | None, float | None]  # with its interval, as in `Sweep`
@@ -88,7 +88,8 @@ def lines_of(plan: Plan, factor: Factor) -> Iterator[Line]:
 
 
 def best_levels(logs: Sequence[Sequence[float]]) -> tuple[int, tuple[int, ...]]:
-    """Index of the best of some levels by its mean, and of all that cannot be told from the best.
+    """Index of the best of some levels by its mean, and of all that do not differ significantly
+    from it.
 
     `logs`: ln of the metric by level and block, shape (levels, n), n >= 2.
     """
@@ -185,7 +186,7 @@ def is_load(plan: Plan, factor: str, metric: str) -> bool:
 
 
 def _mean(measured: Measured, cell: int, metric: str) -> float:
-    """Mean over blocks; below zero where there is none."""
+    """Mean over blocks; below zero if there is none."""
     values = measured.series(cell, metric).values()
     return mean(metric, values) if values else -1.0
 
@@ -196,7 +197,7 @@ def _knee(
     best: int,
     alike: tuple[int, ...],
 ) -> tuple[Knee, str]:
-    """The knee, or a lower bound of it, or neither; and what is said of it."""
+    """The knee, or a lower bound of it, or neither; and its description."""
     levels = line.levels
     if 0 in alike:
         return NO_KNEE, Message("knee_below", first=line.at_value(levels[0]))

@@ -1,9 +1,9 @@
 """Whether one side of a comparison has more attempts without a measurement than the other.
 
-Such an attempt is run again, or left out. Where that befalls one side more often, what is left of
-it is a selection: what made its trials fail may belong to it. Fisher's exact test (Fisher 1935,
-"The logic of inductive inference"), two-sided: of all tables with these sums, the chance of those
-that are no more likely than the one seen.
+Such an attempt is run again, or omitted. If that happens to one side more often, its remaining
+trials are a selection: what made its trials fail may belong to it. Fisher's exact test (Fisher
+1935, "The logic of inductive inference"), two-sided: of all tables with these sums, the chance of
+those that are no more likely than the one seen.
 """
 
 from __future__ import annotations

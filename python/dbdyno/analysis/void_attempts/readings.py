@@ -1,9 +1,9 @@
 """Comparisons with void attempts: read without their values, and with them.
 
 A condition that only one side breaks, whenever its trials are bad, leaves that side its good ones.
-Nothing tells that from a condition that does its work. So a comparison with void attempts that were
-measured has two readings: what was kept, and the first attempt at each trial, as if nothing had
-been void. It is decided only if both decide it, and alike.
+Nothing distinguishes that from a condition that does its work. So a comparison with void attempts
+that were measured has two readings: what was kept, and the first attempt at each trial, as if
+nothing had been void. It is decided only if both decide it, and alike.
 
 The first reading is a random sample of all attempts, whatever makes them void: the claim is wrongly
 decided at most as often as that reading errs.
@@ -29,7 +29,7 @@ class Both(Around):
 
     inner: Contrast  # without void attempts
     attempted: Contrast  # the first attempt at each trial
-    ends: tuple[float, ...]  # that the interval is held against
+    ends: tuple[float, ...]  # that the interval is compared with
 
     @property
     def p(self) -> float:

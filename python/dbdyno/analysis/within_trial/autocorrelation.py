@@ -1,4 +1,4 @@
-"""How much a series of neighbouring values tells: values like the one before count less.
+"""How much information a series of neighbouring values has: values like the one before count less.
 
 Effective sample size by the initial monotone sequence estimator of C. Geyer, *Practical Markov
 Chain Monte Carlo*, Statistical Science 7(4), 1992, section 3.3: sums of neighbouring pairs of
@@ -27,7 +27,7 @@ def effective(values: Sequence[float] | Floats) -> float:
     """So many independent values would know the mean as well: between 1 and their number n.
 
     0 for none. Constant values, and fewer than `VALUES_MIN`, count n. Negative autocorrelation, by
-    which n values would tell more than n, is not taken for granted: n.
+    which n values would be worth more than n, is not taken for granted: n.
     """
     n = len(values)
     if n < VALUES_MIN:
@@ -65,7 +65,7 @@ def mean_variance(n: int, r: float) -> float:
 
 
 def standard_error(values: Sequence[float] | Floats) -> float | None:
-    """Standard error of the mean under autocorrelation. None where nothing is known of it: fewer
+    """Standard error of the mean under autocorrelation. None where nothing is known about it: fewer
     than 2 values, or all of them together worth fewer than 2 independent ones."""
     n, worth = len(values), effective(values)
     if n < 2 or worth < 2.0:

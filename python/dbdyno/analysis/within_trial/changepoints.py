@@ -8,7 +8,7 @@ left, as in M. Fleming et al., *Hunter: Using Change Point Detection to Hunt for
 Regressions*, ICPE 2023 (now Apache Otava): it is deterministic, and finds a change after three
 points, which no permutation of six can.
 
-Two things differ from there. The split was looked for, so its p is multiplied by the number of
+Two things differ from there. The split is the best of many, so its p is multiplied by the number of
 places where it could have been (Bonferroni). And neighbours resemble each other and count less
 (`autocorrelation`): `SECONDS` of one trial, and `RUNS` on one machine from day to day.
 """
@@ -39,7 +39,7 @@ LOOSE = 10.0  # times p in the first pass
 DEPENDENCE_MIN = 20  # seconds: fewer do not show whether neighbours resemble each other
 
 Floats = NDArray[np.float64]
-# (left end, place, right end, places looked at) -> p that the stretches on both sides are alike.
+# (left end, place, right end, places searched) -> p that the stretches on both sides are alike.
 Weight = Callable[[int, int, int, int], float]
 
 
@@ -54,7 +54,7 @@ class Neighbours:
 
 
 def _worth(rest: Floats, left: int, worth: float) -> tuple[float, float]:
-    """Of values of which `worth` independent ones would tell as much."""
+    """Of values that are worth `worth` independent ones."""
     n = len(rest)
     free = worth - 2.0
     if free <= 0.0:
@@ -83,8 +83,8 @@ def _runs(rest: Floats, left: int) -> tuple[float, float]:
 
 
 INDEPENDENT = Neighbours(_independent, LOOSE)
-# With another change inside, a stretch of seconds looks as if its neighbours resembled each other
-# much: there the first pass takes all places, and only the strict one judges.
+# With another change inside, a stretch of seconds seems strongly autocorrelated: there the first
+# pass takes all places, and only the strict one judges.
 SECONDS = Neighbours(_seconds, math.inf)
 RUNS = Neighbours(_runs, LOOSE)
 
@@ -96,7 +96,7 @@ class Change:
     index: int
     before: float  # mean from the change before it, or the beginning
     after: float  # mean until the next change, or the end
-    p: float  # that the two stretches are alike, corrected for having looked for the place
+    p: float  # that the two stretches are alike, corrected for the search for the place
 
 
 def changes(
@@ -110,7 +110,7 @@ def changes(
     """Change points of finite `values`, in order, each significant at `p` and larger than `least`.
 
     No two are closer than `min_size` (at least 2) to each other or to an end; of a series of fewer
-    than twice that, and of a constant one, nothing is said. Time and memory are bounded by
+    than twice that, and for a constant one, there is none. Time and memory are bounded by
     `POINTS_MAX` squared a stretch.
     """
     min_size = max(2, min_size)
@@ -150,7 +150,7 @@ def _split(series: Floats, weight: Weight, p: float, min_size: int) -> list[int]
 
 def _merge(n: int, places: list[int], weight: Weight, p: float) -> list[int]:
     """The places that are significant at `p` between those that are left, with both ends of the
-    series: the weakest is dropped until none is left that is not. One that was dropped beside
+    series: the weakest is dropped until none is left that is not. One that was dropped next to
     another that has gone, too, gets a second chance."""
 
     def weigh(bounds: list[int], i: int) -> float:
@@ -174,7 +174,7 @@ def _merge(n: int, places: list[int], weight: Weight, p: float) -> list[int]:
 
 def _best(series: Floats, min_size: int) -> tuple[int, int] | None:
     """The split and the end of its right side with the largest energy distance between the sides;
-    None where there is no room or nothing to tell apart."""
+    None if there is no room or no change is possible."""
     n = len(series)
     if n < 2 * min_size or np.ptp(series) == 0.0:
         return None
@@ -229,8 +229,7 @@ def _place(series: Floats, near: int, end: int, width: int, min_size: int) -> in
 
 def _p(left: Floats, right: Floats, looks: int, neighbours: Neighbours, least: float) -> float:
     """Two-sided p of Student's t that two neighbouring stretches have one mean, times `looks`, the
-    places where a change was looked for; 1 at most, and for means that differ by `least` or
-    less."""
+    places searched; 1 at most, and for means that differ by `least` or less."""
     from scipy.special import stdtr
 
     off = float(left.mean() - right.mean())

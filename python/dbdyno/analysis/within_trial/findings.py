@@ -1,8 +1,8 @@
 """Inside trials: whether they were warm and steady, and where they stalled.
 
 Warm-up and steps are judged from about `POINTS` sums of neighbouring ticks, in which stalls are
-filled with what is usual: a stall is no step. Open loops commit what arrives, so that only the
-groups that are closed loops tell of them.
+filled with what is usual: a stall is no step. Open loops commit what arrives, so that only
+closed-loop groups show them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Trials:
 def look(
     plan: Plan, records: Sequence[TrialRecord], trace: Callable[[str], Trace | None]
 ) -> Trials:
-    """Looks into each complete trial of a run, in the plan's order, one trace after the other."""
+    """Analyses each complete trial of a run, in the plan's order, one trace after the other."""
     complete = {record.id: record for record in records if record.status == COMPLETE}
     found: list[Inside] = []
     explained: dict[int, list[causes.Explained]] = {}
@@ -78,8 +78,7 @@ def look(
 
 
 def inside(trace: Trace, cell: int, block: int) -> Inside:
-    """How one trial went. What cannot be told is left at its harmless value, and `problem` says
-    why."""
+    """How one trial went. What is unknown keeps its harmless value, and `problem` says why."""
     measured = trace.measured()
     problem = joined(*_problems(trace, measured))
     per_s = spread.seconds(measured)
@@ -121,8 +120,8 @@ def _with_causes(
 def cell_stalls(
     cell: int, trials: Sequence[Inside], cause: Cause | None = None
 ) -> CellStalls | None:
-    """The stalls of a cell's trials together, with their `cause`; None where there are none. Trials
-    of which nothing is known, or that committed nothing, are not among them."""
+    """The stalls of a cell's trials together, with their `cause`; None if there are none. Trials of
+    which nothing is known, or that committed nothing, are not among them."""
     trials = [one for one in trials if one.usual_per_s > 0.0 or one.stalls]
     found = [stall for one in trials for stall in one.stalls]
     if not found:
@@ -154,7 +153,7 @@ def _unknown(trial: str, cell: int, block: int, problem: str, measured_s: float 
 
 
 def _problems(trace: Trace, measured: Trace) -> Iterable[str]:
-    """What keeps the ticks of a trial from telling all of it."""
+    """Why the ticks of a trial do not describe all of it."""
     yield from trace.unread
     ends = measured.ends_s
     if not len(ends):

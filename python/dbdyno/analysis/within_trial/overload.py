@@ -1,4 +1,5 @@
-"""Open loops that were not held: said before any other number, since it changes what those mean.
+"""Open loops whose rate was not sustained: reported before any other number, since it changes their
+meaning.
 
 Past its capacity a system answers as fast as it can while the backlog grows with the length of the
 trial: throughput is then its capacity, and response time that of the queue.
@@ -17,7 +18,7 @@ NAMED = 3  # cells named in the sentence
 
 
 def message(measured: Measured) -> str:
-    """Which rates were not held, and what was achieved. Empty if all were."""
+    """Which rates were not sustained, and what was achieved. Empty if all were."""
     cells = [cell for cell in measured.plan.cells if measured.cells[cell.index]]
     loops = [cell for cell in cells if any(group.arrivals for group in cell.groups)]
     found = {cell.index: list(_overloaded(measured, cell)) for cell in loops}

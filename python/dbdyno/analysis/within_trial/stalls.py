@@ -28,7 +28,7 @@ class Period(NamedTuple):
 
 
 def stalls(trace: Trace) -> tuple[Stall, ...]:
-    """The stalls of a trial's measured phase, in order, their causes not looked for."""
+    """The stalls of a trial's measured phase, in order, without causes."""
     return tuple(Stall(dip.start_s, dip.length_s, dip.depth) for dip in of_trace(trace))
 
 

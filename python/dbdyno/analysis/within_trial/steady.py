@@ -2,10 +2,10 @@
 
 From the end of the warm-up on (`warmup`: MSER-5) throughput must have no change point
 (`changepoints`: E-divisive) of the size that matters, for so long as is asked. What its trend
-(`trend`) would add to its mean in as long again, and the mean itself, must be known to
-within what matters: their 95 % intervals may reach no further. Both are taken from the means of
-`SPANS` equal spans, which contain whole cycles of whatever comes back often enough; what of
-likeness is left between them counts (`autocorrelation`). docs/decisions/steady-state.md says why.
+(`trend`) would add to its mean in as long again, and the mean itself, must be known to within what
+matters: their 95 % intervals may reach no further. Both are taken from the means of `SPANS` equal
+spans, which contain whole cycles of whatever comes back often enough; the autocorrelation left
+between them counts (`autocorrelation`). docs/decisions/steady-state.md says why.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from dbdyno.analysis.within_trial import autocorrelation, changepoints, warmup
 from dbdyno.analysis.within_trial.trend import trend
 
-P = 0.01  # of a change that is none: trials are looked at many times
-PIECE_S = 1.0  # changes are looked for in means of so long at least: commits come in lumps
-PIECES_MAX = 150  # and of so many at most: a look costs CPU beside the load
+P = 0.01  # of a change that is none: trials are tested many times
+PIECE_S = 1.0  # changes are searched for in means of so long at least: commits come in lumps
+PIECES_MAX = 150  # and of so many at most: a test costs CPU next to the load
 SPANS = 10
 
 Floats = NDArray[np.float64]

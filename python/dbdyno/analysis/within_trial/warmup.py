@@ -4,7 +4,7 @@ Where: MSER, the marginal standard error rule of K. P. White, *An effective trun
 bias reduction in simulation output*, Simulation 69(6), 1997, on means of five neighbours (MSER-5:
 White, Cobb and Spratt, 2000): cut off so many values that the rest knows its own mean best. It
 needs no model of the warm-up and does well in comparisons. But it always cuts something off, from
-noise too; and of few values left any look exact, so that only the first half is offered to it.
+noise too; and few remaining values always seem exact, so that only the first half is offered to it.
 
 Whether: what it would cut off must differ from the rest, beyond what neighbours that resemble each
 other do by chance (`autocorrelation`), and by enough to matter. Otherwise the series was warm from
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dbdyno.analysis.within_trial.autocorrelation import effective, scaled, standard_error
 from dbdyno.analysis.within_trial.trend import trend
 
-BATCH = 5  # values, where there are enough of them
+BATCH = 5  # values, if there are enough of them
 BATCHES_MIN = 20  # else batches get shorter; fewer values than that say nothing
 BATCH_S = 0.5  # of finer ones: commits of 100 ms come in lumps
 BATCHES_MAX = 2000
@@ -34,8 +34,8 @@ Floats = NDArray[np.float64]
 
 
 def end(values: Sequence[float] | Floats, step_s: float = 1.0) -> int | None:
-    """Index of the first warm value; 0 if it was warm from the start, as also where there are too
-    few values to say otherwise. None if it never was: what is left, at least half, still drifts.
+    """Index of the first warm value; 0 if it was warm from the start, as also if there are too few
+    values to say otherwise. None if it never was: what is left, at least half, still drifts.
 
     `values`: finite, one each `step_s` seconds, such as commits.
     """

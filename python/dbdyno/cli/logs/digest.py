@@ -164,13 +164,13 @@ FOR_S = "1m"
 @click.option("--cleartext-password", is_flag=True, default=None,
               help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
 @click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
+              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
 def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
     """Report the statements on which a server spent its time.
 
     LOG is a log of MySQL, MariaDB, Percona Server, PostgreSQL or others in a format that is found
     out (`-`: standard input; gzip and zstd are unpacked), or a document saved with --json. Of a URL
-    (mysql://, mariadb://, postgres://) the server's own counts of statements are sampled, without
+    (mysql://, mariadb://, postgres://) the server's statement counters are sampled, without
     changing anything. Statements are shown without their literals.
     """
     from dbdyno.digest import reading

@@ -37,7 +37,8 @@ class Options:
 
 
 def all_classes(options: Options) -> Options:
-    """With every class listed, unless a limit was typed: else what is new could not be told."""
+    """With every class listed, unless a limit was typed: else new statements could not be
+    distinguished."""
     if options.typed("--limit"):
         return options
     engine = (*options.engine, ("--limit", "all"))

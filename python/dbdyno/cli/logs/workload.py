@@ -24,7 +24,7 @@ from dbdyno.experiment.targets import server_url
 
 @dataclass(frozen=True)
 class Asked:
-    """What was typed beside the options of logs: `schema_of`: a server's URL."""
+    """Arguments besides the options of logs: `schema_of`: a server's URL."""
 
     experiment: Path
     accepts_censored: bool

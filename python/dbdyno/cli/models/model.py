@@ -35,7 +35,7 @@ FORMATS = ("text", "json", "html")
 @click.option("--cleartext-password", is_flag=True,
               help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
 @click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password where there is no TLS.")  # fmt: skip
+              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
               help="Output format.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")

@@ -29,7 +29,7 @@ from dbdyno.store.run import Run
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
 
-FILE = "experiment_file"  # in a run's manifest: where its YAML stood
+FILE = "experiment_file"  # in a run's manifest: directory of its YAML
 
 
 def read(base: str, gate: Gate | None = None, *, trust: bool = False) -> Base:
@@ -70,7 +70,7 @@ def gate(plan: Plan, asked: Gate | None, history: Path | None) -> Callable[[Find
 
 
 def _verdict(findings: Findings) -> int:
-    """0 nothing is shown to be worse, 1 something is, 2 it could not be judged. Says so on
+    """0 nothing is shown to be worse, 1 something is, 2 it could not be judged. Reports it on
     stderr."""
     from dbdyno.analysis.types import UNDECIDED, WORSE
 
@@ -138,7 +138,7 @@ def _of_run(run: Run, path: Path, trust: bool) -> Base:
 
 
 def _place(run: Run) -> Path:
-    """Where the run's experiment stood, for the paths in it: recorded, else where it began."""
+    """Where the run's experiment file was, for the paths in it: recorded, else where it began."""
     recorded = run.manifest.get(FILE)
     if isinstance(recorded, str):
         return Path(recorded)
@@ -146,7 +146,7 @@ def _place(run: Run) -> Path:
 
 
 def _contents(cells: Iterable[Cell | CellPlan]) -> set[tuple[str, str]]:
-    """Files that targets are set up from, each with what it held."""
+    """Files that targets are set up from, each with its content."""
     setups = [target.setup for cell in cells for target in cell.targets]
     return {entry for setup in setups if setup for entry in setup.hashes.items()}
 

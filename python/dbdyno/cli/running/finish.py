@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import RenderableType
 
 from dbdyno import diskfiles
+from dbdyno.cli.running.gate import UNDECIDED
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -17,18 +19,22 @@ from dbdyno.store.text import files
 
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
+    from dbdyno.report import Report
 
 
 def conclude(
     run: Run,
     *,
     strict: bool,
+    decisive: bool = False,
     as_json: bool,
     to: Path | None = None,
     gate: Callable[[Findings], int] | None = None,
+    answer: Callable[[Report], RenderableType] | None = None,
 ) -> int:
     """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
-    returns the exit code: that of `gate`, if the rest is well."""
+    returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where a claim is
+    refuted; `decisive`: 2 where one is neither refuted nor supported."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno.analysis.types import REFUTED
     from dbdyno.report import Report
@@ -41,13 +47,26 @@ def conclude(
     if as_json:
         click.echo(_result(to or run.path), nl=False)
     else:
-        Shown().print(report.terminal(to))
+        Shown().print(answer(report) if answer else report.terminal(to))
     if said := nothing_measured(run, records):
         click.echo(f"dyno: {said}", err=True)
         return 2
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
+    if decisive and (open_ := undecided(findings)):
+        click.echo(f"{UNDECIDED}: {open_}", err=True)
+        return 2
     return gate(findings) if gate else 0
+
+
+def undecided(findings: Findings) -> str:
+    """What to say of the claims that have no verdict; nothing where each has one."""
+    from dbdyno.analysis.types import REFUTED, SUPPORTED
+
+    if not findings.claims:
+        return "the experiment claims nothing, so there is no verdict"
+    left = [one for one in findings.claims if one.verdict not in (SUPPORTED, REFUTED)]
+    return "; ".join(f"`{one.text}` is {one.verdict}" for one in left)
 
 
 def nothing_measured(run: Run, records: Sequence[TrialRecord]) -> str:
@@ -81,7 +100,7 @@ def steady_from(plan: Plan) -> Callable[[Sequence[int], float], float | None] | 
     """What says from when on the ticks of a trial are steady; None if no trial waits for that."""
     if not any(cell.until_steady for cell in plan.cells):
         return None
-    # Here, and not with the first look: that comes while a trial is being measured.
+    # Here, and not at the first look: that comes while a trial is being measured.
     import scipy.stats  # noqa: F401
 
     from dbdyno.analysis.within_trial.steady import steady

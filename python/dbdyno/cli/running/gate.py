@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MATTERS = "matters"
 OPTION = "--fail-on-regression"
+UNDECIDED = "--fail-on-undecided"
 SUSPECTED = 4  # the exit code of a run that is worse while no second one confirms it
 
 
@@ -41,9 +42,21 @@ def option(help_text: str) -> Callable[[Any], Any]:
     )
 
 
+def of_verdicts(command: Any) -> Any:
+    """`--strict` and `--fail-on-undecided`: exit codes by the verdicts of claims."""
+    undecided = click.option(
+        UNDECIDED,
+        "decisive",
+        is_flag=True,
+        help="Exit with 2 if a claim is neither refuted nor supported, or nothing is claimed.",
+    )
+    strict = click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+    return strict(undecided(command))
+
+
 def verdict(compared: Compared) -> int:
-    """The exit code: 0 nothing is worse, 1 something is and a second run confirms it, 2 it cannot
-    be told, 4 one run alone is worse. stderr says why, and how often chance does that."""
+    """The exit code: 0 nothing is worse, 1 something is and a second run confirms it, 2 it is
+    undecided, 4 one run alone is worse. stderr says why, and how often chance does that."""
     from dbdyno.analysis import between_runs
     from dbdyno.wording import runs
 
@@ -79,7 +92,7 @@ def _where(compared: Compared, confirmed: bool) -> str:
 
 
 def cannot(why: str) -> int:
-    """The exit code where there is nothing to judge by; stderr says why."""
+    """The exit code if there is nothing to judge by; stderr says why."""
     click.echo(f"{OPTION} is inconclusive: {why}", err=True)
     return 2
 

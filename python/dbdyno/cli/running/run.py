@@ -1,13 +1,11 @@
-"""`dyno run`: the main job, from an experiment file to a verdict."""
+"""The main job, from an experiment file to a verdict."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,131 +15,28 @@ from dbdyno.cli.running import gate as gates
 from dbdyno.cli.running import trend
 from dbdyno.cli.running.before import schema_checks, trusted
 from dbdyno.cli.running.before.dry_run import show as show_plan
-from dbdyno.cli.running.before.machine_checks import checked
+from dbdyno.cli.running.before.installed import described, missing
 from dbdyno.cli.running.before.password_commands import revealed
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.cli.running.before.validate import check as check_file
-from dbdyno.cli.running.finish import conclude, decided, steady_from
-from dbdyno.cli.running.live import Live, counted
+from dbdyno.cli.running.carry_out import Manner, begun, carried_out
+from dbdyno.cli.running.detail import detail
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import environment
-from dbdyno.execute.context import ExecutionContext
-from dbdyno.execute.control import Control
 from dbdyno.execute.engine import job
-from dbdyno.execute.listener import Listener, Several
-from dbdyno.execute.local import LocalExecution
 from dbdyno.experiment import load, load_seeded
 from dbdyno.imports import read_head
-from dbdyno.plan import cpus
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
-from dbdyno.plan.two_versions.differences import differences
-from dbdyno.plan.types import Plan
 from dbdyno.share import listen
 from dbdyno.store.hooklog import HookLog
-from dbdyno.store.manifest import INTERRUPTED, RUNNING
-from dbdyno.store.naming import unnamed
 from dbdyno.store.record import ELSEWHERE
 from dbdyno.store.run import Run
-from dbdyno.systems import versions
-from dbdyno.systems.base import TargetPlan
-from dbdyno.systems.external import reach
 from dbdyno.systems.process.scratch import scratch_root
 
-if TYPE_CHECKING:
-    from dbdyno.analysis.types import Findings
 
-
-def _listen_address(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[str, int] | None:
-    try:
-        return None if value is None else listen.address(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
-
-
-@click.command()
-@click.argument("experiment", required=False)
-@click.option("--check", is_flag=True, help="Validate the file and stop.")
-@click.option(
-    "--with-schema",
-    "with_schema",
-    is_flag=True,
-    help="With --check or --dry-run: ask external servers for their schema, and warn of statements"
-    " that will fail or match no row. They are only read.",
-)
-@click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
-@click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Continue this run directory.")
-@click.option("--mix-environments", is_flag=True, help="Resume although the machine has changed.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Change the file: dotted path=value; may be repeated.",
-)
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(path_type=Path),
-    help="Directory of the run [default: runs/NAME-TIME].",
-)
-@click.option(
-    "--scratch",
-    type=click.Path(path_type=Path),
-    help="Storage under test: directory of the servers' files"
-    " [default: $DYNO_SCRATCH or /var/tmp; with --resume: where they were].",
-)
-@click.option(
-    "--metrics-listen",
-    metavar="[HOST:]PORT",
-    callback=_listen_address,
-    help="Serve live metrics to Prometheus at /metrics, on loopback unless HOST is given.",
-)
-@click.option(
-    "--write-to",
-    "write_to",
-    multiple=True,
-    metavar="SCHEMA",
-    help="Let groups change this schema of `data: {existing: SCHEMA}`; may be repeated.",
-)
-@trusted.option()
-@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
-@click.option(
-    "--against",
-    metavar="BASE",
-    help="Run BASE too, in the same blocks, and judge EXPERIMENT by it: another experiment, or a"
-    " run (its directory or bundle).",
-)
-@click.option(
-    "--history",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Judge the run by the spread between earlier ones of its plan: five at least, below DIR.",
-)
-@click.option(
-    "--reference",
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="With --history: compare the run with this one, too [default: the first five runs at the"
-    " best level of the history].",
-)
-@gates.option(
-    "With --against or --history: exit with 1 if the run is clearly worse by more than this"
-    " [default: `matters`]; with --history once a second run confirms it, and with 4 until then."
-)
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print result.json (or the plan, or what --check found) to stdout.",
-)
-@click.option("--list", "list_studies", is_flag=True, help="List the shipped studies and stop.")
-@click.option("-v", "--verbose", is_flag=True, help="Print every interval, also into a file.")
-def run(
+def carry_out(
     experiment: str | None,
     check: bool,
     with_schema: bool,
@@ -156,6 +51,7 @@ def run(
     write_to: tuple[str, ...],
     trust: bool,
     strict: bool,
+    decisive: bool,
     against: str | None,
     history: Path | None,
     reference: Path | None,
@@ -163,11 +59,13 @@ def run(
     as_json: bool,
     list_studies: bool,
     verbose: bool,
+    quiet: bool,
 ) -> int:
-    """Run EXPERIMENT: a YAML file, or the name of a shipped study."""
+    """What `dyno run` does; its exit code."""
     _refuse_together(quick, against, history, reference, gate, resume)
     if with_schema and not (check or dry_run):
         raise click.UsageError("--with-schema is for --check and --dry-run")
+    manner = Manner(detail(verbose=verbose, quiet=quiet), strict, decisive, as_json)
     if list_studies:
         return _list(as_json)
     if resume is not None:
@@ -176,7 +74,7 @@ def run(
         reopened, scratch = _reopen(resume, mix_environments, scratch, trust)
         with reopened, _endpoint(metrics_listen) as endpoint:
             judge = bases.gate(reopened.plan, gate, history)
-            code = _execute(reopened, scratch, strict, as_json, verbose, endpoint, judge)
+            code = carried_out(reopened, scratch, manner, endpoint, judge)
             return trend.after(reopened, code, history, reference, gate, as_json)
     if not experiment:
         raise click.UsageError("name an experiment, or see --list")
@@ -188,7 +86,7 @@ def run(
     base = None if against is None else bases.read(against, gate, trust=trust)
     with placed(loaded):
         if not dry_run:
-            job.find()  # what is missing is said before a directory is made
+            job.find()  # what is missing is reported before a directory is made
         plan = make(
             loaded,
             Machine.read(),
@@ -203,17 +101,10 @@ def run(
             warned = schema_checks.found(loaded, asks=with_schema)
             return show_plan(plan, environment.checks(plan, scratch), as_json, write_to, warned)
         judge = bases.gate(plan, gate, history)
-        path = directory or unnamed(plan.name)
         facts = described(plan, scratch)
         trend.announce(history, plan, facts)
-        with _endpoint(metrics_listen) as endpoint, Run.create(path, plan, facts) as created:
-            created.set_status(
-                RUNNING,
-                command=["dyno", *sys.argv[1:]],
-                directory=str(Path.cwd()),
-                **{bases.FILE: str(file.absolute())},
-            )
-            code = _execute(created, scratch, strict, as_json, verbose, endpoint, judge)
+        with _endpoint(metrics_listen) as endpoint, begun(file, plan, facts, directory) as created:
+            code = carried_out(created, scratch, manner, endpoint, judge)
             return trend.after(created, code, history, reference, gate, as_json)
 
 
@@ -245,137 +136,6 @@ def _endpoint(
     address: tuple[str, int] | None,
 ) -> contextlib.AbstractContextManager[listen.Endpoint | None]:
     return listen.Endpoint(*address) if address else contextlib.nullcontext()
-
-
-def _execute(
-    run_: Run,
-    scratch: Path | None,
-    strict: bool,
-    as_json: bool,
-    verbose: bool,
-    endpoint: listen.Endpoint | None,
-    judge: Callable[[Findings], int] | None,
-) -> int:
-    status, not_undone = measure(run_, scratch, verbose, endpoint)
-    gate = None if status == INTERRUPTED else judge
-    code = conclude(run_, strict=strict, as_json=as_json, gate=gate)
-    if not_undone:
-        raise not_put_back(run_, not_undone)
-    if status == INTERRUPTED:
-        click.echo(f"interrupted; go on with: dyno run --resume {run_.path}", err=True)
-        return 3
-    return code
-
-
-def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
-    """The error for what a run could not undo on external servers."""
-    return DynoError(
-        "; ".join(what),
-        cause="a privilege was revoked, or the server is gone",
-        fix=f"correct that; then dyno run --resume {run_.path} restores the rest",
-    )
-
-
-def measure(
-    run_: Run, scratch: Path | None, verbose: bool, endpoint: listen.Endpoint | None = None
-) -> tuple[str, tuple[str, ...]]:
-    """Runs the trials that a run lacks; its status, and what could not be undone on external
-    servers, in sentences."""
-    binary = job.find()
-    done = {record.id for record in run_.records()}
-    listeners: list[Listener] = []
-    if endpoint is not None:
-        metrics = listen.Live(run_.plan, run_.path.name, len(done))
-        endpoint.serve(lambda open_metrics: metrics.text(open_metrics=open_metrics))
-        listeners.append(metrics)
-    with Live(run_.plan, done, run_.path / "run.log", verbose=verbose) as live:
-        live.say(f"run directory: {run_.path}")
-        for note in (*_opening(run_.plan), *checked(run_)):
-            live.say(note)
-        if endpoint is not None:
-            live.say(f"metrics: {endpoint.url}")
-        news = Several([live, *listeners])
-        with Control(live.say) as control:
-            judge = steady_from(run_.plan)
-            context = ExecutionContext(run_, binary, control, news, scratch, decided, judge)
-            execution = LocalExecution(context)
-            status = execution.execute()
-    run_.set_status(status)
-    return status, execution.not_undone
-
-
-def _opening(plan: Plan) -> list[str]:
-    """What the user should know before the first trial."""
-    cells, blocks, trials = len(plan.cells), plan.blocks, len(plan.trials)
-    notes = [f"{counted(cells, 'cell')} x {counted(blocks, 'block')} = {counted(trials, 'trial')}"]
-    if plan.looks is not None:
-        notes[0] += f" at most; ends once all is decided, from block {plan.looks.first} on"
-    for where, generator, servers in cpus.said(plan):
-        at = f"CPUs at {where}" if where else "CPUs"
-        if generator:
-            notes.append(f"{at}: generator {_cpus(generator)}, servers {_cpus(servers)}")
-        elif any(target.url is None for cell in plan.cells for target in cell.targets):
-            notes.append(f"{at}: generator and servers share all of them")
-    notes += [f"differs: {difference}" for difference in differences(plan)]
-    notes += [f"skipped: {s.what}: {s.why} ({s.fix})" for s in plan.skipped]
-    notes += [f"note: {note}" for note in plan.notes]
-    return notes
-
-
-def _cpus(cpus: tuple[int, ...]) -> str:
-    return ",".join(str(cpu) for cpu in cpus)
-
-
-def missing(target: TargetPlan) -> str | None:
-    """Why a target cannot be used here, or None. Of an external server only an optional one is
-    asked now: the others are an error of their own, with more to say."""
-    try:
-        if target.url is None:
-            versions.find(target)
-        elif target.optional:
-            reach.connect(target, target.url).stop()
-    except DynoError as error:
-        return f"{error.what}; {error.fix}" if error.fix else error.what
-    return None
-
-
-def _versions(plan: Plan) -> dict[str, str]:
-    """Version of each kind of server that the plan starts."""
-    found: dict[str, str] = {}
-    for target in _targets(plan):
-        if target.url is not None:
-            continue
-        name = f"{target.kind} {target.version}" if target.version else target.kind
-        name += f" in {target.basedir}" if target.basedir else ""
-        if name not in found:
-            found[name] = versions.find(target).version
-    return found
-
-
-def described(plan: Plan, scratch: Path) -> dict[str, Any]:
-    """The environment: this machine, what is installed, and external servers, by target and
-    URL; a login that does not work is an error before a run directory is made."""
-    servers = {
-        f"{target.name}: {node.url}": reach.survey(target, node.url)
-        for target in _targets(plan)
-        for node in target.nodes
-        if node.url is not None
-    }
-    versions = _versions(plan) | {name: each.version for name, each in servers.items()}
-    facts = environment.describe(plan, Machine.read(), versions, scratch)
-    if servers:
-        facts["servers"] = {name: str(each) for name, each in servers.items()}
-    return facts
-
-
-def _targets(plan: Plan) -> list[TargetPlan]:
-    """Every target of any cell, one for each place that it is found at."""
-    found: dict[tuple[str | None, ...], TargetPlan] = {}
-    for cell in plan.cells:
-        for target in cell.targets:
-            key = (target.name, target.kind, target.version, target.basedir)
-            found.setdefault((*key, *(node.url for node in target.nodes)), target)
-    return list(found.values())
 
 
 def _reopen(

@@ -1,4 +1,4 @@
-"""`dyno run --history DIR`: the run beside its predecessors."""
+"""`dyno run --history DIR`: the run next to its predecessors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def after(
     gate: gates.Gate | None,
     as_json: bool,
 ) -> int:
-    """Prints the run beside its predecessors, on stderr if stdout holds JSON; the exit code, which
+    """Prints the run next to its predecessors, on stderr if stdout holds JSON; the exit code, which
     is `code` if that is not 0."""
     if history is None or run.status == INTERRUPTED:
         return code

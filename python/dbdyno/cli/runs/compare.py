@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import unprivileged
 from dbdyno.cli.running import gate as gates
-from dbdyno.cli.runs import past
 from dbdyno.cli.runs.stored import stored
-from dbdyno.cli.terminal.console import Shown
 
 
 @click.command()
@@ -47,12 +44,15 @@ def compare(
 ) -> int:
     """Compare run B with run A: ratios B/A.
 
-    A and B are run directories or bundles. What the machine did between two runs stands in their
-    ratio, so it is marked as unblocked and is no verdict, unless --history says how much separate
-    runs of this plan differ anyway. Then B is held against the last runs before it, and against A
-    if that is an older one. Two versions in the same blocks are one run: see its report.
+    A and B are run directories or bundles. The ratio of two runs includes what the machine did
+    between them, so it is marked as unblocked and is no verdict, unless --history shows how much
+    separate runs of this plan differ anyway. Then B is compared with the last runs before it, and
+    with A if that is an older one. Two versions in the same blocks are one run: see its report.
     """
     from dbdyno.analysis.between_runs.result import compared_json
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.runs import past
+    from dbdyno.cli.terminal.console import Shown
     from dbdyno.report.between_runs.comparison import compared_text
     from dbdyno.wording import runs
 

@@ -8,21 +8,21 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from dbdyno import diskfiles
-from dbdyno.cli import unprivileged
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
-from dbdyno.share import csvfile, openmetrics, parquet, tables
-from dbdyno.share.opened import opened
-from dbdyno.share.tables import Source, Table
+
+if TYPE_CHECKING:
+    from dbdyno.share.tables import Source, Table
 
 STDOUT = "-"
 CSV, PARQUET = ".csv", ".parquet"
-Write = Callable[[Source, Table, BinaryIO], int]
+TABLES = ("trials", "intervals", "samples")
+Write = Callable[["Source", "Table", BinaryIO], int]
 
 
 @click.command()
@@ -42,7 +42,7 @@ Write = Callable[[Source, Table, BinaryIO], int]
 @click.option(
     "--table",
     "wanted",
-    type=click.Choice(list(tables.TABLES)),
+    type=click.Choice(TABLES),
     multiple=True,
     help="Which tables; may be repeated [default: all into DIR, trials into FILE].",
 )
@@ -61,6 +61,11 @@ def export(
     .csv or .parquet is a file, and so is - (standard output); any other is a directory, which gets
     a file for each table.
     """
+    # All of it here, and not in a child that has given root up, which can read no modules.
+    from dbdyno.cli import unprivileged
+    from dbdyno.share import csvfile, openmetrics, parquet, tables  # noqa: F401
+    from dbdyno.share.opened import opened
+
     ways = [way for way in (csv_to, parquet_to, openmetrics_to) if way is not None]
     if not ways:
         raise click.UsageError("give --csv, --parquet or --openmetrics")
@@ -69,7 +74,7 @@ def export(
     if openmetrics_to is not None and wanted and len(ways) == 1:
         raise click.UsageError("--table is for --csv and --parquet")
     if parquet_to is not None:
-        parquet.library()  # what is missing is said before anything is written
+        parquet.library()  # what is missing is reported before anything is written
     named = [openmetrics_to or STDOUT]
     for to, suffix in ((csv_to, CSV), (parquet_to, PARQUET)):
         named += _places(to, suffix, wanted).values() if to is not None else ()
@@ -96,6 +101,8 @@ def export(
 
 def _places(to: str, suffix: str, wanted: tuple[str, ...]) -> dict[str, str]:
     """Where each table goes."""
+    from dbdyno.share import tables
+
     if to == STDOUT or to.endswith(suffix):
         chosen = wanted or ("trials",)
         if len(chosen) > 1:
@@ -107,6 +114,8 @@ def _places(to: str, suffix: str, wanted: tuple[str, ...]) -> dict[str, str]:
 def _tables(
     source: Source, to: str, wanted: tuple[str, ...], suffix: str, write: Write
 ) -> list[dict[str, object]]:
+    from dbdyno.share import tables
+
     if to != STDOUT and not to.endswith(suffix):
         with output.explained(Path(to)):
             diskfiles.make_directory(Path(to), 0o777)
@@ -119,6 +128,8 @@ def _tables(
 
 
 def _csv(source: Source, table: Table, raw: BinaryIO) -> int:
+    from dbdyno.share import csvfile
+
     with _as_text(raw) as out:
         return csvfile.write(source, table, out)
 
@@ -135,7 +146,7 @@ def _as_text(raw: BinaryIO) -> Iterator[io.TextIOWrapper]:
 
 @contextlib.contextmanager
 def _sink(place: str) -> Iterator[BinaryIO]:
-    """Standard output, or a file that is there whole or not at all."""
+    """Standard output, or a file written whole or not at all."""
     if place == STDOUT:
         if sys.stdout.isatty():  # a pipe gets the bytes, a terminal what can be shown
             shown = io.BytesIO()

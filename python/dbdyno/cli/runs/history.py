@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import unprivileged
-from dbdyno.cli.runs import past
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
-from dbdyno.cli.terminal.console import Shown
 
 
 @click.command()
@@ -38,6 +35,9 @@ def history(directory: Path, metrics: tuple[str, ...], html_to: Path | None, as_
     data, durations, words; seed, number of blocks, versions and settings may differ.
     """
     from dbdyno.analysis.between_runs.result import history_json
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.runs import past
+    from dbdyno.cli.terminal.console import Shown
     from dbdyno.report.between_runs.history import history_text
     from dbdyno.report.between_runs.history_page import history_page
     from dbdyno.wording import runs

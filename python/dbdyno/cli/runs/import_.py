@@ -6,17 +6,17 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno.cli import studies, unprivileged
-from dbdyno.cli.running.finish import conclude
+from dbdyno.cli import studies
+from dbdyno.cli.running import gate as gates
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
-from dbdyno.experiment.model import NAME_PATTERN
-from dbdyno.imports import Head, Pattern, Told, arrange, collect, plan_of, read_head, write
-from dbdyno.imports.formats import table
-from dbdyno.store.naming import unnamed
+
+if TYPE_CHECKING:
+    from dbdyno.imports import Head
 
 TABLE = ".csv"
 UNNAMED = "imported"
@@ -42,7 +42,7 @@ UNNAMED = "imported"
     "--experiment",
     metavar="FILE",
     help="Question, claims and prices from an experiment file or a shipped one; without FILES, its"
-    " table (the .csv beside it) is imported.",
+    " table (the .csv next to it) is imported.",
 )
 @click.option("--name", help="Name of the run [default: the experiment's, or the files'].")
 @click.option("--question", help="Question that the results answer.")
@@ -53,7 +53,7 @@ UNNAMED = "imported"
     help="Directory of the run [default: runs/NAME-TIME].",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip files that cannot be read, and list them.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def import_(
     files: tuple[Path, ...],
@@ -65,6 +65,7 @@ def import_(
     directory: Path | None,
     skip_bad: bool,
     strict: bool,
+    decisive: bool,
     as_json: bool,
 ) -> int:
     """Import existing results as a run, and report on it.
@@ -72,6 +73,11 @@ def import_(
     FILES are results of sysbench, pgbench (output and logs), fio (JSON), HammerDB (job text) or
     tables (CSV with a header), or directories of them.
     """
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.running.finish import conclude
+    from dbdyno.imports import Pattern, Told, arrange, collect, plan_of, read_head, write
+    from dbdyno.store.naming import unnamed
+
     head = None
     if experiment is not None:
         path = studies.find_imported(experiment)
@@ -98,7 +104,7 @@ def import_(
         plan = plan_of(cells, collected, told)
         path = directory or unnamed(plan.name)
         run = write(path, plan, cells, collected, ["dyno", *sys.argv[1:]])
-        return conclude(run, strict=strict, as_json=as_json)
+        return conclude(run, strict=strict, decisive=decisive, as_json=as_json)
 
 
 def _table_beside(path: Path) -> tuple[Path, ...]:
@@ -113,6 +119,8 @@ def _table_beside(path: Path) -> tuple[Path, ...]:
 
 def _mapped(text: str) -> tuple[str, str]:
     """`COLUMN=METRIC`; DynoError for a metric that does not exist."""
+    from dbdyno.imports.formats import table
+
     column, equals, name = text.rpartition("=")
     if not equals or not column.strip() or not name.strip():
         raise DynoError(f"--map {text[:60]}: expected COLUMN=METRIC", fix="such as --map rate=tps")
@@ -123,6 +131,8 @@ def _mapped(text: str) -> tuple[str, str]:
 
 def _name(files: Sequence[Path], name: str | None, head: Head | None) -> str:
     """The run's name: as given, the experiment's, or that of the only file or directory."""
+    from dbdyno.experiment.model import NAME_PATTERN
+
     if name is not None and re.fullmatch(NAME_PATTERN, name) is None:
         raise DynoError(
             f"`{name[:60]}` cannot be a run's name",

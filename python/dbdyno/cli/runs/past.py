@@ -34,7 +34,7 @@ def read(path: Path, metrics: Sequence[str] = ()) -> Reduced:
 def read_all(
     directory: Path, metrics: Sequence[str] = (), like: str | None = None
 ) -> tuple[list[Reduced], list[LeftOut]]:
-    """The runs below a directory, and what is left out, with the reason: what cannot be read, and
+    """The runs below a directory, and what is omitted, with the reason: what cannot be read, and
     imported runs. `like`: only those with this fingerprint of their plan."""
     from dbdyno.analysis.between_runs import comparability
     from dbdyno.analysis.between_runs.types import LeftOut

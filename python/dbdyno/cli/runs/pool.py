@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import unprivileged
-from dbdyno.cli.runs import past
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
-from dbdyno.cli.terminal.console import Shown
 
 
 @click.command()
@@ -51,6 +48,9 @@ def pool(
     further run is expected, and how far the runs differ.
     """
     from dbdyno.analysis.between_runs.pooling.result import combined_json
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.runs import past
+    from dbdyno.cli.terminal.console import Shown
     from dbdyno.report.pooling.page import combined_page
     from dbdyno.report.pooling.text import combined_markdown, combined_text
     from dbdyno.wording import runs

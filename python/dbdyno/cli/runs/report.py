@@ -7,19 +7,19 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dbdyno import diskfiles
-from dbdyno.cli import unprivileged
-from dbdyno.cli.running.finish import conclude
+from dbdyno.cli.running import gate as gates
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
-from dbdyno.share import bundle, redact
-from dbdyno.share.opened import opened
-from dbdyno.store.run import Run
 from dbdyno.store.text import files
+
+if TYPE_CHECKING:
+    from dbdyno.store.run import Run
 
 
 @click.command()
@@ -40,7 +40,7 @@ from dbdyno.store.text import files
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 if a claim is refuted.")
+@gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(
     run: Path,
@@ -48,6 +48,7 @@ def report(
     bundle_to: Path | None,
     to: Path | None,
     strict: bool,
+    decisive: bool,
     as_json: bool,
 ) -> int:
     """Draw the report of a run again, or share it.
@@ -55,16 +56,20 @@ def report(
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
     the answer. With --redact, whatever is written or printed is redacted.
     """
-    # Here, since scipy comes with it; and not in a child that has given root up.
+    # All of it here, and not in a child that has given root up, which can read no modules.
     import dbdyno.wording.findings  # noqa: F401
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.running.finish import conclude
     from dbdyno.report.write import HTML, MARKDOWN, RESULT
+    from dbdyno.share import bundle, redact  # noqa: F401
+    from dbdyno.share.opened import opened
 
     place = to or _default(run, redacted)
 
     def drawn() -> int:
         with stored(run), opened(run) as found, _shared(found, redacted) as shown:
             there = _made(place, found)
-            code = conclude(shown, strict=strict, as_json=as_json, to=there)
+            code = conclude(shown, strict=strict, decisive=decisive, as_json=as_json, to=there)
             if bundle_to is not None:
                 if there.resolve() != shown.path.resolve():
                     _copy(there / RESULT, shown.path / RESULT)
@@ -83,6 +88,8 @@ def _shared(run: Run, redacted: bool) -> Iterator[Run]:
     if not redacted:
         yield run
         return
+    from dbdyno.share import redact
+
     with tempfile.TemporaryDirectory(prefix="dyno-redacted-") as directory:
         yield redact.redacted(run, Path(directory))
 
@@ -93,7 +100,7 @@ def _copy(source: Path, to: Path) -> None:
 
 
 def _default(run: Path, redacted: bool) -> Path:
-    """Where reports go. A bundle is nobody's directory: a directory of its name, beside it."""
+    """Where reports go. A bundle has no directory: a directory of its name, next to it."""
     if run.is_file():
         stem = run.with_name(run.name.removesuffix(run.suffix) or f"{run.name}-report")
         stem = stem if stem != run else run.with_name(f"{run.name}-report")

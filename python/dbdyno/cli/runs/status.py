@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbdyno.cli import unprivileged
-from dbdyno.cli.running.live import duration, interval_line
 from dbdyno.cli.runs.stored import stored
-from dbdyno.plan.outlook import estimate
-from dbdyno.plan.types import Plan
-from dbdyno.share.opened import opened
-from dbdyno.store.run import Run
+
+if TYPE_CHECKING:
+    from dbdyno.plan.types import Plan
+    from dbdyno.store.run import Run
 
 
 @click.command()
@@ -26,6 +24,9 @@ def status(run: Path, as_json: bool) -> int:
 
     RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
     """
+    from dbdyno.cli import unprivileged
+    from dbdyno.cli.running.watching.text import duration
+    from dbdyno.share.opened import opened
 
     def read() -> dict[str, Any]:
         with opened(run) as found:
@@ -54,6 +55,8 @@ def status(run: Path, as_json: bool) -> int:
 
 
 def _facts(run: Run) -> dict[str, Any]:
+    from dbdyno.plan.outlook import estimate
+
     plan = run.plan
     records = {record.id: record for record in run.records()}
     left = [trial for trial in plan.trials if trial.id not in records]
@@ -70,6 +73,8 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def _current(run: Run, plan: Plan, trial: Any) -> dict[str, Any]:
+    from dbdyno.cli.running.watching.text import interval_line
+
     cell = plan.cells[trial.cell]
     sessions = {group.name: group.sessions for group in cell.groups}
     lines: list[str] = []

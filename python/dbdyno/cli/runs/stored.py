@@ -1,7 +1,7 @@
 """The boundary around whatever reads stored files: runs, bundles, results of other tools.
 
 Their readers check what they read and name file and line. What gets past them is still no defect to
-be reported, but a file that is not what dbdyno writes: it is said so, and where.
+be reported, but a file that is not what dbdyno writes: the error names the place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Too little of the machine: memory, descriptors, processes. Said in a sentence, and seen in time.
+"""Too little of the machine: memory, descriptors, processes. One sentence, in time.
 
 OpenBLAS, which numpy and scipy bring, asks for memory for each of its threads and, where it gets
 none, asks again without end, inside of C, where no handler of Python's runs. One thread is as fast
@@ -24,7 +24,7 @@ _OF_ERRNO = {
 
 
 def prepare() -> None:
-    """Before numpy is loaded. DynoError where there is too little memory for it."""
+    """Before numpy is loaded. DynoError if there is too little memory for it."""
     os.environ.setdefault(_THREADS, "1")
     try:
         mmap.mmap(-1, NEEDED_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
@@ -37,7 +37,7 @@ def prepare() -> None:
 
 
 def lacking(error: BaseException) -> DynoError | None:
-    """What the machine lacks, where that is what an error says."""
+    """What the machine has too little of, if an error is about that."""
     if isinstance(error, MemoryError):
         number: int | None = errno.ENOMEM
     elif isinstance(error, RuntimeError) and "start new thread" in str(error):

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from dbdyno.errors import DynoError
 from dbdyno.store.text import files
 
-WIDTH = 100  # columns where nobody's terminal says
+WIDTH = 100  # columns without a terminal
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def form(asked: str, as_json: bool) -> str:
 
 
 def put(made: str, out: Path | None, what: str) -> None:
-    """Writes `made` to `out` and says so (`what: PATH`); to standard output where there is none."""
+    """Writes `made` to `out` and reports it (`what: PATH`); to standard output if there is none."""
     if out is None:
         click.echo(made, nl=False)
         return

@@ -1,7 +1,7 @@
-"""Standard streams that outlive whoever reads them, and command no terminal.
+"""Standard streams that outlive their readers, and command no terminal.
 
 A run must go on when its terminal is closed or the `head` behind it has seen enough: writing then
-fails with EIO or EPIPE (write(2)). From then on what is said goes nowhere; it is in `run.log` too.
+fails with EIO or EPIPE (write(2)). From then on output goes nowhere; it is in `run.log` too.
 
 Text of servers, logs, bundles and names may hold what commands a terminal (ECMA-48's C0 and C1,
 Unicode's overrides of the writing direction): all that is printed goes through `shown`. Who draws
@@ -22,7 +22,7 @@ GONE = (errno.EPIPE, errno.EIO, errno.ENXIO, errno.ECONNRESET)
 
 
 class Lasting(io.FileIO):
-    """A descriptor that becomes /dev/null when nobody is there any more to read what is written."""
+    """A descriptor that becomes /dev/null when its reader is gone."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -45,16 +45,20 @@ def shown(text: str) -> str:
 
 
 class Showing(io.TextIOWrapper):
-    """A text stream that shows what would command a terminal."""
+    """A text stream that shows what would command a terminal. `used`: something was written."""
+
+    used = False
 
     def write(self, text: str, /) -> int:
         """As TextIOWrapper's."""
+        self.used = True
         super().write(shown(text))
         return len(text)
 
 
 class Drawing:
-    """The stream below, unfiltered: for who has shown what others said, and adds colours."""
+    """The stream below, unfiltered: for output that escapes foreign text itself and adds
+    colours."""
 
     def __init__(self, stream: Showing) -> None:
         self._stream = stream
@@ -64,6 +68,7 @@ class Drawing:
 
     def write(self, text: str) -> int:
         """As it is."""
+        self._stream.used = True
         return io.TextIOWrapper.write(self._stream, text)
 
 
@@ -74,7 +79,7 @@ def drawing(stream: TextIO) -> TextIO:
 
 def install() -> None:
     """Makes sys.stdout and sys.stderr last. Streams that are closed from the start are opened on
-    /dev/null, so that no file of ours gets their numbers."""
+    /dev/null, so that no file of dbdyno gets their numbers."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)

@@ -33,7 +33,7 @@ def reading(
 ) -> T:
     """What `work` returns. Where we are root and something of `reads` is somebody else's, an
     unprivileged child does it: `work` may then write the files `makes`, by `diskfiles.replacing`
-    and `diskfiles.make_directory`, and return what `values` knows. `always`: whoever wrote it.
+    and `diskfiles.make_directory`, and return what `values` knows. `always`: of any author.
 
     Anything that `work` raises for users is raised here.
     """
@@ -54,7 +54,7 @@ def _is_foreign(path: Path) -> bool:
     try:
         return any(not trusted.is_ours(one) for one in _runs(Path(os.path.realpath(path))))
     except (DynoError, OSError):
-        return False  # nothing that can be read: whoever reads it says so
+        return False  # nothing that can be read: reading it reports that
 
 
 def _runs(path: Path) -> Iterable[Path]:

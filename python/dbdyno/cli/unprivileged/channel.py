@@ -1,5 +1,5 @@
 """What an unprivileged child and its parent say to each other: datagrams of JSON, with a descriptor
-where there is something to hand over.
+if there is something to hand over.
 
     child                                   parent
     open PATH                               done + a descriptor, or refused ERRNO TEXT

@@ -1,4 +1,4 @@
-"""The child that does the work as nobody, and its end as the parent sees it."""
+"""The child that does the work as nobody, and the parent's end of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dbdyno import diskfiles
 from dbdyno.cli.unprivileged import channel, rights, values
 from dbdyno.errors import DynoError, Where
 
-PATIENCE_S = 3.0  # for a child that has said all, or is to end
+PATIENCE_S = 3.0  # for a child that is done, or has to end
 
 
 class Impossible(Exception):
@@ -28,7 +28,7 @@ class Impossible(Exception):
 
 def run(work: Callable[[], Any], reads: Sequence[Path], makes: Sequence[Path]) -> Any:
     """What `work` returns, done in a child without rights. Raises what it raises for users;
-    Impossible where no such child can be had; then nothing has been done."""
+    Impossible where no such child can be started; then nothing has been done."""
     with tempfile.TemporaryDirectory(prefix="dyno-read-") as temporary:
         try:
             os.chown(temporary, rights.NOBODY, rights.NOBODY)
@@ -80,7 +80,7 @@ def _be(
         diskfiles.keep_by(channel.Keeper(to, makes))
         _say_end(work, to)
         _flush()
-    except BaseException:  # an interrupt, or a parent that has gone: nobody is there to be told
+    except BaseException:  # an interrupt, or a parent that has gone: the parent is gone
         os._exit(1)
     os._exit(0)
 

@@ -25,7 +25,7 @@ _TCP = (1 << 0 | 1 << 1, 4)  # bind and connect, from version 4
 _SCOPE = (1 << 0 | 1 << 1, 6)  # abstract sockets and signals, from version 6
 _SIZES = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}  # of the attributes by version; then 24
 
-# What Python and its libraries read while they work, beside what is on sys.path.
+# What Python and its libraries read while they work, besides what is on sys.path.
 _SYSTEM = (
     *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/opt", "/nix", "/gnu", "/snap"),
     *("/proc", "/sys", "/dev/null", "/dev/urandom"),
@@ -84,7 +84,7 @@ def _readable(reads: Iterable[Path]) -> Iterator[Path]:
 def _allow(rules: int, path: Path, access: int) -> None:
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # not there: then nobody needs it
+    except OSError:  # not there: then it is unnecessary
         return
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):

@@ -34,10 +34,10 @@ class _Word(ctypes.Structure):
 
 
 def leave_root(parent: int, reads: Sequence[Path], temporary: Path) -> None:
-    """Makes this process nobody's, who may read `reads`, and the programs and libraries of this
-    machine, and write in `temporary`. It ends with the process `parent`.
+    """Drops this process to the user nobody, who may read `reads`, and the programs and libraries
+    of this machine, and write in `temporary`. It ends with the process `parent`.
 
-    OSError where the machine does not allow a change of account. Landlock is left out where the
+    OSError where the machine does not allow a change of account. Landlock is omitted where the
     kernel has none.
     """
     _prctl(_PR_SET_KEEPCAPS, 1)

@@ -34,7 +34,7 @@ class Choice:
         )
 
     def name_of(self, row: Counted, text: str) -> str:
-        """What its class is told by: its text, database or user."""
+        """What identifies its class: its text, database or user."""
         if self.group_by == "db":
             return row.database or NONE
         if self.group_by == "user":
@@ -80,7 +80,7 @@ def make(
     db: str | None,
     user: str | None,
 ) -> Choice:
-    """From options as typed. DynoError for what a server's view cannot tell."""
+    """From options as typed. DynoError for what a server's view does not have."""
     if group_by is not None and group_by not in GROUPS:
         raise DynoError(
             f"`--group-by {group_by}` is for logs: a server's view does not have it",

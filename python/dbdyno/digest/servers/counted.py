@@ -63,8 +63,8 @@ class Counted:
     measures: Mapping[str, float] = field(default_factory=dict)
 
     def since(self, before: Counted | None) -> tuple[Counted, bool]:
-        """What was added after `before`, and whether the row was begun anew between (then all that
-        it holds is new, and what it held in between is lost)."""
+        """What was added after `before`, and whether the row was begun again between (then all its
+        counts are new, and those in between are lost)."""
         if before is None:
             return self, False
         if self.count < before.count or self.time_s < before.time_s * (1 - 1e-9) - 1e-6:
@@ -106,10 +106,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Shot:
-    """One sample. `evicted` counts rows that the server has dropped for want of room, `resets` is
-    a word that changes with a reset, `executed` counts the statements that clients have sent, and
-    `prepared` those of them that were prepared before (by the protocol, not by SQL); all empty
-    where it does not tell (yet)."""
+    """One sample. `evicted` counts rows that the server has dropped for want of room, `resets` is a
+    word that changes with a reset, `executed` counts the statements that clients have sent, and
+    `prepared` those of them that were prepared before (by the protocol, not by SQL); all empty if
+    it has none (yet)."""
 
     at_unix_s: float
     rows: Mapping[Key, Counted]
@@ -132,8 +132,8 @@ class Source(Protocol):
     units: Mapping[str, str]  # of its measures: ns, count, bytes, flag
 
     def check(self) -> list[str]:
-        """What a reader should know of the view. DynoError, with the missing privilege or
-        setting, if it cannot be read."""
+        """Notes on the view. DynoError, with the missing privilege or setting, if it cannot be
+        read."""
 
     def take(self) -> Shot:
         """A sample."""

@@ -1,4 +1,4 @@
-"""Which class a statement is of, from the text that a server keeps beside its counts: the same ID
+"""Which class a statement is of, from the text that a server keeps with its counters: the same ID
 and fingerprint as in a log, made by `dyno-engine fingerprints`."""
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from dbdyno.digest.servers.counted import Counted, Histogram, Shot, Source
 from dbdyno.digest.servers.identity import Identity, identify
 from dbdyno.errors import DynoError
 
-OURS = "dbdyno_digest"  # an alias in each of our own statements, by which they are left out
+OURS = "dbdyno_digest"  # an alias in each of our own statements, by which they are omitted
 GONE = "(a statement whose text the server no longer has)"
 LUMPED = "(all statements that found no room in the server's table)"
 QUANTILE_ERROR = 10 ** (1 / 50) - 1  # MySQL's buckets grow by this
@@ -89,7 +89,7 @@ def watch(
 ) -> dict[str, Any]:
     """The document of a server over `for_s` seconds, sampled every `every_s`. Ctrl-C ends it with
     what has been seen, once there are two samples, and tells `on_interrupt`. `on_step` hears how
-    long it has been; `identify` tells the classes of texts in a language.
+    long it has been; `identify` gives the classes of texts in a language.
 
     DynoError if the server cannot be read, or has counted nothing that was chosen.
     """
@@ -148,7 +148,7 @@ def _nothing(source: Source, seen: Watched) -> DynoError:
 
 
 def _is_sql(text: str) -> bool:
-    """Whether a text is a statement, and not what stands in the place of one."""
+    """Whether a text is a statement, and not a placeholder for one."""
     return text not in (GONE, LUMPED) and not text.startswith("<")
 
 
@@ -168,7 +168,7 @@ def _notes(seen: Watched) -> list[str]:
         many = sum(row.count for row in lumped)
         said.append(
             f"The server's table of statements is full: {many:,} statements"
-            f" ({part:.1%} of the time) could not be told apart (the row whose digest is"
+            f" ({part:.1%} of the time) could not be distinguished (the row whose digest is"
             " NULL). Raise performance_schema_digests_size, or truncate the table."
         )
     if seen.evicted and not lumped:
@@ -180,7 +180,7 @@ def _notes(seen: Watched) -> list[str]:
 
 
 def _uncounted(seen: Watched) -> str:
-    """What the server's view leaves out of what clients have sent; empty: next to nothing."""
+    """What the server's view omits of what clients have sent; empty: next to nothing."""
     missing = seen.executed - seen.counted
     if missing < max(UNCOUNTED_MIN, UNCOUNTED_SHARE * seen.executed):
         return ""

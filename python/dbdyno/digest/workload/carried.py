@@ -1,6 +1,6 @@
 """Which of a log's units a runnable workload has, and what becomes of the others.
 
-Every call of the log is accounted for: it is carried over, or it is left out for a reason.
+Every call of the log is accounted for: it is carried over, or it is omitted for a reason.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ NOT_KEPT = "classes beyond those whose values are analysed"
 
 @dataclass
 class Left:
-    """Calls that are left out, by reason and class: reason -> class ID -> calls."""
+    """Calls that are omitted, by reason and class: reason -> class ID -> calls."""
 
     calls: dict[str, dict[str, int]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(int))
@@ -82,7 +82,7 @@ class Chosen:
     left: Left
     ties: Sequence[Tie] = ()  # places with the same value
     counters: Sequence[Counter] = ()  # places that number what a transaction repeats
-    unplaced: int = 0  # calls of which the log does not tell the session
+    unplaced: int = 0  # calls whose session the log does not name
     catalogs: Mapping[str, Catalog] = field(default_factory=dict)  # schemas, by database
     homeless: int = 0  # calls in no database that the log names, taken to be of the first one
 
@@ -98,7 +98,7 @@ class Chosen:
         return calls * one.time_s / one.count if one is not None and one.count else 0.0
 
     def leave(self, unit: Unit, reason: str) -> None:
-        """All calls of a unit are left out."""
+        """All calls of a unit are omitted."""
         for number, calls in unit.calls():
             self.left.add(reason, self.statements[number].id, calls)
 
@@ -348,7 +348,7 @@ def _forms(unit: Unit, chosen: Chosen) -> int:
 
 
 def _is_short(unit: Unit) -> bool:
-    """Whether the engine takes it; others were looked at one by one."""
+    """Whether the engine takes it; others were checked one by one."""
     if not isinstance(unit, Branched):
         return True
     most = (slot.repeat * max(one.repeat for one in slot.branches) for slot in unit.slots)
@@ -356,7 +356,7 @@ def _is_short(unit: Unit) -> bool:
 
 
 def _alike(units: Iterable[Unit]) -> list[Unit]:
-    """Units that have become alike by leaving out steps, as one."""
+    """Units that have become alike by omitting steps, as one."""
     counts: dict[tuple[bool, tuple[Step, ...]], int] = defaultdict(int)
     for unit in units:
         counts[unit.is_transaction, unit.steps] += unit.count

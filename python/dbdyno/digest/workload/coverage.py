@@ -130,7 +130,7 @@ def refuse_little(coverage: Coverage) -> None:
 
 
 def why(coverage: Coverage) -> Iterator[str]:
-    """Sentences on what is left out, and on what the statements look for."""
+    """Sentences on what is omitted, and on the keys that statements select."""
     for one in coverage.gone[:REASONS_SHOWN]:
         how = "Sent differently by dyno" if one.is_ours else "Omitted"
         yield f"{how}, {coverage.shares(one.calls, one.time_s)}: {one.reason}"
@@ -143,7 +143,7 @@ def why(coverage: Coverage) -> Iterator[str]:
 
 
 def looked_for(coverage: Coverage) -> Iterator[str]:
-    """Sentences on the keys that statements look for."""
+    """Sentences on the keys that statements select."""
     found = coverage.keys
     if found.drawn:
         named = ", ".join(found.columns[:COLUMNS_SHOWN])
@@ -156,7 +156,7 @@ def looked_for(coverage: Coverage) -> Iterator[str]:
     if found.made_up:
         yield (
             f"{found.made_up / coverage.calls:.2%} of the calls search made-up values, of which"
-            " hardly any is there, and finding nothing is fast: their columns cannot be told. Put"
+            " hardly any is there, and finding nothing is fast: their columns are unknown. Put"
             " `column: TABLE.COLUMN` for their generators; `expect` makes an error of an"
             " answer that the log did not have."
         )

@@ -1,7 +1,7 @@
 """`dyno digest LOG... --workload OUT.yaml`: a log as an experiment that can be run.
 
 Carried over: statements, what sessions send together and how often, how values are spread,
-sessions, pace, databases. Whatever is not is said in the file, with its share of calls and time. No
+sessions, pace, databases. What is not is listed in the file, with its share of calls and time. No
 literal of the log is in it but the ends of ranges of numbers, dates and times, and hints.
 """
 
@@ -295,7 +295,7 @@ def _target(
         yield "    # It only reads."
     is_prepared = kinds.of(kind).language == kinds.POSTGRES and _is_prepared(chosen)
     if is_prepared:
-        yield "    protocol: prepared  # as most values stand beside the statements in the log"
+        yield "    protocol: prepared  # as most values are separate from the statements in the log"
     else:
         yield "    protocol: text  # values in the statements, as in the log; or `prepared`"
     others: dict[str, int] = defaultdict(int)
@@ -314,8 +314,8 @@ def _target(
 
 
 def _is_prepared(chosen: Chosen) -> bool:
-    """Whether PostgreSQL was sent values apart from most statements: classes with `$1` in them say
-    so by quoting all numbers."""
+    """Whether PostgreSQL was sent values apart from most statements: numbers are all quoted if a
+    class has `$1`."""
     quoted_calls = plain = 0
     for one in chosen.statements:
         for summary in one.parameters:

@@ -106,7 +106,7 @@ def _busiest(document: Document) -> int:
 def _steps(timeline: Timeline, units: int) -> list[tuple[float, float]]:
     """The timeline's buckets, at least a second and at most `STEPS_MAX` of them, as rates; those
     of one rate together."""
-    # Before the first end the log does not tell at which rate statements came.
+    # Before the first end the log does not show the rate of statements.
     began = next(i for i, count in enumerate(timeline.count) if count)
     counts = timeline.count[began:]
     wide = max(1, -(-len(counts) // STEPS_MAX))

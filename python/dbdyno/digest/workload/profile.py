@@ -2,7 +2,7 @@
 values, how these are spread, and which statements sessions send together.
 
 Layout: `engine/digest/src/workload_profile/`, whose names these are. No literal is in it but the
-least and the greatest of numbers, dates and times, and what stands in hints.
+least and the greatest of numbers, dates and times, and the contents of hints.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dbdyno.errors import DynoError
 @dataclass(frozen=True, kw_only=True)
 class Text:
     """Lengths (bytes) and characters of texts. `pattern`: kinds by place, if all are alike long:
-    `#` digit, `@` letter, `*` either or another; `alphabet`: the kinds that are there at all."""
+    `#` digit, `@` letter, `*` either or another; `alphabet`: the kinds that occur."""
 
     bytes_least: int
     bytes_greatest: int
@@ -28,14 +28,14 @@ class Text:
     pattern: str | None = None
     alphabet: str = "@"
     is_hex: bool = False
-    is_document: bool = False  # all stand in braces or brackets
+    is_document: bool = False  # all are in braces or brackets
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """The values of one place. `kind`: whole, decimal, date, moment, text, null, unknown; `nulls`:
-    the share of NULL among them, of which all else is told without; `least` and `greatest` of dates
-    and moments are Unix seconds; `hot`: shares of the most frequent ones."""
+    the share of NULL among them, which all else excludes; `least` and `greatest` of dates and
+    moments are Unix seconds; `hot`: shares of the most frequent ones."""
 
     count: int
     kind: str
@@ -53,7 +53,7 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Numbers with the share of each, ascending: all of them, or some that stand for all."""
+    """Numbers with the share of each, ascending: all of them, or some that represent all."""
 
     count: int
     values: tuple[float, ...]
@@ -84,7 +84,7 @@ class Range:
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """A class in one database, in its most frequent form, with `:p1`, `:p2` for values and one
-    element of lists. Hints stand in it as they were written; `hints_differ`: their values are not
+    element of lists. Hints are in it as they were written; `hints_differ`: their values are not
     those of all calls. `in_no_unit`: calls in transactions that were cut off or are too long."""
 
     id: str
@@ -145,9 +145,8 @@ class Counter:
 @dataclass(frozen=True, kw_only=True)
 class Shape:
     """What a workload is made of. `one_in`: of transactions one in so many was counted, since too
-    many differ, and their counts are estimates; `statements_unplaced`: those of which the log does
-    not tell the session, each a unit by itself; `dispersion`: variance by mean of the units a
-    second."""
+    many differ, and their counts are estimates; `statements_unplaced`: those whose session the log
+    does not name, each a unit by itself; `dispersion`: variance by mean of the units a second."""
 
     statements: tuple[Statement, ...]
     units: tuple[Unit, ...]
@@ -164,7 +163,7 @@ class Shape:
 
 
 def parse(raw: Any) -> Shape:
-    """Types what the engine said. DynoError if it is of another version."""
+    """Types the engine's output. DynoError if it is of another version."""
     try:
         return _adapter().validate_python(raw)
     except pydantic.ValidationError as error:

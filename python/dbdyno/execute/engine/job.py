@@ -23,7 +23,7 @@ from dbdyno.installed import find as find
 
 Event = dict[str, Any]
 
-KILL_AFTER_S = 20.0  # an engine that was told to stop drains for at most 10 s
+KILL_AFTER_S = 20.0  # an engine that has to stop drains for at most 10 s
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Job:
             diskfiles.opened(self._events_path, "wb") as kept,
             diskfiles.opened(stderr_path, "wb") as stderr,
         ):
-            # In a session of its own: Ctrl-C is ours to pass on.
+            # In a session of its own: dbdyno passes Ctrl-C on.
             self._process = process = self._host.start(
                 [self._engine, "run"], stdin=PIPE, stdout=PIPE, stderr=stderr
             )
@@ -137,7 +137,7 @@ class Job:
 
 
 def _tail(path: Path) -> str:
-    """The end of what the engine said on standard error."""
+    """The end of the engine's standard error."""
     with diskfiles.opened(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - 8000))

@@ -30,8 +30,8 @@ def run_request(
     workers: int = 0,
 ) -> dict[str, Any]:
     """The engine plan of one trial. `reached_by` names the targets that a group's sessions are
-    dealt over; `workers` load threads drive them, 0: the engine chooses. Parameters whose values
-    are looked up stand there as written: see `with_values`."""
+    dealt over; `workers` load threads drive them, 0: the engine chooses. Parameters with `column:`
+    are there as written: see `with_values`."""
     return {
         "schema_version": SCHEMA_VERSION,
         "job": "run",
@@ -68,8 +68,8 @@ def with_values(
 
 
 def _listed(param: Mapping[str, Any], values: Sequence[Value]) -> dict[str, Any]:
-    """A parameter that chooses from values, where it said whose. Which of them are hot is drawn by
-    the column's name, so that they are the same in all statements."""
+    """A parameter with the values of its `column:`. Which of them are hot is drawn by the column's
+    name, so that they are the same in all statements."""
     kept = {key: each for key, each in param.items() if key not in ("column", "theta")}
     listed = {**kept, "values": list(values)}
     if not param.get("theta"):

@@ -1,4 +1,4 @@
-"""Notices an engine that does not go on: one that somebody stops (SIGSTOP), or that says nothing.
+"""Notices an engine that does not go on: one that is stopped (SIGSTOP), or silent.
 
 A stop is no silence only: a trial that went on after one has a hole in it that no number shows. The
 kernel keeps for the parent that a child was stopped, and that it was continued, until somebody asks
@@ -27,7 +27,7 @@ class Watchdog:
     """Reads an engine's lines; kills it, and says why in `reason`, where it does not go on."""
 
     def __init__(self, process: Process, plan: Mapping[str, Any], look_s: float = LOOK_S) -> None:
-        """`plan` is the engine's: it says how often it is to be heard."""
+        """`plan` is the engine's: it says how often to expect its messages."""
         self._process = process
         self._look_s = look_s
         self._measures = plan.get("job") == "run"
@@ -72,7 +72,7 @@ class Watchdog:
             return
         self._looks = 0 if heard else self._looks + 1
         silent_s = self._looks * self._look_s
-        # Loading says nothing while a server builds an index, for hours.
+        # Loading is silent while a server builds an index, for hours.
         most_s = self._silence_s if self._begun else max(START_S, self._silence_s)
         if self._measures and silent_s > most_s:
             self._end(f"the engine said nothing for {silent_s:.0f} s")

@@ -30,7 +30,7 @@ NO_SSH = 127  # what a shell says of a program that is not there
 
 @dataclass
 class Output:
-    """The first and the last of what was said; what lies between is counted."""
+    """The first and the last of the output; what lies between is counted."""
 
     head: bytearray = field(default_factory=bytearray)
     tail: bytearray = field(default_factory=bytearray)
@@ -75,7 +75,7 @@ def run(
 ) -> Ended:
     """Runs a hook to its end or its deadline; here it works in `directory`, or where we do.
 
-    `variables` go into its environment, `hidden` ones of ours do not. `stop` is asked now and then
+    `variables` go into its environment, dbdyno's `hidden` ones do not. `stop` is asked now and then
     whether to kill it; `began` hears the number of its process group.
     """
     limit_s = hook.deadline_s if deadline_s is None else deadline_s
@@ -132,7 +132,7 @@ def _read(
     selector: selectors.BaseSelector,
     wait_s: float,
 ) -> None:
-    """Takes what is there; of one that never stops talking, a bounded part."""
+    """Reads the available output; of one that never stops talking, a bounded part."""
     assert process.stdout is not None
     if not selector.select(wait_s):
         return

@@ -30,7 +30,7 @@ from dbdyno.store.text import files
 from dbdyno.store.text.scrub import scrub
 
 IN_TRIAL = ("before_trial", "during_trial", "after_trial")
-QUIET = ("wait_until", *IN_TRIAL)  # too often to be said each time
+QUIET = ("wait_until", *IN_TRIAL)  # too often to report each time
 LOGS_MAX = 10_000  # of one point and place: file names that are tried
 
 
@@ -84,7 +84,7 @@ class Hooks:
         self._leave(list(self._applied))
 
     def after_run(self) -> None:
-        """However the run ended, if it has begun. A command that fails is only said."""
+        """However the run ended, if it has begun. A command that fails is only reported."""
         if not self._begun:
             return
         try:
@@ -98,7 +98,7 @@ class Hooks:
 
     def enter(self, trial: TrialPlan, cell: Cell, stop_servers: Callable[[], None]) -> None:
         """Sees to it that the cell's levels are in force, and runs `before_cell` if it is another
-        cell than before. HookFailed if it cannot be had, DynoError if an old level stays."""
+        cell than before. HookFailed if it cannot be applied, DynoError if an old level stays."""
         variables = self._variables(trial, cell)
         leaving = [a for a in self._applied if cell.levels.get(a.factor) != a.level]
         staying = {a.factor for a in self._applied} - {a.factor for a in leaving}
@@ -306,7 +306,7 @@ class Hooks:
     def _variables(
         self, trial: TrialPlan | None = None, cell: Cell | None = None
     ) -> dict[str, str]:
-        """What a command is told of where the run stands."""
+        """Variables that give a command the run's position."""
         found = {"DYNO_RUN": str(self._run.path)}
         if trial is not None and cell is not None:
             found |= {
@@ -346,7 +346,7 @@ def _short(hook: Hook) -> str:
 
 
 def _sleep(seconds: float, stop: Callable[[], bool]) -> bool:
-    """Sleeps, and answers whether nobody asked to stop meanwhile."""
+    """Sleeps, and returns whether to go on."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         if stop():

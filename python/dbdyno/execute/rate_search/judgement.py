@@ -13,7 +13,7 @@ from dbdyno.store.metrics import open_loop
 @dataclass(frozen=True)
 class Judgement:
     """`state`: HOLDS if all conditions do, BROKEN if one is broken, else UNKNOWN. `reasons`: why it
-    does not hold. `committed_per_s`: transactions a second, never more than fell due."""
+    does not hold. `committed_per_s`: transactions a second, never more than became due."""
 
     state: str
     reasons: tuple[str, ...] = ()
@@ -25,8 +25,9 @@ def judge(
 ) -> Judgement:
     """Judges a probe by the metrics of its searching group (names without its prefix).
 
-    Besides the conditions of `while`, the rate must be held (`open_loop.held`), and no more than
-    `failed_max` of the arrivals may fail. A broken condition decides, whatever else is not known.
+    Besides the conditions of `while`, the rate must be sustained (`open_loop.held`), and no more
+    than `failed_max` of the arrivals may fail. A broken condition decides, whatever else is not
+    known.
     """
     due_per_s, committed_per_s = metrics["due_per_s"], metrics["transactions_per_s"]
     broken = []

@@ -1,7 +1,7 @@
-"""A trial that searches for a rate: each probe a run of the engine, the best one stands for it.
+"""A trial that searches for a rate: each probe a run of the engine, the best one represents it.
 
 The engine's files of every probe go to `probe-N/` in the trial's directory; those of the probe that
-stands for the trial (the highest rate that met the conditions, or if none did the last one) are
+represents the trial (the highest rate that met the conditions, or if none did the last one) are
 copied back, so that a reader finds a trial like any other.
 """
 
@@ -158,7 +158,7 @@ def dithered(start_per_s: float, seed: int) -> float:
 
 
 def probe_seed(seed: int, number: int) -> int:
-    """Each probe draws anew: with one seed a second one would ask for keys just cached, and the
+    """Each probe draws again: with one seed a second one would ask for keys just cached, and the
     repetition of an unlucky one would have the same bursts."""
     digest = hashlib.sha256(f"dbdyno probe {seed} {number}".encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - SEED_BITS)

@@ -7,8 +7,9 @@ scale until it is narrower than `within`.
 A rate fails, and is confirmed to pass, by two of three probes. A first pass is believed while the
 bracket is wide, and confirmed where it ends the search; a first failure is repeated at once. Both
 ends obey one rule: with a single pass against two failures the result is too high wherever a rate
-passes only sometimes. A failing end since which three rates held is probed again, and takes three
-failures of five: a stall may have made it. docs/decisions/finding-a-rate.md has the arithmetic.
+passes only sometimes. A failing end since which three rates met the conditions is probed again, and
+takes three failures of five: a stall may have made it. docs/decisions/finding-a-rate.md has the
+arithmetic.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Probe:
 
     @property
     def passed(self) -> bool:
-        """Whether all conditions held."""
+        """Whether all conditions were met."""
         return self.judgement.state == HOLDS
 
 
@@ -108,8 +109,8 @@ class Found:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the rate that fails stands alone: all rates tried since hold, several of them,
-        and two probes are all that speaks against it."""
+        """Whether the failing rate is alone: all rates tried since hold, several of them, and two
+        probes are all that speaks against it."""
         if self.failed is None or self.votes(self.failed.rate_per_s, BROKEN) > VOTES:
             return False
         limit = self.failed.rate_per_s

@@ -1,4 +1,4 @@
-"""`column:` parameters: the values that a column holds, looked up once a data set.
+"""`column:` parameters: the values that a column holds, queried once a data set.
 
 At most `VALUES_MAX` distinct values, all of them or every n-th in their order, where the seed says
 which is the first: the same data and seed give the same values.
@@ -22,12 +22,12 @@ from dbdyno.systems.base import Server
 
 
 def of_group(group: GroupPlan) -> Mapping[str, str]:
-    """Parameters of a group whose values are looked up: name -> `table.column`."""
+    """Parameters of a group whose values are queried: name -> `table.column`."""
     return mix.columns(group.options) if group.workload == mix.WORKLOAD.name else {}
 
 
 def look_up(server: Server, database: str, column: str, seed: int) -> list[Value]:
-    """The distinct values of `table.column`, NULL left out, in their order. DynoError if there are
+    """The distinct values of `table.column`, NULL omitted, in their order. DynoError if there are
     none, or if they are of a type that no parameter has."""
     table, name = column.split(".")
     distinct = f"SELECT DISTINCT {name} AS v FROM {table} WHERE {name} IS NOT NULL"

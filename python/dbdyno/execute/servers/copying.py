@@ -7,15 +7,17 @@ import shutil
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts.base import Host
 from dbdyno.systems.process.guarded import run_guarded
 
 COPY_TIMEOUT_S = 3600.0
 CP = shutil.which("cp", path=os.defpath) or "/bin/cp"
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    """Copies a stopped server's directory, by reflink where the file system can; keeps owners."""
+def copy_tree(host: Host, source: Path, target: Path) -> None:
+    """Copies a stopped server's directory by reflink where the file system can; keeps owners."""
     done = run_guarded(
+        host,
         None,
         [CP, "-a", "--reflink=auto", "--sparse=auto", "--", source, target],
         {"PATH": os.defpath, "LC_ALL": "C"},

@@ -62,7 +62,7 @@ class Deployment:
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after
-        ours, so that they have the last word, but for whether sessions may write."""
+        dbdyno's, so that they have the last word, except on whether sessions may write."""
         found = server.engine_target(self.target, self.resolved, self.database)
         return {
             **found,

@@ -1,8 +1,8 @@
-"""The servers of a plan that are there already: reached once, left as they were found.
+"""The external servers of a plan: reached once, left as they were found.
 
-An external server has no snapshot. Tables go into a schema of the run's own, one for each data
-set; where trials start from restored data that schema is dropped and loaded again. Settings that
-`may.set_global` allows are set for a hard combination and put back at the end. All this is written
+An external server has no snapshot. Tables go into a schema of the run's own, one for each data set;
+where trials start from restored data that schema is dropped and loaded again. Settings that
+`may.set_global` allows are set for a hard combination and restored at the end. All this is written
 down first (`ledger`) and undone on every way out (`undo`).
 """
 
@@ -54,14 +54,14 @@ class Reached:
 
 @dataclass
 class _Data:
-    """A schema of ours. `spoilt`: a trial has changed what was loaded."""
+    """A schema of dbdyno. `spoilt`: a trial has changed what was loaded."""
 
     schema: str
     spoilt: bool
 
 
 class ExternalServers:
-    """All servers of a run that are there."""
+    """All external servers of a run."""
 
     def __init__(self, context: ExecutionContext, fill: Fill) -> None:
         self._run = run = context.run
@@ -108,7 +108,7 @@ class ExternalServers:
         return replace(resolved, read_only=True, words=(*resolved.words, READ_ONLY))
 
     def told(self) -> list[str]:
-        """What a reader should know; told once."""
+        """What a reader should know; reported once."""
         told, self._remarks = self._remarks, []
         return told
 
@@ -154,7 +154,7 @@ class ExternalServers:
         return server
 
     def _restarted(self, target: TargetPlan, server: RemoteServer) -> bool:
-        """Whether it was restarted since we last looked; DynoError where nobody may."""
+        """Whether it was restarted since the last check; DynoError if that is not allowed."""
         assert target.url is not None
         started = time.time() - server.uptime_s()
         before = self._started_unix_s.setdefault(target.url, started)
@@ -199,7 +199,8 @@ class ExternalServers:
             changed.append(name)
         if resolved.settings:
             self._wait_for(server, dict(resolved.settings))
-        # Only now: a buffer pool that is still being resized tells neither its old size nor ours.
+        # Only now: a buffer pool that is still being resized reports neither its old size nor the
+        # new one.
         for name in changed:
             self._ledger.has_set(url, name, server.current_setting(name))
 
@@ -224,8 +225,8 @@ class ExternalServers:
                 self._checked.add(key)
 
     def _own(self, target: TargetPlan, server: RemoteServer, resolved: Resolved, cell: Cell) -> str:
-        """The name of a schema of ours with the cell's data in it, as just loaded where the state
-        asks for that."""
+        """The name of a schema with the cell's data in it, as just loaded where the state asks for
+        that."""
         assert target.url is not None
         if not target.may.create_schema:
             raise DynoError(
@@ -316,8 +317,8 @@ class ExternalServers:
         return problems
 
     def recover(self) -> None:
-        """Undoes what an earlier process of this run left when it was killed. What cannot be
-        undone stays in the ledger, and `close` says so."""
+        """Undoes what an earlier process of this run left when it was killed. What cannot be undone
+        stays in the ledger, and `close` reports it."""
         if self._ledger.urls():
             self._say("an earlier process of this run has left its servers: putting them back")
             self._undo()
@@ -334,8 +335,8 @@ class ExternalServers:
         return remotes.close()
 
     def _undo_killed(self, target: TargetPlan, server: RemoteServer) -> None:
-        """Undoes what killed runs beside ours left on this server: the same place on disk, the
-        same URL, nobody at work in their directory."""
+        """Undoes what other, killed runs left on this server: the same place on disk, the same URL,
+        no process at work in their directory."""
         assert target.url is not None
         for file in sorted(self._run.path.parent.glob(f"*/{FILE}")):
             if file.parent == self._run.path or holder(file.parent) is not None:

@@ -1,8 +1,8 @@
 """What a run has changed on external servers, written down before it is changed.
 
 `left-on-servers.json` in the run directory holds, by URL, settings with their old values and
-schemas of ours. It is on disk (fsync) before a server is touched and goes when all is undone: after
-`kill -9` it is how `--resume`, or the next run in that place, knows what to put back.
+dbdyno's schemas. It is on disk (fsync) before a server is touched and goes when all is undone:
+after `kill -9` it is how `--resume`, or the next run in that place, knows what to restore.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Ledger:
         return dict(self._servers.get(url, {}).get("settings", {}))
 
     def schemas(self, url: str) -> list[str]:
-        """Schemas of ours."""
+        """dbdyno's schemas."""
         return list(self._servers.get(url, {}).get("schemas", []))
 
     def will_set(self, url: str, name: str, old: Any) -> None:
-        """Before a setting is changed. What an earlier change made of it no longer tells ours from
-        somebody else's; the first old value stays."""
+        """Before a setting is changed. An earlier change makes dbdyno's value indistinguishable
+        from somebody else's; the first old value stays."""
         self._entry(url)["settings"].setdefault(name, {"old": old}).pop("new", None)
         self._write()
 

@@ -39,6 +39,7 @@ class ServerPool:
         self._scratch = scratch
         self._plan = context.plan
         self._control = context.control
+        self._host = context.host
         self._say = context.say
         self._snapshots = Snapshots(context, scratch)
         self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
@@ -70,7 +71,9 @@ class ServerPool:
                 self._reach(target, cell)
                 continue
             system = systems.load(target.kind)
-            deployment = Deployment(target, system, versions.find(target), system.resolve(target))
+            deployment = Deployment(
+                target, system, versions.find(target, self._host), system.resolve(target)
+            )
             self._begin(deployment, cell)
         if cell.state.cache == "cold":
             self._drop_caches(cell)
@@ -103,7 +106,7 @@ class ServerPool:
         self._loaded_from.clear()
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of the first trial after a start should know; told once."""
+        """What a reader of the first trial after a start should know; reported once."""
         told = tuple(self._remarks)
         self._remarks.clear()
         return told
@@ -158,7 +161,7 @@ class ServerPool:
         self.deployments[target.name] = Deployment(
             target,
             reach.system_of(target),
-            Binaries(reached.servers[target.name].version, {}),
+            Binaries(reached.servers[target.name].version),
             reached.resolved,
             dict(reached.servers),
             reached.database,
@@ -168,9 +171,7 @@ class ServerPool:
         self, target: TargetPlan, server: Server, resolved: Resolved, schema: str, cell: Cell
     ) -> None:
         """Puts a cell's data into a schema of an external server."""
-        deployment = Deployment(
-            target, reach.system_of(target), Binaries(server.version, {}), resolved
-        )
+        deployment = Deployment(target, reach.system_of(target), Binaries(server.version), resolved)
         self._snapshots.fill(deployment, server, resolved, schema, data_sets(cell.groups, target))
 
     def recover(self) -> None:
@@ -178,8 +179,8 @@ class ServerPool:
         self._remotes.recover()
 
     def close(self) -> list[str]:
-        """Stops all servers and leaves those that were there as they were found. What could not be
-        put back, in sentences."""
+        """Stops managed servers and restores external ones. What could not be restored, in
+        sentences."""
         self.stop()
         return self._remotes.close()
 
@@ -196,13 +197,12 @@ class ServerPool:
             work = self._work(node)
             shutil.rmtree(work, ignore_errors=True)
             work.parent.mkdir(mode=0o711, exist_ok=True)
-            copy_tree(snapshot.path, work)
+            copy_tree(self._host, snapshot.path, work)
             deployment.servers[node.name] = deployment.system.start(
                 deployment.binaries,
                 work,
                 deployment.resolved,
-                cpus=cell.server_cpus or self._plan.server_cpus,
-                transport=deployment.target.transport,
+                cell.server_cpus or self._plan.server_cpus,
             )
 
     def _work(self, node: Node) -> Path:

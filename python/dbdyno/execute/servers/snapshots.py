@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,14 @@ class Snapshots:
         unchanged(setup)
         for path in (setup.dump, *setup.sql):
             if path is not None:
-                import_file(Path(path), server, database, self._say, self._context.control)
+                import_file(
+                    Path(path),
+                    server,
+                    database,
+                    self._context.host,
+                    self._say,
+                    self._context.control,
+                )
         if sets:
             self._load(deployment, server, resolved, database, sets)
         if setup.after:
@@ -102,11 +110,7 @@ class Snapshots:
         loading = _with(deployment.resolved, deployment.resolved.load_settings)
         self._prepare(deployment, building, loading)
         server = deployment.system.start(
-            deployment.binaries,
-            building,
-            loading,
-            cpus=self._context.plan.server_cpus,
-            transport=deployment.target.transport,
+            deployment.binaries, building, loading, self._context.plan.server_cpus
         )
         try:
             database = self._schema(deployment, server)
@@ -133,7 +137,9 @@ class Snapshots:
         unchanged(setup)
         template = Path(setup.template).resolve()
         self._say(f"copying {template}")
-        deployment.system.place_template(deployment.binaries, template, building, copy_tree)
+        deployment.system.place_template(
+            deployment.binaries, template, building, partial(copy_tree, self._context.host)
+        )
 
     def _schema(self, deployment: Deployment, server: Server) -> str:
         """The schema that the load will go to: one of the template's, or one of our own."""

@@ -18,14 +18,13 @@ from typing import IO
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.execute.control import Control
-from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import DEVNULL, PIPE
+from dbdyno.hosts.base import DEVNULL, PIPE, Host
 from dbdyno.systems.base import Server
 from dbdyno.systems.sql_files import Importer, Rejected
 
 LINE_BYTES_MAX = 1 << 30  # what a server takes in one statement, at most
 PROGRESS_S = 10.0
-CHECK_LINES = 256  # lines between looks at clock and signals
+CHECK_LINES = 256  # lines between checks of clock and signals
 _UNPACKING = (EOFError, gzip.BadGzipFile, zlib.error)
 # (pattern in a server's message, likely cause, next step)
 _HINTS = (
@@ -56,28 +55,33 @@ def import_file(
     path: Path,
     server: Server,
     database: str,
+    host: Host,
     say: Callable[[str], None],
     control: Control,
 ) -> None:
-    """Sends a file of SQL into a schema. DynoError with file and line for whatever is refused,
-    Interrupted when the user wants to stop."""
+    """Sends a file of SQL into a schema, through programs of a host. DynoError with file and line
+    for whatever is refused, Interrupted when the user wants to stop."""
     say(f"reading {path.name}")
-    importer = server.importer(database)
+    importer = server.importer(database, host)
     try:
-        # One statement may take hours, in which no line is read and no signal looked at.
+        # One statement may take hours, in which no line is read and no signal handled.
         with control.watching(importer):
-            _send(path, importer, say, control.check)
+            _send(path, importer, host, say, control.check)
     except DynoError:
         control.check()  # then the importer was stopped, and the file is not to blame
         raise
 
 
 def _send(
-    path: Path, importer: Importer, say: Callable[[str], None], check: Callable[[], None]
+    path: Path,
+    importer: Importer,
+    host: Host,
+    say: Callable[[str], None],
+    check: Callable[[], None],
 ) -> None:
     number = 0
     try:
-        with _opened(path) as (lines, position):
+        with _opened(path, host) as (lines, position):
             begun = told = time.monotonic()
             for number, line in enumerate(_bounded(lines, path), start=1):
                 importer.feed(line)
@@ -105,21 +109,21 @@ def _send(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
+def _opened(path: Path, host: Host) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """The file's lines, unpacked, and how many bytes of it were read so far."""
     with path.open("rb") as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(fileobj=raw) as lines:
                 yield lines, raw.tell  # type: ignore[misc]
         elif path.suffix == ".zst":
-            with _zstd(raw, path) as lines:
+            with _zstd(raw, path, host) as lines:
                 yield lines, lambda: os.lseek(raw.fileno(), 0, os.SEEK_CUR)
         else:
             yield raw, raw.tell
 
 
 @contextmanager
-def _zstd(raw: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+def _zstd(raw: IO[bytes], path: Path, host: Host) -> Iterator[IO[bytes]]:
     """Python 3.11 has no Zstandard of its own, so its program unpacks."""
     program = shutil.which("zstd")
     if program is None:
@@ -127,7 +131,7 @@ def _zstd(raw: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
             f"{path.name} is packed with zstd, and that program is not here",
             fix="install it: `apt-get install zstd`, or pack the file with gzip",
         )
-    process = LOCAL.start([program, "-dcq"], stdin=raw, stdout=PIPE, stderr=DEVNULL)
+    process = host.start([program, "-dcq"], stdin=raw, stdout=PIPE, stderr=DEVNULL)
     assert process.stdout is not None
     try:
         yield process.stdout

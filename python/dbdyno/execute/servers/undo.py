@@ -1,4 +1,4 @@
-"""Puts back what a run has changed on an external server, as its ledger says."""
+"""Restores what a run has changed on an external server, from its ledger."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def settings(
             elif now != old or "new" not in values:  # killed in between: whatever it was, undo it
                 server.restore_setting(name, old)
             ledger.is_restored(url, name)
-        except Exception as error:  # whatever it is, the others must still be put back
+        except Exception as error:  # whatever it is, the others must still be restored
             problems.append(
                 f"{server.place}: `{name}` could not be restored to {_shown(old)}: {_first(error)}"
             )

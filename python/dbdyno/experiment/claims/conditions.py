@@ -1,4 +1,4 @@
-"""Conditions on a trial's metrics, held against what was measured: `require:`, and `while` of a
+"""Conditions on a trial's metrics, compared with what was measured: `require:`, and `while` of a
 search."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dbdyno.experiment.claims.parser import parse_bare_condition
 from dbdyno.experiment.claims.types import Condition
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 
-# What is known of a condition.
+# What is known about a condition.
 HOLDS = "holds"
 BROKEN = "broken"
 UNKNOWN = "unknown"  # its metric was not measured, or is bounded on the other side

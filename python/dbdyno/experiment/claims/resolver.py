@@ -24,6 +24,7 @@ from dbdyno.experiment.claims.types import (
     claim_error,
     shifted,
 )
+from dbdyno.experiment.file import synonyms
 from dbdyno.experiment.file.names import did_you_mean, listed
 
 PARTS_MAX = 1000  # comparisons of one claim
@@ -32,11 +33,13 @@ F = TypeVar("F", bound=FactorLike)
 
 
 def find_factor(name: str, factors: Sequence[F]) -> F | None:
-    """The factor called `name`, in full or, where unique, by the last component of its path."""
+    """The factor called `name`, in full or, where unique, by the last component of its path; by
+    another tool's word for it (`threads` for `sessions`) where none is called that."""
     for factor in factors:
         if factor.name == name:
             return factor
     last = [factor for factor in factors if factor.name.rpartition(".")[2] == name]
+    last = last or [factor for factor in factors if synonyms.same(factor.name, name)]
     return last[0] if len(last) == 1 else None
 
 
@@ -49,7 +52,7 @@ def resolve(
     """The comparisons that a claim makes, as concrete cells: one for each level of `at each`.
 
     `scope` says what names of metrics may start with. Combinations of `at each` that are not among
-    the cells (their system is missing here) are left out; MissingCell if that leaves nothing, or if
+    the cells (their system is missing here) are omitted; MissingCell if that leaves nothing, or if
     a named cell is missing; DynoError for anything that cannot be meant.
     """
     return _Resolver(claim, factors, cells, scope).parts()
@@ -154,7 +157,7 @@ class _Resolver:
         return found
 
     def _exists(self, levels: dict[str, str]) -> bool:
-        """Whether a cell is there, or cannot be told because a factor is open (reported later)."""
+        """Whether a cell exists, or is unknown because a factor is open (reported later)."""
         full = {f.name: levels.get(f.name, f.levels[0]) for f in self.factors}
         is_open = any(f.name not in levels and len(f.levels) > 1 for f in self.factors)
         return is_open or self._key(full) in self.cells

@@ -45,7 +45,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Claim:
-    """A parsed claim in normal form. Without `right`, `left` is held against `threshold` itself."""
+    """A parsed claim in normal form. Without `right`, `left` is compared with `threshold`
+    itself."""
 
     text: str
     left: Term

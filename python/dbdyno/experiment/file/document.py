@@ -35,7 +35,7 @@ Scalar = str | int | float | bool | None
 @dataclass(frozen=True)
 class Node:
     """A value as read. `value` is a mapping of nodes, a tuple of nodes, or a scalar; `text` the
-    scalar's own spelling; `key` the place of its key if it stands in a mapping."""
+    scalar's own spelling; `key` the place of its key if it is in a mapping."""
 
     value: Mapping[str, Node] | tuple[Node, ...] | Scalar
     where: Where

@@ -1,8 +1,8 @@
-"""Where in the user's file a setting or a statement stands: for errors that are found long after it
-was read.
+"""Place of a setting or a statement in the user's file: for errors that are found long after it was
+read.
 
 What a server says of `config:` comes when it starts, what it says of SQL when it prepares it. By
-then the file is a plan, so what a message names is looked up in the text again.
+then the file is a plan, so the text is searched again for what a message names.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def named_in(message: str, file: Path | str) -> Where | None:
     """The place of the first setting or statement that `message` names; of several places where it
     is set, the one whose value the message holds too (each level may set it), else the first.
 
-    Settings stand in `config:` of a target or in a level's patch; `-` and `_` are alike, case does
-    not count. Statements stand in `statements:`, and as steps of `transactions:`. None if there is
-    none, as for what came from `--set`, or if the file has changed.
+    Settings are in `config:` of a target or in a level's patch; `-` and `_` are alike, case does
+    not count. Statements are in `statements:`, and steps of `transactions:`. None if there is none,
+    as for what came from `--set`, or if the file has changed.
     """
     try:
         root = document.parse(Path(file).read_text("utf-8-sig"), file)
@@ -44,7 +44,7 @@ def _plain(name: str) -> str:
 
 
 def _settings(node: Node, in_config: bool = False) -> Iterator[tuple[str, Node]]:
-    """What stands below a key `config`, or at the end of a dotted path through one."""
+    """What is below a key `config`, or at the end of a dotted path through one."""
     for key, child in node.mapping.items():
         path = key.split(".")
         if in_config:

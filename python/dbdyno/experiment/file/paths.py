@@ -2,7 +2,7 @@
 
 Roots of a path are a target's name (`db.config`), a group's name (`readers.rows`), or a top-level
 key; with one group, its own keys need no root (`sessions`). Everything is resolved to the keys of
-the normal form, in which a single `workload:` stands as the group of that name.
+the normal form, in which a single `workload:` is the group of that name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment import model
-from dbdyno.experiment.file import walk
+from dbdyno.experiment.file import synonyms, walk
 from dbdyno.experiment.file.document import Node, nested, overlay
 from dbdyno.experiment.file.names import did_you_mean
 
@@ -59,7 +59,8 @@ class Paths:
             raise self._of_all(path, "state.data", where, "; `state.cache` may be a level")
         if first in model.TOP_KEYS:
             raise self._of_all(path, first, where)
-        if len(self.groups) == 1 and first in self._group_keys(self.groups[0]):
+        own = synonyms.spelt(first, synonyms.OF_GROUP)
+        if len(self.groups) == 1 and own in self._group_keys(self.groups[0]):
             return self._in_group(self.groups[0], path, path, where)
         raise self.nowhere(path, where, more)
 
@@ -112,6 +113,8 @@ class Paths:
         if not rest:
             return ("groups", name)
         models = self._models(name)
+        key, dot, inner = rest.partition(".")
+        rest = synonyms.spelt(key, synonyms.OF_GROUP) + dot + inner
         return ("groups", name, *self._walked((), models, rest, where, path))
 
     def _models(self, group: str) -> list[type[model.GroupBase]]:
@@ -166,7 +169,7 @@ def patch(root: Node, patches: Mapping[Keys, Node]) -> Node:
 
 
 def normal(root: Node) -> Node:
-    """The file with `workload: {...}` written as the group of that name, and texts that stand for
+    """The file with `workload: {...}` written as the group of that name, and texts that abbreviate
     a mapping written as that mapping."""
     if not isinstance(root.value, Mapping):
         raise DynoError(
@@ -174,7 +177,8 @@ def normal(root: Node) -> Node:
             where=root.where,
             fix="start with `experiment: NAME`",
         )
-    entries = dict(root.value)
+    root = synonyms.normal(root, synonyms.OF_FILE)
+    entries = dict(root.mapping)
     if WORKLOAD in entries:
         workload = entries.pop(WORKLOAD)
         if "groups" in entries:
@@ -217,6 +221,7 @@ def with_setup(root: Node) -> Node:
 
 
 def _spelt_out(group: Node) -> Node:
+    group = synonyms.normal(group, synonyms.OF_GROUP)
     kind = group.mapping.get("kind")
     written = model.GROUP_MODELS.get(kind.text) if kind is not None else None
     return group if written is None else walk.spelt_out(group, [written])

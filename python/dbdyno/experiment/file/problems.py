@@ -52,7 +52,7 @@ def translate(
             where=node.place,
             fix=did_you_mean(str(loc[-1]), walk.keys(walk.down([model], first["loc"][:-1]))),
         )
-    short = depth == len(loc) - 1 and node.is_scalar  # a text that stands for a mapping
+    short = depth == len(loc) - 1 and node.is_scalar  # a text that abbreviates a mapping
     if kind == "missing" or (depth < len(loc) and not short):
         return DynoError(f"`{path}` is missing", where=node.place, fix=f"add `{loc[-1]}:` to it")
     if "[key]" in first["loc"]:

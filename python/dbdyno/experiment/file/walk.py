@@ -1,4 +1,4 @@
-"""Walks the types of an experiment file: which keys may stand at a place, and what lies below.
+"""Walks the types of an experiment file: which keys a place may have, and what lies below.
 
 A place is a list of types, since a value may have one of several shapes. Models are walked by the
 keys of the file (an alias where a key is no name in Python).
@@ -52,7 +52,7 @@ def holds_scalars(types: Iterable[Any]) -> bool:
 
 
 def spelt_out(node: Node, types: Iterable[Any]) -> Node:
-    """The node with every text that stands for a mapping written as that mapping, so that patches
+    """The node with every text that abbreviates a mapping written as that mapping, so that patches
     can be laid over it. Elements of lists, which no path reaches, stay as they are."""
     types = list(types)
     key = next((note.key for each in types for note in _shorts(each)), None)

@@ -1,7 +1,7 @@
 """An external target: what may be written for one, and what may not.
 
-dbdyno does not start such a server, so words that shape a server of ours (`memory`, `durability`,
-`basedir`...) are refused: it is measured as it is found, but for `config:` where `may.set_global`
+dbdyno does not start such a server, so words that shape a managed server (`memory`, `durability`,
+`basedir`...) are refused: it is measured unchanged, except for `config:` where `may.set_global`
 allows that.
 """
 
@@ -159,8 +159,8 @@ def _refuse_ours(name: str, node: Node) -> None:
 
 
 def _refuse_files(name: str, kind: str, node: Node) -> None:
-    """A data directory cannot be put under a server that runs; a file of SQL may name what is not
-    ours, where our schema is one of several in a database."""
+    """A data directory cannot be put under a server that runs; a file of SQL may name foreign
+    tables, where dbdyno's schema is one of several in a database."""
     setup = node.mapping["setup"].mapping if "setup" in node.mapping else {}
     files = ("dump", "sql") if kinds.of(kind).language == kinds.POSTGRES else ()
     for key in ("template", *files):

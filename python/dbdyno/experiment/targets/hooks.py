@@ -74,7 +74,7 @@ class HooksModel(Strict):
 
 
 class LevelHooksModel(Strict):
-    """What brings a level about that no setting can, beside its patches."""
+    """Commands that apply a level, besides its patches."""
 
     apply: Commands = Field([], description="on the way into the level")
     undo: Commands = Field([], description="when the level ends, also after an error")
@@ -154,7 +154,7 @@ def check_moments(hooks: Hooks, cells: Sequence[Cell], root: Node) -> None:
 
 
 def variable(factor: str) -> str:
-    """The environment variable that tells a command the level of a factor."""
+    """The environment variable with the level of a factor, for commands."""
     return "DYNO_LEVEL_" + re.sub(r"[^A-Z0-9]", "_", factor.upper())
 
 

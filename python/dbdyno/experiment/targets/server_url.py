@@ -34,13 +34,13 @@ _SCHEMA = re.compile(r"[^\x00-\x1f/`\"'\\]{1,64}")
 class ServerUrl:
     """A URL taken apart. `host` None: by `socket`, or as the user's option file says."""
 
-    kinds: tuple[str, ...]  # what may stand behind it
+    kinds: tuple[str, ...]  # what may follow it
     user: str | None
     host: str | None
     port: int | None
     socket: str | None  # of MySQL the socket itself, of PostgreSQL its directory
     schema: str | None  # the schema (MySQL), database (PostgreSQL) or its number (Redis)
-    tls: bool | None = None  # whether its scheme says that it is encrypted; None: it says nothing
+    tls: bool | None = None  # whether its scheme says that it is encrypted; None: it is empty
 
     @property
     def on_this_machine(self) -> bool:

@@ -1,4 +1,4 @@
-"""`setup:` of a target: what is put into a schema of ours before any load.
+"""`setup:` of a target: what is put into dbdyno's schema before any load.
 
 Paths are relative to the experiment's file. What they lead to is hashed when the experiment is
 read, so that a changed dump is another data set. A dump is hashed whole; of a template (a data
@@ -88,8 +88,8 @@ class DataSetup(Strict):
 
 
 def typed(model: DataSetup | None, node: Node, base: Path) -> Setup | None:
-    """The setup with absolute paths and what they hold, or None if it says nothing. `node` is
-    where it was written, `base` the experiment's directory. DynoError for what is not there."""
+    """The setup with absolute paths and what they hold, or None if it is empty. `node` is where it
+    was written, `base` the experiment's directory. DynoError for what is not there."""
     if model is None:
         return None
     if model.schema_ is not None and model.template is None:
@@ -274,6 +274,6 @@ def files_bytes(setup: Setup) -> int:
             place = Path(path)
             sizes = [info.st_size for _, info in _files(place)] if place.is_dir() else []
             total += sum(sizes) if sizes else place.stat().st_size * packed
-        except OSError:  # gone meanwhile: execution will say so
+        except OSError:  # gone meanwhile: execution reports it
             continue
     return total

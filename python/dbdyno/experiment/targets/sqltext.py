@@ -1,4 +1,4 @@
-"""What can be said of a statement without a server: its parameters, and whether it only reads.
+"""What is known about a statement without a server: its parameters, and whether it only reads.
 
 Parameters are `:name`, outside quotes and comments; `::` (a cast) and `:=` are none. Quotes are
 doubled inside quotes; a backslash takes the next character along, as MySQL and MariaDB read it.
@@ -57,14 +57,14 @@ def renamed(sql: str, names: Mapping[str, str]) -> str:
 
 def out_of_reach(sql: str) -> list[str]:
     """Names like parameters' in comments that servers read: hints, `/*+ ... */`, and MySQL's code
-    for some versions, `/*! ... */`. They would be sent as they stand."""
+    for some versions, `/*! ... */`. They would be sent unchanged."""
     comments = (match["skip"] or "" for match in _TOKEN.finditer(sql))
     read = (one for one in comments if one.startswith(("/*+", "/*!", "/*M!")))
     return list(dict.fromkeys(name for one in read for name in parameters(one[2:-2])))
 
 
 def occurrences(sql: str, part: str) -> int:
-    """How often a part of a statement stands in it, not counting the beginnings and ends of longer
+    """How often a part of a statement occurs in it, not counting the beginnings and ends of longer
     names."""
     before = r"(?<![\w:])" if part[:1] == ":" or re.match(r"\w", part) else ""
     after = r"(?!\w)" if re.search(r"\w\Z", part) else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 # Where the truth lies, seen from a value that is a bound.
 AT_LEAST = ">="
 AT_MOST = "<="
-NEITHER = "><"  # of what is made of bounds of either side: nothing is known of it
+NEITHER = "><"  # of what is made of bounds of either side: nothing is known about it
 
 _OF_INVERSE = {"": "", AT_LEAST: AT_MOST, AT_MOST: AT_LEAST, NEITHER: NEITHER}
 _NAMED = {

@@ -18,7 +18,7 @@ from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.values.scalars import Fraction, Strict, Whole
 from dbdyno.experiment.values.unions import one_of
 
-VALUES_MAX = 100_000  # of `values:`, and of what `column:` looks up
+VALUES_MAX = 100_000  # of `values:`, and of what `column:` reads
 TEXT_MAX = 10_000  # characters of a pattern
 DECIMALS_MAX = 18
 END_MAX = 9_000_000_000_000_000_000
@@ -137,7 +137,7 @@ def _column(value: object) -> object:
 
 
 class Column(Generator):
-    """One of the values that a column holds: looked up before the load starts."""
+    """One of the values that a column holds: queried before the load starts."""
 
     column: Annotated[str, BeforeValidator(_column)] = Field(description="table.column")
     theta: float | None = Field(
@@ -225,7 +225,7 @@ OF_OTHERS = ("sum",)  # draw nothing themselves
 
 
 def generator(name: str, leave_out: tuple[str, ...] = (), **more: Any) -> Any:
-    """The type of a mapping with one generator, and with the keys `more` beside it."""
+    """The type of a mapping with one generator, and with the further keys `more`."""
     models = {key: model for key, model in GENERATORS.items() if key not in leave_out}
 
     def choose(value: Mapping[str, Any]) -> str | None:

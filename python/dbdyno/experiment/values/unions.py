@@ -14,7 +14,7 @@ BRANCH = "~"  # begins the tag of a union's branch; pydantic puts tags into the 
 
 
 class Short:
-    """Annotation: a text (or a list of them) stands for the mapping in which `key` has it."""
+    """Annotation: a text (or a list of them) abbreviates the mapping in which `key` has it."""
 
     def __init__(self, key: str, kind: type[str] | type[list[str]] = str) -> None:
         self.key = key

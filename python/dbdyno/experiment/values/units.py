@@ -100,8 +100,8 @@ def rate_or_zero_per_s(value: object) -> float:
 
 
 def price_per_month(value: object) -> float:
-    """`2035.49/month` -> 2035.49, `2.5/h` -> 1800.0: a month is 2,592,000 s, a year 365.25 days.
-    A plain number is refused. Zero is a price: what is there anyway costs nothing more."""
+    """`2035.49/month` -> 2035.49, `2.5/h` -> 1800.0: a month is 2,592,000 s, a year 365.25 days. A
+    plain number is refused. Zero is a price: what exists anyway costs nothing more."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise ValueError(f"must be a price with its time, such as {value}/month")
     found = _PRICE.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -159,7 +159,7 @@ def whole(value: object) -> object:
 
 
 def number(text: str) -> float | None:
-    """The number a level name stands for (`16`, `1e6`, `1Gi`, `5000/s`), or None: the axis of a
+    """The number that a level name means (`16`, `1e6`, `1Gi`, `5000/s`), or None: the axis of a
     chart."""
     if re.fullmatch(r"[+-]?[0-9][0-9_]*(\.[0-9]*)?([eE][+-]?[0-9]+)?", text):
         value = float(text.replace("_", ""))

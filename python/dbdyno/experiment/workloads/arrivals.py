@@ -1,10 +1,10 @@
 """When transactions are due: `rate`, `arrivals`, `find` and `think` of a group.
 
-Closed loop: each session sends its next transaction when the last is answered (after `think`).
-A `think` per operation is part of the transaction, and thus goes with either loop.
-Open loop: transactions are due on a schedule, whether or not earlier ones are answered; only there
-does response time (from when it was due) differ from service time. The models stand at the file's
-edge; `read` and `think` turn them into `types.Arrivals`, `Find` and `Think`.
+Closed loop: each session sends its next transaction when the last is answered (after `think`). A
+`think` per operation is part of the transaction, and thus goes with either loop. Open loop:
+transactions are due on a schedule, whether or not earlier ones are answered; only there does
+response time (from when it was due) differ from service time. The models are at the file's edge;
+`read` and `think` turn them into `types.Arrivals`, `Find` and `Think`.
 """
 
 from __future__ import annotations
@@ -91,21 +91,21 @@ _CONDITION = {"type": "string", "examples": ["response_ms_p99 < 20"]}
 
 
 def _schedule(value: object) -> object:
-    """One rate as the schedule it stands for."""
+    """One rate as the schedule that it abbreviates."""
     if isinstance(value, list):
         return value
     return [RateStepModel.model_validate({"at": f"{units.rate_per_s(value):.17g}/s"})]
 
 
 def _search(value: object) -> object:
-    """A single condition as the list it stands for."""
+    """A single condition as the list that it abbreviates."""
     if isinstance(value, dict) and isinstance(value.get("while"), str):
         return {**value, "while": [value["while"]]}
     return value
 
 
 def _pause(value: object) -> object:
-    """A length alone as the constant pause it stands for."""
+    """A length alone as the constant pause that it abbreviates."""
     if isinstance(value, dict):
         return value
     positive_s(value)
@@ -299,7 +299,7 @@ def scaled(arrivals: Arrivals, factor: float) -> Arrivals:
 
 
 def mean_rate_per_s(arrivals: Arrivals, duration_s: float) -> float:
-    """Arrivals a second over the measured phase, in the mean."""
+    """Arrivals a second over the measured phase, on average."""
     return _arrivals(arrivals, duration_s) / duration_s
 
 

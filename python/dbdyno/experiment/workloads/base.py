@@ -60,7 +60,7 @@ class Workload(Protocol):
 
     @property
     def name(self) -> str:
-        """What stands after `kind:`."""
+        """The value of `kind:`."""
 
     @property
     def model(self) -> type[Strict]:
@@ -79,7 +79,7 @@ class Workload(Protocol):
         """Capabilities that a system must have, whatever the options; see `dbdyno.kinds.kind`."""
 
     def needs_more(self, options: Options) -> Iterable[Need]:
-        """What these options need beside that."""
+        """What these options need besides that."""
 
     @property
     def refuses(self) -> Mapping[str, str]:
@@ -92,11 +92,11 @@ class Workload(Protocol):
         """All options with presets and defaults filled in: what will really be sent."""
 
     def meaning(self, options: Options) -> dict[str, Any]:
-        """`effective` without what nothing looks at: equal for two groups that do the same."""
+        """`effective` without unused options: equal for two groups that do the same."""
 
     def data_options(self, options: Options) -> dict[str, Any] | None:
         """The options that decide what is loaded, with defaults filled in; None if it loads
-        nothing of its own."""
+        nothing."""
 
     def changes_data(self, options: Options) -> bool:
         """Whether a run changes what a later run would read."""
@@ -118,10 +118,10 @@ class Workload(Protocol):
         """What the engine is given: the options without what only dyno reads."""
 
     def checks(self, options: Options) -> tuple[Check, ...]:
-        """What is looked at once the load has ended, on each of the group's servers."""
+        """What is checked once the load has ended, on each of the group's servers."""
 
     def remarks(self, options: Options) -> tuple[str, ...]:
-        """What a reader of its numbers must know, as a warning beside them."""
+        """What a reader of its numbers must know, as a warning next to them."""
 
 
 class NoFiles:
@@ -132,8 +132,8 @@ class NoFiles:
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
     def effective(self, options: Options) -> dict[str, Any]:
-        """The defaults, over them the preset, over it what is written. The preset's name is left
-        out: two spellings of one workload must compare equal."""
+        """The defaults, over them the preset, over it what is written. The preset's name is
+        omitted: two spellings of one workload must compare equal."""
         full = {o.name: o.default for o in self.options if o.default is not None}
         if preset := options.get("preset") or full.get("preset"):
             full |= self.presets[preset]

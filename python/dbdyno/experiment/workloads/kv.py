@@ -35,7 +35,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "e": {"scan": 0.95, "insert": 0.05, "distribution": "zipfian"},
     "f": {"read": 0.5, "read_modify_write": 0.5, "distribution": "zipfian"},
 }
-RECORD_BYTES = 60  # of a record on disk beside its fields, about: key, its index, heads
+RECORD_BYTES = 60  # of a record on disk without its fields, about: key, its index, heads
 FIELD_BYTES = 2
 
 

@@ -1,7 +1,8 @@
 """`lua`: a script for sysbench, the user's own or a built-in one, as `dyno sysbench` runs it.
 
 Source: `engine/sysbench/src/trial/`. Its `prepare` loads the data, its events are the transactions.
-The text of the user's script becomes part of the plan; what it requires from beside it does not.
+The text of the user's script becomes part of the plan; what it requires from its directory does
+not.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dbdyno.kinds.kind import SQL
 
 SCRIPT_MAX = 1_000_000  # characters
 ROW_BYTES = 250  # of sysbench's tables with their index, about
-ROWS = 10_000  # theirs where nothing is said
+ROWS = 10_000  # their default
 OPTION_NAME = r"^[A-Za-z_][A-Za-z0-9_-]{0,62}$"
 MODULES = ("oltp_common",)  # built in, and no tests of themselves
 READING = (
@@ -79,8 +80,8 @@ class Lua:
     )
 
     def read(self, options: Options, base: Path) -> dict[str, Any]:
-        """The options with the script's text, and where it looks for modules. DynoError never: see
-        `contradictions`, which looks at what came of it."""
+        """The options with the script's text, and where it searches modules. DynoError never: see
+        `contradictions`, which checks the result."""
         path = (base / Path(options["script"]).expanduser()).absolute()
         if not path.is_file():
             return dict(options)

@@ -1,4 +1,4 @@
-"""How long a trial measures, and how often samplers look: `duration` and `sampling`.
+"""How long a trial measures, and how often samplers read: `duration` and `sampling`.
 
 `duration: 30s` is a length. `duration: {until: steady, max: 30m}` ends when throughput is steady
 and known to within `matters`, at the latest after `max`. What comes back each `min` is in the
@@ -18,8 +18,8 @@ from dbdyno.experiment.values import units
 from dbdyno.experiment.values.scalars import Duration, Strict, positive_s
 from dbdyno.experiment.values.unions import BRANCH
 
-MIN_S = 60.0  # `min` where none is given
-MIN_LEAST_S = 5.0  # of less than two of these nothing can be told
+MIN_S = 60.0  # `min` by default
+MIN_LEAST_S = 5.0  # less than two of these are too few
 CYCLES = 2  # a steady part has at least so many of `min`
 OFF = "off"
 SAMPLING_MIN_S, SAMPLING_MAX_S = 0.1, 3600.0

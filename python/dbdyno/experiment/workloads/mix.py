@@ -279,13 +279,13 @@ WORKLOAD = Mix()
 
 
 def columns(options: Options) -> dict[str, str]:
-    """Parameters whose values are looked up: name -> `table.column`."""
+    """Parameters whose values are queried: name -> `table.column`."""
     params: Mapping[str, Any] = options.get("params", {})
     return {name: each["column"] for name, each in params.items() if "column" in each}
 
 
 def statements(options: Options) -> Iterator[tuple[str, str]]:
-    """Every statement that is ever sent: where it stands, and its text."""
+    """Every statement that is ever sent: its place, and its text."""
     for keys, each in _sqls(WORKLOAD.meaning(options)):
         yield ".".join(keys), each["sql"]
 

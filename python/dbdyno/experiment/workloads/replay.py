@@ -1,8 +1,8 @@
 """`replay`: recorded sessions, sent again: each statement on its session, in its order.
 
-Source: `engine/workloads/src/replay/` and `engine/generator/src/pacing/replay.rs`. What is recorded
-stands in a trace, which `dyno digest LOG --trace FILE` makes of a log. It loads nothing itself: see
-`setup:` of its target.
+Source: `engine/workloads/src/replay/` and `engine/generator/src/pacing/replay.rs`. The recording is
+a trace, which `dyno digest LOG --trace FILE` makes of a log. It loads nothing itself: see `setup:`
+of its target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dbdyno.kinds.kind import SQL
 
 MAX = "max"
 SPEED_MIN, SPEED_MAX = 0.001, 1000.0
-PLAYERS_MAX = 2000  # where the experiment says nothing
+PLAYERS_MAX = 2000  # by default
 MAX_LENGTH_S = 3600.0  # as fast as it goes: it ends by itself, and this is the least limit
 RECORDED = "the recording defines sessions, statements and times"
 NOT_AGAIN = "a client that was refused went on as recorded, and so does its replay"
@@ -75,12 +75,12 @@ class ReplayOptions(Strict):
 
 
 class Replay:
-    """See the module. In `options` stand, beside those of the file, `trace` (the path in full) and
+    """See the module. `options` has, besides those of the file, `trace` (the path in full) and
     `facts` (see `traces.Facts`), or `wrong`: why there is none."""
 
     name = "replay"
     needs = (SQL,)
-    deadline_s = 3600.0  # where the experiment says nothing
+    deadline_s = 3600.0  # by default
     model: type[Strict] = ReplayOptions
     options: tuple[Option, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
@@ -112,7 +112,7 @@ class Replay:
         return dict(options)
 
     def meaning(self, options: Options) -> dict[str, Any]:
-        """A trace is what it holds, wherever it lies."""
+        """A trace is identified by its content, not its path."""
         facts = options.get("facts", {})
         return {**self.sent(options), "trace": facts.get("id", options.get("trace"))}
 

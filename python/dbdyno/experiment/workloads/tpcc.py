@@ -138,8 +138,8 @@ def table_names(mode: str) -> dict[str, str]:
     return {name: f"{name}1" for name in names} | {"new_order": "new_orders1"}
 
 
-# The lines of each order; and what a customer has got so far, beside each customer. No group is
-# made of groups: MariaDB may work out the inner ones anew for each customer, for minutes.
+# The lines of each order; and what a customer has got so far, next to each customer. No group is
+# made of groups: MariaDB may work out the inner ones again for each customer, for minutes.
 LINES = (
     "(SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS found, COUNT(ol_delivery_d) AS delivered"
     " FROM {order_line} GROUP BY ol_w_id, ol_d_id, ol_o_id) l"

@@ -25,7 +25,8 @@ LANGUAGES: Mapping[int, str] = {1: kinds.MYSQL, 2: kinds.POSTGRES}
 
 @dataclass(frozen=True)
 class Facts:
-    """Of a trace. `id` tells it from others; `clock_s`: its times are whole multiples of this."""
+    """Of a trace. `id` distinguishes it from others; `clock_s`: its times are whole multiples of
+    this."""
 
     id: str
     language: str

@@ -1,4 +1,4 @@
-"""The formats that can be imported: one file each, told apart by what a file begins with."""
+"""The formats that can be imported: one file each, distinguished by what a file begins with."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class _Fio:
 
     def recognises(self, head: list[Line]) -> bool:
         lines = [text for _, text in head]
-        # Warnings may stand before the object.
+        # Warnings may precede the object.
         brace = next((i for i, text in enumerate(lines) if text.strip()[:1] == "{"), None)
         return brace is not None and any('"fio version"' in text for text in lines[brace:])
 
@@ -146,7 +146,7 @@ def _part(sides: Sequence[Mapping[str, Any]]) -> Part:
 
 
 def _latency(sides: Sequence[Mapping[str, Any]], *, exact: bool) -> dict[str, float]:
-    """Mean over all, and the percentiles where there is one job: those of several do not add up,
+    """Mean over all, and the percentiles if there is one job: those of several do not add up,
     unless all buckets are there."""
     count = sum(float(side["total_ios"]) for side in sides)
     found = {}

@@ -3,9 +3,9 @@ blocks, histograms; several results in one file.
 
 Sources: output of sysbench 1.0.20; its manual (https://github.com/akopytov/sysbench, README.md) and
 published results of 0.5 and 1.1 for the lines in which those differ. A *transaction* of an OLTP
-script is one of ours and a *query* is an operation; tests without queries count *events*, which are
-our transactions of one operation. sysbench's latency is an event's; with `--rate` it counts from
-the time an event was due, so that it is a response time.
+script is one of dbdyno's and a *query* is an operation; tests without queries count *events*, which
+are our transactions of one operation. sysbench's latency is an event's; with `--rate` it counts
+from the time an event was due, so that it is a response time.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ FORMAT = _Record()
 
 
 def _record(text: Text) -> _Result:
-    """Lines of JSON. A last one that was cut off in its midst is left out."""
+    """Lines of JSON. A last one that was cut off in its midst is omitted."""
     found: list[Json] = []
     lines = list(text.lines())
     for at, line in lines:

@@ -1,9 +1,9 @@
 """A table of results: CSV with a header, one row a trial.
 
-A column whose head is a metric of ours (canonical name or short form: `tps`, `p95 ms`) or is mapped
-to one by `--map` holds numbers; `block` and `rep` number passes and repetitions; every other column
-holds levels. `sessions` or `threads` also says how many sessions there were. Separators: comma,
-semicolon, tab. Source: RFC 4180.
+A column whose head is a metric of dbdyno (canonical name or short form: `tps`, `p95 ms`) or is
+mapped to one by `--map` holds numbers; `block` and `rep` number passes and repetitions; every other
+column holds levels. `sessions` or `threads` also says how many sessions there were. Separators:
+comma, semicolon, tab. Source: RFC 4180.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def _rows(text: Text) -> Iterator[tuple[int, list[str]]]:
 def _kinds(
     text: Text, line: int, header: Sequence[str], mapped: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """(kind, name) a column: ("metric", canonical), ("level", head), ("block" | "rep", ""), or
-    ("", "") for one that is left out."""
+    """(kind, name) a column: ("metric", canonical), ("level", head), ("block" | "rep", ""), or ("",
+    "") for one that is omitted."""
     if len(set(header)) < len(header) or not all(header):
         text.refuse(line, "a column of the table has no name, or two have the same")
     if unknown := [name for name in mapped if name not in header]:

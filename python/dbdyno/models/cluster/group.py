@@ -41,7 +41,7 @@ class Process:
     lost: dict[str, float] = field(default_factory=dict)
     left: set[str] = field(default_factory=set)
     forced: set[str] = field(default_factory=set)  # given up after an install timeout
-    gather_s: float | None = None  # since when it looks for a new view
+    gather_s: float | None = None  # since when it searches for a new view
     installs: int = 0  # install timeouts in this search
     meets_s: float | None = None  # from then on it agrees with others that come
     joined_s: float = 0.0  # until then it catches up
@@ -80,7 +80,7 @@ class Process:
         return other in self.lost and self.gives_up_at(other, options) <= now_s + _EPSILON_S
 
     def enter(self, view: View) -> None:
-        """A new view: nobody is missed in it yet."""
+        """A new view: no member is missed in it yet."""
         assert self.name in view.weights
         self.view = view
         if view.primary:

@@ -2,7 +2,7 @@
 
 A failure is survived if what is left is primary (`quorum.py`) and holds data. For given numbers of
 members at each site the conditions on weights are linear, 2*w(lost) + w(lost before) < w(all), and
-no member of a site is told from another. So if any weights do, equal ones within each site do (the
+members of a site are interchangeable. So if any weights do, equal ones within each site do (the
 mean over all exchanges of members), and only one weight a site has to be searched.
 
 If none do, there is a proof of one kind (Farkas' lemma): a list of failures, each so and so often,
@@ -29,14 +29,14 @@ from dbdyno.models.cluster.failures import (
     letter,
 )
 
-WEIGHT_TRIED_MAX = 9  # a site's weight; what needs larger ones is not looked for
+WEIGHT_TRIED_MAX = 9  # a site's weight; what needs larger ones is not searched for
 SHOWN_MAX = 3
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be used. `members` counts arbitrators too; `data_sites`: at how many sites data may
-    stand (0: at all)."""
+    """What may be used. `members` counts arbitrators too; `data_sites`: how many sites may have
+    data (0: at all)."""
 
     members: int = 9
     sites: int = 4
@@ -133,7 +133,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Found:
-    """The answer: the cheapest layout, or why there is none. `tried`: layouts looked at."""
+    """The answer: the cheapest layout, or why there is none. `tried`: layouts tried."""
 
     wish: Wish
     limits: Limits

@@ -13,7 +13,7 @@ LENGTH_MAX_S = 86_400.0
 
 @dataclass(frozen=True)
 class Event:
-    """At one moment. `nodes`: whom it befalls, all at once."""
+    """At one moment. `nodes`: whom it concerns, all at once."""
 
     at_s: float
     nodes: tuple[str, ...] = ()
@@ -25,12 +25,12 @@ class Event:
 
 @dataclass(frozen=True)
 class Leave(Event):
-    """A clean shutdown: the others are told."""
+    """A clean shutdown: the others are notified."""
 
 
 @dataclass(frozen=True)
 class Crash(Event):
-    """The process is gone, and nobody is told."""
+    """The process is gone, without notice."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Start(Event):
 
 @dataclass(frozen=True)
 class Pause(Event):
-    """The process stands still (SIGSTOP, a frozen virtual machine); its connections stay open."""
+    """The process is stopped (SIGSTOP, a frozen virtual machine); its connections stay open."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Bootstrap(Event):
 
 @dataclass(frozen=True)
 class Partition(Event):
-    """Links between different groups are cut; who stands in no group is cut off from everybody."""
+    """Links between different groups are cut; members of no group are cut off from all."""
 
     groups: tuple[tuple[str, ...], ...] = ()
 
@@ -98,7 +98,7 @@ class Slow(Event):
 
 @dataclass(frozen=True)
 class Script:
-    """Events in order of time, and when to stop looking."""
+    """Events in order of time, and when to stop."""
 
     events: tuple[Event, ...]
     until_s: float

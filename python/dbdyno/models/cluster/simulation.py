@@ -2,15 +2,15 @@
 
 What is modelled, and where it comes from:
 
-- A write is delivered once every member of the view has it, so all writes stand still from the
-  moment that one member falls silent (seen: a pause of 3 s of one node stalls all for 3.0 s).
-- Each member looks every evs.inactive_check_period for members that it has not heard for
+- A write is delivered once every member of the view has it, so all writes stall from the moment
+  that one member falls silent (seen: a pause of 3 s of one node stalls all for 3.0 s).
+- Each member checks every evs.inactive_check_period for members that it has not heard for
   evs.suspect_timeout. Once all that hear each other suspect the same, they agree on a new view; who
   is silent for evs.inactive_timeout is given up without that agreement.
 - They agree when join messages are repeated, every evs.join_retrans_period after the first
   suspicion (seen: 6.00 to 6.47 s from crash to new view by default; 5.21 to 5.30 s with 0.2 s for
   the repetition and for keepalives, 0.1 s for the check). With 0.2 s for the repetition alone it
-  was 5.65 to 5.94 s, up to 0.3 s more than is said here.
+  was 5.65 to 5.94 s, up to 0.3 s more than given here.
 - In an idle cluster the last message of a member may be a keepalive of evs.keepalive_period ago
   (seen: 5.1 to 6.1 s).
 - A member that falls silent meanwhile is waited for, until it is suspected too or an install
@@ -22,7 +22,7 @@ What is modelled, and where it comes from:
 - A process that goes on after a pause first reads what has waited for it, so it believes in its old
   view for one more suspect timeout (seen: 6.0 s), stalled.
 - Components that meet become one after `MERGE_ROUNDS` repetitions of join messages (seen: 0.2 to
-  3 s); for a part of them writes stand still (seen: 0.1 to 2.0 s).
+  3 s); for a part of them writes stall (seen: 0.1 to 2.0 s).
 - Two primary components do not become one, and neither stops (seen after a bootstrap on one side of
   a partition that healed later).
 - A write of pc.weight is a message: it counts from the next primary view whose members all hear
@@ -108,7 +108,7 @@ class _Simulation:
         heapq.heappush(self._queue, (moment_s, next(self._order), act))
 
     def _look_at(self, moment_s: float) -> None:
-        """Looks again at a moment, once."""
+        """Checks again at a moment, once."""
         key = round(moment_s, 9)
         if key > self.now_s and key not in self._planned:
             self._planned[key] = key
@@ -176,7 +176,7 @@ class _Simulation:
         return changed
 
     def _leave(self, process: Process) -> bool:
-        if not process.active:  # a process that stands still cannot shut down
+        if not process.active:  # a stopped process cannot shut down
             return False
         for other in self._peers(process):
             self.processes[other].left.add(process.name)
@@ -317,7 +317,7 @@ class _Simulation:
         return False
 
     def _agree(self, group: list[Process], away: list[str]) -> bool:
-        """Whether they leave those behind now; else plans when to look again."""
+        """Whether they leave those behind now; else plans the next check."""
         now, options = self.now_s, self.options
         left = set().union(*(one.left for one in group))
         begun = now
@@ -337,7 +337,7 @@ class _Simulation:
         ]
         if len(dropped) < len(away):
             return False
-        due = now  # of a goodbye: everybody was told
+        due = now  # of a goodbye: all were notified
         if suspected:
             rounds = math.ceil((now - begun) / options.join_retrans_s - _EPSILON_S)
             due = begun + max(1, rounds) * options.join_retrans_s
@@ -416,7 +416,7 @@ class _Simulation:
     # -- components that meet --------------------------------------------------------------------
 
     def _meet(self) -> None:
-        """Components whose members miss nobody and that reach each other become one."""
+        """Components whose members miss none and that reach each other become one."""
         for process in self.processes.values():
             process.meets_s = None
         active = [one.name for one in self.processes.values() if one.active]

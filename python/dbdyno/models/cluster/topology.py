@@ -12,7 +12,7 @@ MEMBERS_MAX = 64
 
 @dataclass(frozen=True)
 class Member:
-    """A node. An arbitrator (garbd) votes and relays, and holds no data: nobody writes there."""
+    """A node. An arbitrator (garbd) votes and relays, and holds no data: no writes there."""
 
     name: str
     site: str = "main"

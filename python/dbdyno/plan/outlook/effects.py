@@ -1,4 +1,4 @@
-"""What running an experiment does beside measuring: commands, connections, SQL and programs.
+"""Side effects of running an experiment: commands, connections, SQL and programs.
 
 Of one's own file that is wanted. Of somebody else's (in a bundle, or a run directory of another
 account) it is asked for first: a hook is a command, `password_command` is one, and SQL of its own

@@ -23,15 +23,15 @@ SCHEMA = "dbdyno"  # what the load goes to, in servers of our own
 _LOAD_BYTES_PER_S = 30e6
 _COPY_BYTES_PER_S = 200e6
 _TRIAL_S = 0.7  # starting the engine, preparing statements, storing the trial
-_SERVER_BYTES = 300_000_000  # of a server beside its caches
+_SERVER_BYTES = 300_000_000  # of a server in addition to its caches
 _CACHE_BYTES = 128 << 20  # where `memory` is not given: the common default
 _SESSION_BYTES = 1_000_000  # of a session in the server
 
 
 @dataclass(frozen=True)
 class Touched:
-    """What a target's server is given: a schema of its own, settings in its own configuration. Of
-    one that is there already (`place` is not empty): what is used, or changed and put back."""
+    """What a target's server is given: a schema of its own, settings in its own configuration. For
+    an external server (`place` is not empty): what is used, or changed and restored."""
 
     target: str
     kind: str
@@ -128,12 +128,12 @@ def run_s_min(cell: Cell) -> float:
 
 
 def probes_max(cell: Cell) -> int:
-    """Runs of the engine in a trial of the cell, at most: one but for a search."""
+    """Runs of the engine in a trial of the cell, at most: one except for a search."""
     return max(group.find.probes_max if group.find else 1 for group in cell.groups)
 
 
 def restarted(cell: Cell) -> bool:
-    """Whether every trial of the cell starts its servers anew."""
+    """Whether every trial of the cell restarts its servers."""
     return cell.state.data == data.RESTORE or cell.state.cache == "cold"
 
 
@@ -146,7 +146,7 @@ def _loaded(cells: Sequence[Cell]) -> dict[str, Cell]:
 
 
 def _loads(cell: Cell) -> bool:
-    """Whether any of its data is ours."""
+    """Whether any of its data was loaded by dbdyno."""
     return any(target.existing is None for target in cell.targets)
 
 

@@ -18,7 +18,7 @@ _WORDS: Mapping[str, Callable[[TargetPlan], object]] = {
 
 
 def comparability(cells: Sequence[Cell]) -> list[str]:
-    """One sentence if kinds of server are compared that are not held to the same three words."""
+    """One sentence if kinds of server are compared that do not have the same three words."""
     every = (target for cell in cells for target in cell.targets)
     targets = [target for target in every if kinds.of(target.kind).stores_data]
     found = list(dict.fromkeys(target.kind for target in targets))

@@ -1,8 +1,7 @@
 """Makes a pilot of an experiment: fixed blocks of short trials, all cells, and one of them twice.
 
-The copy is a factor like any other, so that orders, starts and data treat it as any cell: what the
-two copies differ by is what the machine makes of no difference (an A/A comparison). Claims are held
-at the first copy.
+The copy is a factor like any other, so that orders, starts and data treat it as any cell: the two
+copies differ by noise alone (an A/A comparison). Claims are judged at the first copy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Whether the parts of a stored plan fit together: what the types alone cannot say.
+"""Whether the parts of a stored plan are consistent: what the types alone cannot say.
 
-Whoever reads a plan counts on it: cells are found by number, levels by the names of factors.
+Readers of a plan rely on it: cells are found by number, levels by the names of factors.
 """
 
 from __future__ import annotations

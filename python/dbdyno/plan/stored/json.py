@@ -1,7 +1,7 @@
 """Plans as JSON and back, exactly: the run's manifest holds one, and a resumed run reads it.
 
-The codec follows the dataclasses' annotations, so that a new field needs no code here. What a plan
-does not know, or lacks, is an error: another version of dbdyno wrote it.
+The codec follows the dataclasses' annotations, so that a new field needs no code here. Unknown and
+missing keys are errors: another version of dbdyno wrote it.
 """
 
 from __future__ import annotations

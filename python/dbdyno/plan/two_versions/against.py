@@ -1,9 +1,9 @@
 """Two versions of one experiment as one: every cell twice, in the same blocks.
 
 Two runs, one after the other, differ in whatever the machine did in between. So `dyno run NEW
---against BASE` runs both at once: a first factor tells the versions apart, and whatever a block has
-in common cancels in the ratio of its two trials. Pure.
-docs/decisions/run-against.md says what was refused.
+--against BASE` runs both at once: a first factor distinguishes the versions, and whatever a block
+has in common cancels in the ratio of its two trials. Pure. docs/decisions/run-against.md says what
+was refused.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ Key = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Base:
-    """What the new version is compared with. `source` is what it was read from; `notes`: what to
-    tell of that; `matters`: what the comparison holds for a difference, if not what the experiment
-    does."""
+    """What the new version is compared with. `source` is what it was read from; `notes`: notes on
+    that; `matters`: what the comparison holds for a difference, if not what the experiment does."""
 
     spec: Spec
     source: str
@@ -60,7 +59,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Union:
-    """Both versions as one experiment, what was left out of either, and what to tell of it."""
+    """Both versions as one experiment, what was omitted of either, and notes on it."""
 
     spec: Spec
     against: Against
@@ -71,7 +70,7 @@ class Union:
 def unite(new: Spec, against_base: Base) -> Union:
     """The experiment that compares `new` with a base.
 
-    Cells that only one of them has are left out, and said. DynoError, with reasons, for what
+    Cells that only one of them has are omitted and reported. DynoError, with reasons, for what
     cannot be compared: other factors, other groups, another kind of workload or loop, other hooks,
     no cell in common.
     """
@@ -199,7 +198,7 @@ def _factors(factors: Sequence[Factor], cells: Sequence[Cell]) -> tuple[Factor, 
 
 
 def held_at(claim: Claim, factor: str, level: str) -> Claim:
-    """The same claim at one level of a factor that its author did not know of."""
+    """The same claim at one level of a factor that its author did not know."""
     ends_in_levels = (claim.at or claim.each) and claim.operator != EQUAL  # else in `within 3%`
     joined = "," if ends_in_levels else " at"
     return parse(f"{claim.text}{joined} {factor}={level}", claim.where)
@@ -208,8 +207,7 @@ def held_at(claim: Claim, factor: str, level: str) -> Claim:
 def _left_out(
     spec: Spec, others: Mapping[Key, Cell], version: str, lacking: str
 ) -> tuple[Skipped, ...]:
-    """The cells of a version that the other lacks: by level where all of a level are, else one by
-    one."""
+    """The cells that only one version has: by level where all of a level are, else one by one."""
     alone = {cell.index for cell in spec.cells if _key(cell) not in others}
     found = []
     for factor in spec.factors:
@@ -226,7 +224,7 @@ def _left_out(
     return tuple(Skipped(what, why, "give both the same levels") for what in found)
 
 
-# -- what to tell --------------------------------------------------------------------------------
+# -- notes ---------------------------------------------------------------------------------------
 
 
 def _notes(

@@ -53,7 +53,7 @@ def differences(plan: Plan) -> tuple[Difference, ...]:
 
 def paired_cells(plan: Plan) -> Iterator[tuple[Cell, Cell]]:
     """Each cell of the base with that of the new version, in the order of the latter. None of a
-    plan without versions; a cell whose counterpart was dropped is left out."""
+    plan without versions; a cell whose counterpart was dropped is omitted."""
     against = plan.against
     if against is None:
         return
@@ -73,7 +73,7 @@ def _flat(cell: Cell) -> dict[str, Any]:
     named += [(each.name, asdict(each)) for each in cell.groups]
     for name, facts in named:
         for key, value in facts.items():
-            if key == "options":  # which stand beside the group's own keys in the file
+            if key == "options":  # which are next to the group's own keys in the file
                 flat.update(_leaves(name, value))
             elif key not in _ASIDE:
                 flat.update(_leaves(f"{name}.{key}", value))

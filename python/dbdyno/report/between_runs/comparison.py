@@ -1,7 +1,7 @@
 """Two runs side by side in the terminal: what changed, a table a metric, and a sentence.
 
-The ratio is marked *unblocked* wherever it stands alone; a verdict has the interval that it was
-read off beside it.
+The ratio is marked *unblocked* wherever it is alone; a verdict has the interval that it was read
+off next to it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def sentence(compared: Compared, plan: Plan) -> str:
 
 
 def _told(row: Row) -> tuple[float, ...]:
-    """What the ratio of a row was told from."""
+    """What the ratio of a row was estimated from."""
     return () if row.verdict in (NOT_JUDGED, NOT_CLEAR) else (1.0,)
 
 

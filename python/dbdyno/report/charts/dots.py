@@ -16,7 +16,7 @@ from dbdyno.report.text.numbers import bounded, interval, plus_minus, sig3, tick
 
 @dataclass(frozen=True)
 class Row:
-    """One cell: its label, the heading it stands under ("" for none), and its estimate."""
+    """One cell: its label, the heading above it ("" for none), and its estimate."""
 
     heading: str
     label: str
@@ -73,8 +73,7 @@ def dot_chart(
 
 
 def value_text(row: Row) -> str:
-    """The number that stands at the end of a row: the mean, with half its interval if there is
-    one."""
+    """The number at the end of a row: the mean, with half its interval if there is one."""
     if row.bound:
         return bounded(sig3(row.mean), row.bound)
     if row.low is None or row.high is None:
@@ -148,7 +147,7 @@ def ratio_dot(
 
 
 def _ticks(canvas: Canvas, x: Scale, values: list[float], y: float, unit: str) -> None:
-    """Labels `values` in the order given, leaving out those for which there is no room."""
+    """Labels `values` in the order given, omitting those for which there is no room."""
     taken: list[tuple[float, float]] = []
     for value in values:
         if not x.low <= value <= x.high:
@@ -162,7 +161,7 @@ def _ticks(canvas: Canvas, x: Scale, values: list[float], y: float, unit: str) -
 
 
 def ratio_axis(span: tuple[float, float], width: float = 200.0) -> Markup:
-    """The axis that stands in the head of a table of `ratio_dot`s."""
+    """The axis in the head of a table of `ratio_dot`s."""
     canvas = Canvas(width, 16, "axis of ratios, logarithmic")
     x = Scale(span[0], span[1], 6, width - 6, True)
     _ticks(canvas, x, [1.0, *log_ticks(*span, 4)], 12, "×")

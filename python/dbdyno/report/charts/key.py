@@ -1,4 +1,4 @@
-"""A key above a drawing, in as many lines as it needs: for names too long to stand beside lines."""
+"""A key above a drawing, in as many lines as it needs: for names too long for the ends of lines."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def line_key(canvas: Canvas, names: Sequence[str], styles: Sequence[int]) -> Non
 
 
 def fits(names: Sequence[str], width: float) -> bool:
-    """Whether names can stand whole at the right of a drawing of that width."""
+    """Whether names fit whole at the right of a drawing of that width."""
     return max((text_width(name) for name in names), default=0.0) + 16 <= width * 0.4

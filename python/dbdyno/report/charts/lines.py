@@ -1,6 +1,6 @@
 """A metric against a numeric factor: lines with intervals and direct labels.
 
-Each point is the mean over blocks with its 95 % interval; faint dots beside it are the single
+Each point is the mean over blocks with its 95 % interval; faint dots next to it are the single
 trials.
 """
 
@@ -63,7 +63,7 @@ def line_chart(
     """Draws the chart; `axis` fixes the vertical axis so that neighbouring panels compare, `log`
     the kind of the horizontal one.
 
-    Names stand at the lines' ends if they fit there whole, else in a key above, which adds to
+    Names are at the lines' ends if they fit there whole, else in a key above, which adds to
     `height`.
     """
     axis = axis or value_axis(series, 5 if height > 280 else 4)

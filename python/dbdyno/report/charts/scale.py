@@ -1,8 +1,8 @@
-"""Axes: from values to pixels, and where the ticks stand.
+"""Axes: from values to pixels, and positions of ticks.
 
 Magnitudes start at zero, unless they lie so far apart that the small ones would be a line on zero
-(`WIDE` times): then the axis is logarithmic, and says so. A logarithmic axis is also used where the
-levels themselves grow by factors (sessions 1, 4, 16, 64), for ratios, and for latency
+(`WIDE` times): then the axis is logarithmic, and labelled so. A logarithmic axis is also used where
+the levels themselves grow by factors (sessions 1, 4, 16, 64), for ratios, and for latency
 distributions, which span decades.
 """
 
@@ -34,7 +34,7 @@ class Axis:
         return self.ticks[-1]
 
     def title(self, unit: str) -> str:
-        """What stands beside the axis."""
+        """The label next to the axis."""
         return f"{unit}{LOGARITHMIC}".lstrip(", ") if self.log else unit
 
 
@@ -68,7 +68,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Pixel of a value; values outside are held at the edge."""
+        """Pixel of a value; values outside are clipped to the edge."""
         low, high = self.low, self.high
         value = min(max(value, min(low, high)), max(low, high))
         if self.log:

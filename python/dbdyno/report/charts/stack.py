@@ -16,7 +16,7 @@ SHADES = 8  # states with a colour of their own; `other` is the last
 
 @dataclass(frozen=True)
 class Bar:
-    """A cell: the size of each part, in the order of the key; `heading` stands above its first."""
+    """A cell: the size of each part, in the order of the key; `heading` is above its first."""
 
     label: str
     parts: tuple[tuple[str, float], ...]

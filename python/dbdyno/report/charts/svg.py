@@ -95,7 +95,7 @@ class Canvas:
         )
 
     def image(self, x: float, y: float, width: float, height: float, href: str) -> None:
-        """A pixel image stretched without smoothing; `href` is a data: URL of ours."""
+        """A pixel image stretched without smoothing; `href` is a data: URL of dbdyno."""
         self.parts.append(
             f'<image x="{number(x)}" y="{number(y)}" width="{number(width)}"'
             f' height="{number(height)}" href="{href}" preserveAspectRatio="none"'
@@ -105,7 +105,7 @@ class Canvas:
     def marker(
         self, x: float, y: float, index: int, tip: str = "", hollow: bool = False, size: float = 4
     ) -> None:
-        """A point whose shape, not only its colour, tells the series."""
+        """A point whose shape, not only its colour, identifies the series."""
         css = f"m s{index % SERIES}{' hollow' if hollow else ''}"
         shape = index % 4
         if shape == 0:

@@ -12,7 +12,7 @@ from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
 from dbdyno.report.text.numbers import tick
 
 ROW, BAR, FOOT = 30.0, 18.0, 40.0
-# Classes of the page's own style; the height of a bar tells states apart without colour.
+# Classes of the page's own style; the height of a bar distinguishes states without colour.
 STYLES = {
     history.PRIMARY: ("primary", "cluster-primary", 1.0),
     history.THROTTLED: ("flow control", "cluster-flow", 1.0),
@@ -25,7 +25,7 @@ STYLES = {
 
 
 def drawing(found: History, names: dict[str, str], width: float) -> Markup:
-    """`names`: what stands beside each node's bar."""
+    """`names`: the text next to each node's bar."""
     used = {one.state for spans in found.spans.values() for one in spans}
     states = [state for state in history.STATES if state in used and state != history.DOWN]
     keys = [STYLES[state][0] for state in states]

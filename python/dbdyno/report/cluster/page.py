@@ -1,4 +1,4 @@
-"""A script's run as one HTML file: the answer, the bars, what happened, why writes stood still."""
+"""A script's run as one HTML file: the answer, the bars, what happened, why writes stalled."""
 
 from __future__ import annotations
 

@@ -64,13 +64,12 @@ def _load(document: Document) -> str:
     if document.seconds:
         said += f" in {words.duration(document.seconds)}"
     if document.seconds and all_.query_time:
-        said += f", {all_.time_s / document.seconds:.3g} at once in the mean"
+        said += f", {all_.time_s / document.seconds:.3g} at once on average"
     return said
 
 
 def tables(compared: Compared, statement_max: int = 400) -> list[Table]:
-    """What got slower, faster, is new, is gone, and what cannot be told; empty ones are left
-    out."""
+    """What got slower, faster, is new, is gone, and what is undecided; empty ones are omitted."""
     heads = ("ratio", f"{percent(compared.level)} interval", "A", "B", "calls A", "calls B")
     found = [
         Table(name, (*heads, "statement"), tuple(_row(one, statement_max) for one in rows))

@@ -62,7 +62,7 @@ def _profile(document: Document) -> list[str]:
 
 
 def _numbers(measured: Sequence[tuple[str, str, Distribution]]) -> list[str]:
-    """A table of measures with an empty line behind it; nothing of none."""
+    """A table of measures with an empty line behind it; nothing for none."""
     shown = words.columns(measured)
     rows = [
         (words.measure(name), *(words.cell(values, unit, column) for column in shown))

@@ -129,7 +129,7 @@ def _load(document: Document) -> Figure:
 
     return Figure(
         "Load over time by class",
-        "Query time by length of time: how many statements ran at once in the mean. "
+        "Query time by length of time: how many statements ran at once on average. "
         + ("A statement counts where it ended. UTC." if document.is_sampled else "UTC."),
         "load",
         draw,

@@ -29,7 +29,7 @@ LESS_WANTED = (
     16,
     8,
 )  # numbers of workers that a narrow terminal goes without
-TEXT_SHARE = 0.05  # of statements logged as text, from which on it is said
+TEXT_SHARE = 0.05  # of statements logged as text, from which on it is reported
 
 
 def answer(found: Parallelism) -> str:

@@ -1,5 +1,5 @@
 """The columns of the profile, the same in all forms: what classes are ranked by comes first, then
-what else tells what a call costs. Columns of which no class knows anything are left out."""
+what else shows the cost of a call. Columns of which no class knows anything are omitted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEGEND = "sent, examined: rows a call; lock: of the time; scan: calls with full 
 @dataclass(frozen=True)
 class Column:
     """`of`: its number for a class, or for all classes that are not listed; None: not known.
-    `order`: columns are left out from the highest on where there is no room."""
+    `order`: columns are omitted from the highest on if there is no room."""
 
     head: str
     of: Callable[[Stats], float | None]
@@ -36,7 +36,7 @@ def columns(document: Document, *, maxima: bool = False) -> tuple[Column, ...]:
 
 
 def legend(shown: Sequence[Column]) -> str:
-    """What heads do not tell; empty if none of those columns is there."""
+    """What heads do not say; empty if none of those columns is there."""
     return LEGEND if {one.head for one in shown} & {"lock", "sent", "examined", "scan"} else ""
 
 

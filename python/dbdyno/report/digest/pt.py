@@ -1,5 +1,5 @@
-"""The classic layout that scripts of pt-query-digest's users read: labels, columns and units as
-its manual's "OUTPUT" section and its own reports show them. All else is ours.
+"""The classic layout that scripts of pt-query-digest's users read: labels, columns and units as its
+manual's "OUTPUT" section and its own reports show them. All else is dbdyno's.
 
 Numbers are abbreviated by powers of 1024, but how many statements there are, and rates, by powers
 of 1000, as there; times are whole microseconds, milliseconds or seconds, shares cut to percents.
@@ -72,7 +72,7 @@ def pt(
     hostname: str = "",
     brief: bool = False,
 ) -> str:
-    """The whole report. `now_unix_s` and `hostname` stand in its head, if given. `brief`: without a
+    """The whole report. `now_unix_s` and `hostname` are in its head, if given. `brief`: without a
     part for each class."""
     lines = _head(document, now_unix_s, hostname)
     lines += ["", *_profile(document)]
@@ -136,7 +136,7 @@ def _of_engine(document: Document) -> Mapping[str, str]:
 
 
 def _rates(document: Document, stats: Stats) -> str:
-    """Per second of the range below. Within one second a log's clock says nothing of rates."""
+    """Per second of the range below. Within one second a log's clock says nothing about rates."""
     if stats.first_unix_s is None:
         seconds = document.seconds
     elif words.moment(stats.first_unix_s) == words.moment(stats.last_unix_s):
@@ -220,7 +220,7 @@ def number(value: float, unit: str) -> str:
 
 
 def identity(one: Class) -> str:
-    """The ID people have history of, where there is one; else ours."""
+    """The ID people have history of, if there is one; else dbdyno's."""
     bare = (one.pt_id or one.id).upper().removeprefix("0X")
     return f"0x{bare}"
 

@@ -77,7 +77,7 @@ def _room(column: Column, cells: Sequence[str]) -> int:
 def _fitting(
     found: Sequence[tuple[Column, list[str]]], width: int
 ) -> list[tuple[Column, list[str]]]:
-    """Those that fit, the most telling first; the first three do in any case."""
+    """Those that fit, the most informative first; the first three do in any case."""
     kept: list[Column] = []
     left = width
     for one in sorted(found, key=lambda one: one[0].order):

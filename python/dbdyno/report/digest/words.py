@@ -15,7 +15,7 @@ COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")
 NAMES_SHOWN = 3
 MERGED_LEAST = 20  # classes less, and the share of them, from which on merging names is suggested
 MERGED_SHARE = 0.1
-UNTIMED_SHARE = 0.1  # of statements without a time, from which on it is said
+UNTIMED_SHARE = 0.1  # of statements without a time, from which on it is reported
 
 MEASURES = {  # name in documents -> for people; others are shown by their own name
     "lock_time": "lock time",
@@ -72,7 +72,7 @@ def value(number: float | None, unit: str) -> str:
 
 
 def cell(values: Distribution, unit: str, column: str) -> str:
-    """One of `total`, `min`, `mean`, `p95` and so on of a measure; of flags only the mean tells."""
+    """One of `total`, `min`, `mean`, `p95` and so on of a measure; flags have only the mean."""
     if unit == "flag":
         return share(values.mean) if column == "mean" else ""
     return value(values.sum if column == "total" else getattr(values, column), unit)
@@ -135,7 +135,7 @@ def one_line(text: str) -> str:
 
 
 def short_id(one: Class) -> str:
-    """The first eight digits: enough to tell classes of one report apart."""
+    """The first eight digits: enough to distinguish the classes of one report."""
     return one.id[:8]
 
 
@@ -145,7 +145,7 @@ def label(one: Class) -> str:
 
 
 def calls(stats: Stats) -> float:
-    """How many calls the events stand for."""
+    """How many calls the events represent."""
     return stats.weighted_count or stats.count
 
 
@@ -182,7 +182,7 @@ def ranked_by(document: Document) -> str:
 
 
 def overall(document: Document) -> list[str]:
-    """What all statements together come to, but for their measures."""
+    """Totals of all statements, without their measures."""
     all_ = document.overall
     said = [called(all_)]
     if document.seconds > document.clock_s:
@@ -369,7 +369,7 @@ def measure(name: str) -> str:
 
 
 def where(document: Document, one: Class) -> str:
-    """Where the slowest event of a class stands, or any if no time is known."""
+    """Position of the slowest event of a class, or any if no time is known."""
     if one.sample is None:
         return ""
     at = f"byte {one.sample.offset:,}"
@@ -401,7 +401,7 @@ def measured(one: Stats) -> list[tuple[str, str, Distribution]]:
 
 
 def main_measures(stats: Stats) -> list[tuple[str, str, Distribution]]:
-    """The same of what a first look needs."""
+    """The same for a first overview."""
     return sorted(
         (row for row in measured(stats) if row[0] in MAIN), key=lambda r: MAIN.index(r[0])
     )
@@ -417,7 +417,7 @@ def flags(stats: Stats) -> list[str]:
 
 
 def facts(document: Document, one: Class, shown: int = 8) -> list[tuple[str, str]]:
-    """What else there is to say of a class, by name; what is not known is left out."""
+    """Further facts on a class, by name; what is not known is omitted."""
     span = ""
     if one.first_unix_s is not None:
         span = f"{moment(one.first_unix_s)} to {moment(one.last_unix_s)} UTC"

@@ -59,7 +59,7 @@ def view(
 
 
 def coded(texts: Sequence[str]) -> list[Markup]:
-    """Paragraphs with what stands in backticks as code; everything is escaped."""
+    """Paragraphs with text in backticks as code; everything is escaped."""
     return [
         Markup().join(
             Markup("<code>{}</code>").format(visible(part)) if i % 2 else html(part)

@@ -90,7 +90,7 @@ def swept(model: Model, found: Sweep, currency: str) -> list[tuple[str, ...]]:
 
 def swept_notes(model: Model, found: Sweep, currency: str) -> list[str]:
     """What limits parts of a sweep, and where. A note's values differ from point to point: their
-    names stand for them."""
+    names replace them."""
     lines = []
     for text, first, last, count in found.notes:
         ends = [words.one(model, found.range.name, value, currency) for value in (first, last)]

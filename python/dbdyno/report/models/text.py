@@ -159,7 +159,7 @@ def _nearest(sweep: Sweep, columns: int) -> list[int]:
 
 
 def _height(value: float, base: float, high: float) -> int:
-    """In eighths of a row; one at least for what is there."""
+    """In eighths of a row; at least one for a value above zero."""
     if math.isnan(value):
         return 0
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""What is said of combined runs, in all formats."""
+"""Texts on combined runs, in all formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbdyno.report.text.numbers import MISSING, percent, times
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
 
-FEW = 10  # runs: the Q test of fewer seldom sees what is there
+FEW = 10  # runs: the Q test of fewer seldom detects a difference
 
 
 @dataclass(frozen=True)

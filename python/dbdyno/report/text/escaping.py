@@ -27,7 +27,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
 def visible(text: object) -> str:
-    """Text with control characters and bidirectional overrides replaced by visible stand-ins.
+    """Text with control characters and bidirectional overrides replaced by visible characters.
 
     Tab and newline stay. Safe markup stays markup.
     """

@@ -1,8 +1,8 @@
 """What a metric is called, in which unit, and which way is better.
 
 Canonical names (`readers.transactions_per_s`) are what claims and `result.json` use; here they get
-the words of a DBA and of a chart. A name that stands in no list still gets a readable label:
-nothing that was measured is hidden because nobody described it.
+the words of a DBA and of a chart. An unlisted name still gets a readable label: nothing that was
+measured is hidden because nobody described it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """Label with the group in front, where there are several."""
+        """Label with the group in front, if there are several."""
         return (
             f"{self.group}: {self.label[0].lower()}{self.label[1:]}" if self.group else self.label
         )
 
     @property
     def column(self) -> str:
-        """Short form with the group in front, where there are several."""
+        """Short form with the group in front, if there are several."""
         return f"{self.group} {self.short}" if self.group else self.short
 
 
@@ -107,7 +107,7 @@ TABLE = (
 )
 
 
-# Known, but not charted: what others say, or what matters only where a warning says so.
+# Known, but not charted: redundant metrics, or those that matter only with a warning.
 UNCHARTED = frozenset(
     {
         "due_per_s",

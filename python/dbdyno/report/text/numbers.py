@@ -78,7 +78,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def edge(value: float | None, *edges: float) -> str:
-    """An end of an interval of ratios: past a thousand times either way, its size says nothing."""
+    """An end of an interval of ratios: past a thousand times either way, its size means nothing."""
     if value is None or 0.001 <= value <= 1000:
         return sig3(value, *edges)
     return "< 0.001" if value < 0.001 else "> 1,000"
@@ -86,7 +86,7 @@ def edge(value: float | None, *edges: float) -> str:
 
 def plus_minus(mean: float, half: float) -> str:
     """A mean and half its interval: 6.43 ± 0.004; half has two significant digits at most, and no
-    more decimals than say something beside the mean."""
+    more decimals than are meaningful next to the mean."""
     if half <= 0:
         return sig3(mean)
     places = max(0, 1 - math.floor(math.log10(half)))

@@ -1,4 +1,4 @@
-"""A series in one line of text: eight heights, a dot where there is no value."""
+"""A series in one line of text: eight heights, a dot if there is no value."""
 
 from __future__ import annotations
 

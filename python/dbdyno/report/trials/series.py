@@ -22,8 +22,7 @@ MACHINE = 40  # series of /proc offered
 # What other series say already.
 SAID = frozenset({("cpu", "idle"), ("cpu", "busy"), ("cpu", "steal_percent")})
 
-# A metric that a sampler made: its source (with the target's name, where there are several), its
-# name.
+# A metric that a sampler made: its source (with the target's name, if there are several), its name.
 _SAMPLED = re.compile(
     r"(?P<source>(?:[^.]+\.){0,2}?(?:cpu|memory|disk|server|status))\.(?P<name>.+)"
 )
@@ -137,8 +136,9 @@ def _round4(value: float) -> float:
 def choose_samples(metrics: Sequence[Mapping[str, float]]) -> list[tuple[str, str]]:
     """(source, name) of the samples shown, in the order shown, from the trials' metrics.
 
-    From /proc: all that is not zero. From a server: the telling counters first, then those whose
-    mean differs most between trials, since a counter that is the same everywhere explains nothing.
+    From /proc: all that is not zero. From a server: the most informative counters first, then those
+    whose mean differs most between trials, since a counter that is the same everywhere explains
+    nothing.
     """
     means: dict[tuple[str, str], list[float]] = {}
     for trial in metrics:

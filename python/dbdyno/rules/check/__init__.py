@@ -1,8 +1,8 @@
 """Checks of the machine before the first trial: one file a family, each check with its effect on
 the measurement and its cure.
 
-Only this machine is looked at: the host of an external server is not. `look` reads, `Place` is what
-it reads (tests bring their own), and no check knows anything of plans or runs.
+Only this machine is inspected: the host of an external server is not. `look` reads, `Place` is what
+it reads (tests bring their own), and no check knows plans or runs.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Activity:
-    """A moment of all CPUs. Ticks are differences, but for `since_boot`."""
+    """A moment of all CPUs. Ticks are differences, except for `since_boot`."""
 
     ticks: Mapping[str, int]
     since_boot: Mapping[str, int]
     cpus: int
-    own_ticks: int = 0  # of the process that looks
+    own_ticks: int = 0  # of the sampling process
     by_name: Mapping[str, int] = field(default_factory=dict)  # ticks of other processes
 
     @property
@@ -87,7 +87,7 @@ def between(before: Reading, after: Reading, own_pid: int) -> Activity:
 
 
 def sample(root: Path = Path("/"), seconds: float = SAMPLE_S) -> Activity | None:
-    """Looks for so long; None if /proc cannot be read."""
+    """Samples for so long; None if /proc cannot be read."""
     before = read(root)
     if before is None:
         return None
@@ -102,7 +102,7 @@ def _cpus(text: str) -> int:
 
 
 def _processes(root: Path) -> dict[tuple[int, int], tuple[str, int]]:
-    """Name, user and system ticks by process; those that end while we read are left out."""
+    """Name, user and system ticks by process; those that end while we read are omitted."""
     found: dict[tuple[int, int], tuple[str, int]] = {}
     try:
         names = [name for name in os.listdir(root / "proc") if name.isdigit()]

@@ -1,7 +1,7 @@
-"""What a check is, what it looks at, and what it finds.
+"""What a check is, what it reads, and what it finds.
 
 A check never says "fine" of what it could not read: a container without /sys, another kernel or a
-missing permission give `NOT_KNOWN`, with the file that would have told.
+missing permission give `NOT_KNOWN`, with the missing file.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Rule:
     """A check as a function of a place. `needs_data`: it is about the data directory."""
 
     name: str
-    about: str  # what it looks for, for the reference
+    about: str  # what it detects, for the reference
     judge: Callable[[Place], Finding]
     needs_data: bool = False
 
@@ -85,13 +85,13 @@ class Rule:
 
 
 def not_known(check: str, path: str) -> Finding:
-    """A check that lacks its source."""
+    """A check without its source."""
     return Finding(check, NOT_KNOWN, f"/{path} cannot be read")
 
 
 def lines(findings: Sequence[Finding], external: Sequence[str] = ()) -> list[str]:
     """Findings as sentences for a terminal: each that was found with effect and cure, then the
-    names of those that are not known. `external`: servers whose hosts nobody looked at."""
+    names of those that are not known. `external`: servers whose hosts were not inspected."""
     told = [
         f"check {one.check}: {one.what}; {one.effect}. Cure: {one.cure}"
         for one in findings

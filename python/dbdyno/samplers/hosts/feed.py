@@ -1,4 +1,4 @@
-"""What every source of another machine's samples is: something that runs beside a trial."""
+"""What every source of another machine's samples is: something that runs during a trial."""
 
 from __future__ import annotations
 

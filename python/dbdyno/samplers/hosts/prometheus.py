@@ -1,4 +1,4 @@
-"""What a Prometheus knows of a host from its node_exporter, asked for once, after the trial.
+"""What a Prometheus knows about a host from its node_exporter, asked for once, after the trial.
 
 One instant query with a range selector gives the samples as they were scraped, with their times:
 nothing is interpolated, and the server does no work while load is measured. Between two scrapes the
@@ -7,7 +7,7 @@ trial should last several. Times are those of Prometheus' clock.
 
 Sources: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries, range
 vectors); node_exporter's collectors cpu, diskstats, loadavg, meminfo, netdev, netstat, stat,
-vmstat, each with what it reads unless told otherwise.
+vmstat, each with its defaults.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INTERFACE = {
     "node_network_receive_drop_total": network.DROPPED,
     "node_network_transmit_drop_total": network.DROPPED,
 }
-# Columns of /proc/diskstats after the names, and what one of node_exporter's units is in theirs.
+# Columns of /proc/diskstats after the names, and one of node_exporter's units in theirs.
 _DISK = {
     "node_disk_reads_completed_total": (0, 1.0),
     "node_disk_read_bytes_total": (2, 1 / disk.SECTOR_BYTES),
@@ -170,7 +170,7 @@ def readings(series: Sequence[Series]) -> dict[float, Reading]:
 
 
 def _place(labels: Mapping[str, str]) -> tuple[str, str, float]:
-    """(kind, name, factor) of a series; kind "" for one that is left out."""
+    """(kind, name, factor) of a series; kind "" for one that is omitted."""
     name = labels["__name__"]
     if name == _CPU:
         return "cpu", labels.get("mode", ""), 1.0

@@ -91,7 +91,7 @@ class Dropped(Exception):
 
 @dataclass
 class Frame:
-    """One look at the host: its files by path, and the server's process (0: not found)."""
+    """One sample of the host: its files by path, and the server's process (0: not found)."""
 
     files: dict[str, str]
     pid: int = 0
@@ -112,7 +112,7 @@ class Frame:
 
 @dataclass
 class Parser:
-    """Lines of the script in, frames out. ValueError for what it cannot have said."""
+    """Lines of the script in, frames out. ValueError for impossible output."""
 
     ticks_per_s: int = 100
     page_bytes: int = 4096
@@ -219,7 +219,7 @@ class SshFeed:
                 emit(feed.gap(feed.since(zero_unix_s), self._prefix, reason))
             if ending.wait(min(2.0**attempt, BACKOFF_MAX_S)):
                 break
-        if not self._emitted:  # said of the measured phase, whenever it was noticed
+        if not self._emitted:  # reported for the measured phase, whenever it was noticed
             emit(feed.gap(0.0, self._prefix, reason))
 
     def _connected(self, zero_unix_s: float, ending: threading.Event, emit: feed.Emit) -> None:

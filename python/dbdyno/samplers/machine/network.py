@@ -4,8 +4,8 @@ Bytes and dropped packets are those of interfaces with hardware behind them (/sy
 `device` for each). Bridges, bonds, VLANs, tunnels and veth pairs pass the same packets on, which
 would be counted twice; so would an interface whose master has hardware too (a virtual function
 under a synthetic interface). Where no interface has hardware behind it, as in a container, all but
-loopback are counted. Loopback stands apart: a client meets a server on its own machine there.
-Dropped packets include those that nobody had asked for (an unknown protocol, say).
+loopback are counted. Loopback is separate: a client meets a server on its own machine there.
+Dropped packets include unwanted ones (of an unknown protocol, say).
 
 Segments, retransmits and listen queues are those of all TCP connections of the network namespace,
 over IPv4 and IPv6 and also over loopback; a Unix socket sends no segments. A listen queue overflows
@@ -28,7 +28,7 @@ LOOPBACK = "lo"
 FILES = ("/proc/net/dev", "/proc/net/snmp", "/proc/net/netstat")
 SIZE_MAX = 1 << 20
 
-# Counters of TCP: the kernel's names, in `snmp` and `netstat`, and ours.
+# Counters of TCP: the kernel's names, in `snmp` and `netstat`, and dbdyno's.
 TCP = {
     "Tcp": {"OutSegs": "segments_per_s", "RetransSegs": "retransmits_per_s"},
     "TcpExt": {

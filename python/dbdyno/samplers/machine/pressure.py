@@ -1,4 +1,4 @@
-"""Time in which tasks stood still for want of CPU, I/O or memory, from /proc/pressure.
+"""Time in which tasks waited for CPU, I/O or memory, from /proc/pressure.
 
 Shares of time: `some` task waited, or all that were not idle at once (`full`). Kernels without
 pressure stall information (before 4.20, or CONFIG_PSI off) have no such files: then there is

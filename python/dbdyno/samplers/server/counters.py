@@ -56,7 +56,7 @@ class Counters:
 def changes(
     last: Mapping[str, float], now: Mapping[str, float], gauges: frozenset[str], elapsed_s: float
 ) -> dict[str, float]:
-    """Rates of counters, values of gauges. A counter that ran backwards was reset: left out."""
+    """Rates of counters, values of gauges. A counter that ran backwards was reset: omitted."""
     values = {}
     for name, value in now.items():
         if name in gauges:

@@ -17,12 +17,12 @@ from dbdyno.samplers.base import prefixed
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 STOPPED, BLOCKED = "Tt", "D"  # states: by a signal or a tracer; uninterruptible
-TASKS_MAX = 4096  # a bound on what one sample reads; beyond it schedstat is left out
+TASKS_MAX = 4096  # a bound on what one sample reads; beyond it schedstat is omitted
 
 
 @dataclass
 class Reading:
-    """What the processes have used so far, and how they stand."""
+    """What the processes have used so far, and their states."""
 
     cpu_s: float = 0.0
     rss_bytes: float = 0.0

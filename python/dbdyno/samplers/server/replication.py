@@ -1,7 +1,7 @@
 """How far a replica is behind the server that is written to, seconds, once a second.
 
-MariaDB and MySQL tell it in whole seconds (SHOW REPLICA STATUS); PostgreSQL as the age of the last
-transaction replayed, 0 once all that was received is replayed: between those, clocks matter.
+MariaDB and MySQL report it in whole seconds (SHOW REPLICA STATUS); PostgreSQL as the age of the
+last transaction replayed, 0 once all that was received is replayed: between those, clocks matter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a server's main process runs, is stopped or waits: one line of /proc/PID/stat (proc(5)).
 
-Beside `process`, which reads a file for each thread and so cannot always be quick: that a process
-was stopped for half a second is seen only by looking just then.
+Separate from `process`, which reads a file for each thread and so cannot always be quick: that a
+process was stopped for half a second shows only in a sample just then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run without what tells whose it is: names become aliases, literals go, numbers stay.
+"""A run without its author's identity: names become aliases, literals go, numbers stay.
 
 Everything is refused that is not known to be harmless: texts that only people can judge (context,
 notes, comments, output of commands, messages of servers) are replaced as a whole; names of hosts,

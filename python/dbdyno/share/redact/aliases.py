@@ -2,7 +2,7 @@
 
 They are numbered in the order in which names are first met, and the table is kept in the run
 directory (`aliases.json`, readable by its owner only): a later report of the same run agrees, and
-whoever has the run can translate back. An alias is never a name that the run already holds.
+the run's owner can translate back. An alias is never a name that the run already holds.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dbdyno.store.text import files
 FILE = "aliases.json"
 VERSION = 1
 
-# Kinds whose names are replaced wherever they occur in a text, since they tell whose it is.
+# Kinds whose names are replaced wherever they occur in a text, since they identify its author.
 NAMES = ("customer", "author", "host", "domain", "user", "schema", "table")
-# Kinds whose names are replaced where they stand as such: in SQL, plans and declarations.
+# Kinds whose names are replaced only in their own fields: in SQL, plans and declarations.
 INNER = ("column", "function", "parameter", "index")
 # Whole texts.
 TEXTS = ("path", "command", "message", "value", "text")
@@ -68,8 +68,8 @@ class Aliases:
             self._pattern = None
 
     def in_text(self, text: str, keep: Collection[str] = ()) -> str:
-        """A text with all names of `NAMES` replaced, whole words only, but for those in `keep`
-        (casefolded): words of ours that a name happens to be."""
+        """A text with all names of `NAMES` replaced, whole words only, except those in `keep`
+        (casefolded): words of dbdyno that a name happens to be."""
         if self._pattern is None:
             free = {name for kind in NAMES for name in self._table[kind]} | set(self._synonyms)
             longest_first = sorted(free, key=lambda name: (-len(name), name))

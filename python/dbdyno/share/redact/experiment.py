@@ -1,7 +1,7 @@
 """Redacts an experiment's file, and what a plan holds in the file's own form.
 
-The file is read as data and written anew, so that comments go. Each text is judged by the key that
-it stands under; under a key that is not known, only words of ours and quantities stay.
+The file is read as data and written again, so that comments go. Each text is judged by its key;
+under an unknown key, only dbdyno's words and quantities stay.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RELATIVE_SET = re.compile(r"[\w.-]+(?:\.[\w-]+)*")
 
 
 def experiment(texts: Texts, text: str) -> str:
-    """An experiment's file without what tells whose it is; comments are gone, as is a file that is
+    """An experiment's file without its author's identity; comments are gone, as is a file that is
     no YAML mapping."""
     try:
         root = YAML(typ="safe", pure=True).load(text)
@@ -59,7 +59,7 @@ def experiment(texts: Texts, text: str) -> str:
 
 
 def nested(texts: Texts, value: Any, key: str, parents: tuple[str, ...] = ()) -> Any:
-    """A value that stands under `key` below `parents`, outermost first."""
+    """A value under `key` below `parents`, outermost first."""
     if isinstance(value, Mapping):
         inner = (*parents, key)
         return {
@@ -74,7 +74,7 @@ def nested(texts: Texts, value: Any, key: str, parents: tuple[str, ...] = ()) ->
 
 
 def _key(texts: Texts, key: str, parents: tuple[str, ...]) -> str:
-    """A key that the author chose, or one of ours."""
+    """A key that the author chose, or one of dbdyno."""
     where = parents[-1] if parents else ""
     if where == "params":
         return texts.name("parameter", key)
@@ -154,7 +154,7 @@ def _declared(texts: Texts, text: str, key: str) -> str:
 
 
 def _word(texts: Texts, text: str) -> str:
-    """A word of ours, a quantity, or a name of the experiment; anything else goes as a whole."""
+    """A word of dbdyno, a quantity, or a name of the experiment; anything else goes as a whole."""
     if _harmless(text):
         return text
     shown = texts.label(text)

@@ -32,7 +32,7 @@ def _keep(texts: Texts, text: str) -> str:
 
 def _source(texts: Texts, text: str) -> str:
     """What a base was read from: a file, `the run DIR` or `the study NAME`. Notes name it, too, and
-    a relative path is not known for one there. Studies are shipped: their names are nobody's."""
+    a relative path is not known for one there. Studies are shipped: their names identify nobody."""
     if text.startswith("the study "):
         return text
     run = "the run " if text.startswith("the run ") else ""
@@ -48,7 +48,7 @@ NOTE = (
     " context and notes are omitted."
 )
 
-# Class and field -> what its texts are. `*` stands for any class.
+# Class and field -> what its texts are. `*` means any class.
 RULES: Mapping[str, Rule] = {
     "Plan.name": Texts.label,
     "Plan.question": Texts.prose,
@@ -120,8 +120,8 @@ _NESTED = frozenset({"GroupPlan.options", "Target.options", "Setup.tables"})
 
 
 def plan(texts: Texts, original: Plan) -> Plan:
-    """The plan with everything replaced that tells whose it is. DynoError if that would make two
-    of its names the same."""
+    """The plan with everything replaced that identifies its author. DynoError if that would make
+    two of its names the same."""
     _learn(texts, original)
     made = _walk(texts, original, "")
     assert isinstance(made, Plan)

@@ -1,7 +1,7 @@
 """Writes a redacted copy of a run directory: what a report or a bundle is then made from.
 
 The run is walked twice, first to meet every name and then to replace them, since a text may hold a
-name that only a later one gives away. Of its files only those are copied that are understood here;
+name that only a later one reveals. Of its files only those are copied that are understood here;
 what the engine was given, logs and outputs of commands are not.
 """
 
@@ -111,7 +111,7 @@ class _Redaction:
         }
 
     def _source(self, file: Mapping[str, Any]) -> dict[str, str]:
-        """A file that was imported; its checksum would tell whoever has the file."""
+        """A file that was imported; its checksum would identify it to an owner of the file."""
         path, tool = str(file.get("path", "")), str(file.get("tool", ""))
         return {"path": self._texts.path(path), "tool": self._texts.prose(tool), "sha256": ""}
 
@@ -229,7 +229,7 @@ class _Redaction:
         return made
 
     def _unknown(self, value: Any, key: str) -> Any:
-        """Numbers stay, keys are labels, texts go unless the key says that it is a word of ours."""
+        """Numbers stay, keys are labels, texts go unless the key marks it as a word of dbdyno."""
         if isinstance(value, Mapping):
             made = {self._texts.label(str(k)): self._unknown(v, str(k)) for k, v in value.items()}
             return keyed(made, value)
@@ -274,7 +274,7 @@ class _Redaction:
 
 
 def _raw(run: Run) -> Iterator[str]:
-    """Everything in which a name can stand that looks like an alias."""
+    """All texts that may have a name of an alias's form."""
     yield json.dumps(run.manifest, ensure_ascii=False)
     for one in run.records():
         yield json.dumps(record.to_json(one), ensure_ascii=False)

@@ -95,7 +95,7 @@ class Texts:
     # -- single names ----------------------------------------------------------------------------
 
     def name(self, kind: str, name: str) -> str:
-        """The alias of a name that stands where such a name stands."""
+        """The alias of a name in the place of such a name."""
         bare = name.strip("`\"'[] ")
         if not bare or vocabulary.is_public(bare):
             return name
@@ -145,11 +145,11 @@ class Texts:
 
     def label(self, text: str) -> str:
         """A name that the author gave to a part of the experiment, or an expression of such names:
-        stays, but for names and addresses in it."""
+        stays, except for names and addresses in it."""
         return self.aliases.in_text(self._addresses(text), vocabulary.OWN)
 
     def prose(self, text: str) -> str:
-        """A sentence of ours that may quote others."""
+        """A sentence of dbdyno that may quote others."""
 
         def quoted(found: re.Match[str]) -> str:
             inner = found[0][1:-1]
@@ -212,7 +212,7 @@ class Texts:
             if kind == "tag":
                 kind = "dollar"
             if kind == "comment":
-                # In a plan, `#` and `--` are drawing; in SQL, remarks that nobody can judge.
+                # In a plan, `#` and `--` are drawing; in SQL, free remarks.
                 out.append(body if not re.search(r"\w", body) else " ")
                 continue
             if kind in ("string", "dollar"):
@@ -275,8 +275,8 @@ class Texts:
     # -- settings --------------------------------------------------------------------------------
 
     def setting(self, name: str, value: str) -> str:
-        """A setting's value: quantities and words stay, unless the setting's name says that it
-        tells who or where."""
+        """A setting's value: quantities and words stay, unless the setting's name is one of an
+        identity or a place."""
         if not value or _QUANTITY.fullmatch(value):
             return value
         if re.search(r"(^|_)version", name):
@@ -306,8 +306,8 @@ class Texts:
 
 
 def _plan_number(body: str, text: str, start: int, before: str) -> str:
-    """Numbers that the planner counted stay; those of conditions go: they stand behind an operator
-    and a space, or in a list."""
+    """Numbers that the planner counted stay; those of conditions go: they follow an operator and a
+    space, or in a list."""
     spaced = start > 0 and text[start - 1].isspace()
     behind = before in ("=", "<", ">", "+", "-", "*", "/", "between", "and", "in", "like", ":")
     opened = before in ("(", ",", "[") and not _is_count(text, start)

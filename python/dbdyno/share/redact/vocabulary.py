@@ -1,4 +1,4 @@
-"""Words that tell nothing: of SQL, of query plans, of settings, of dbdyno itself.
+"""Words that identify nobody: of SQL, of query plans, of settings, of dbdyno itself.
 
 What is not listed here is taken for a name. Sources: SQL:2016 reserved words; the function and
 keyword lists in the manuals of MariaDB, MySQL, PostgreSQL and SQLite; their pages on EXPLAIN.
@@ -121,8 +121,8 @@ OPTION = _words(
     """
 )
 
-# Words of dbdyno's own sentences and names: a user of that name is aliased where it stands as a
-# user, and nowhere else.
+# Words of dbdyno's own sentences and names: a user of that name is aliased in fields of users, and
+# nowhere else.
 OWN = (
     frozenset(
         word.casefold()
@@ -158,6 +158,6 @@ _BUILT_IN = re.compile(r"127\.[0-9.]+|(?:sbtest|field|k_)[0-9]+(?:_pkey)?|userta
 
 
 def is_public(name: str) -> bool:
-    """Whether a name tells nothing about anybody: loopback, built-in accounts, dbdyno's tables."""
+    """Whether a name identifies nobody: loopback, built-in accounts, dbdyno's tables."""
     folded = name.casefold()
     return folded in PUBLIC or _BUILT_IN.fullmatch(folded) is not None

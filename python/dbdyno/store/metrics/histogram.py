@@ -38,7 +38,7 @@ _COOKIE_COMPRESSED = 0x1C849304
 _COOKIE_V2 = 0x1C849303
 _COOKIE_MASK = 0xFFFFFF0F  # the low byte's high half says the word size, which V2 does not use
 _HEADER = struct.Struct(">iiiiqqd")
-_PAYLOAD_MAX = 1 << 20  # a full histogram is under 50 kB: anything larger is not one of ours
+_PAYLOAD_MAX = 1 << 20  # a full histogram is under 50 kB: anything larger is not one of dbdyno's
 _LINE_MAX = 1 << 20
 _LINES_MAX = 1_000_000  # a day has 86,400 seconds
 _SECONDS_MAX = 1e8
@@ -51,8 +51,8 @@ _HALF = _SUB // 2
 def bounds() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Lowest and highest value of each bucket in ns, both inclusive; shape (buckets,).
 
-    Index i below 256 stands for the value i; beyond, each 128 indices double the width:
-    exponent e = i // 128 - 1, low = (i % 128 + 128) * 2^e, high = low + 2^e - 1.
+    Index i below 256 means the value i; beyond, each 128 indices double the width: exponent e = i
+    // 128 - 1, low = (i % 128 + 128) * 2^e, high = low + 2^e - 1.
     """
     buckets = 1
     while (_SUB << (buckets - 1)) <= HIGHEST_NS:

@@ -1,6 +1,7 @@
-"""An open loop's totals, reduced: response, backlog, what was left, and how well the rate was held.
+"""An open loop's totals, reduced: response, backlog, what was left, and how well the rate was
+sustained.
 
-Response counts from when a transaction was due. Arrivals that were given up or left stand in its
+Response counts from when a transaction was due. Arrivals that were given up or left are in its
 histogram with their age (`latency`).
 """
 
@@ -19,10 +20,10 @@ from dbdyno.store.metrics.latency import Times, times
 GROWTH_GRAIN = 0.001
 GROWTH_EVEN = 0.25  # exceeded in half of the trials at exactly the capacity
 GROWTH_SURE = 2.0  # exceeded in 2 of 100 trials at exactly the capacity
-_PART = 0.2  # of the measured time: the lowest in its first part is held against its last
+_PART = 0.2  # of the measured time: the lowest in its first part is compared with its last
 LAG_MAX = 0.10  # of the median response, by the generator's own lateness: the error bar of both
-LAG_LEAST_US = 20.0  # below, a median is that of a null driver and its lag nobody's concern
-SESSIONS_BUSY = ("the only session", "all")  # how the sentence begins that says so
+LAG_LEAST_US = 20.0  # below, a median is that of a null driver and its lag irrelevant
+SESSIONS_BUSY = ("the only session", "all")  # beginning of the sentence about it
 BUSY_MIN = 0.95  # of the sessions' time: all of them were at work
 
 
@@ -82,7 +83,7 @@ def held(growth: float, due: float) -> bool:
     `unfinished_growth`.
 
     Driven at exactly its capacity, a queue with Poisson arrivals and exponential service exceeds
-    this growth in half of the trials, so the rate that is held in half of them is the capacity.
+    this growth in half of the trials, so the rate that half of them sustain is the capacity.
     docs/decisions/finding-a-rate.md has the arithmetic.
     """
     return growth <= _growth_by_chance(due, GROWTH_EVEN)
@@ -117,7 +118,7 @@ def warnings(
     if lag_ns and median_ns and lag_ns > max(LAG_MAX * median_ns, LAG_LEAST_US * 1e3):
         yield (
             f"the generator itself began 1 % of the arrivals {lag_ns / 1e3:,.0f} µs late or more,"
-            f" beside a median response of {median_ns / 1e3:,.0f} µs: response times may be that"
+            f" next to a median response of {median_ns / 1e3:,.0f} µs: response times may be that"
             " much too high"
         )
 

@@ -58,8 +58,8 @@ def reduce_trial(
     """Reduces one trial. Without an `end` event there is nothing measured: no metrics, a warning.
 
     `targets` (the cell's) say whose CPU the load threads use: those of an in-process system do the
-    system's work, which is then `server_cpu_us_per_op`. Beside a server both kinds of work mix in
-    the load threads, and no CPU per operation is given. Of a trial with a steady `part` only that
+    system's work, which is then `server_cpu_us_per_op`. With a server both kinds of work mix in the
+    load threads, and no CPU per operation is given. Of a trial with a steady `part` only that
     counts.
     """
     end = next((event for event in reversed(events) if event.get("event") == "end"), None)
@@ -70,7 +70,7 @@ def reduce_trial(
         end, from_s = part.end, part.from_s
     measured_s = float(end["measured_s"])
     used = {group.target for group in groups}
-    # Where load threads do a system's work, too, that they are busy says nothing against them.
+    # Where load threads do a system's work, too, being busy is no fault of theirs.
     working = [_works_in_engine(target.kind) for target in targets if target.name in used]
     in_process = bool(working) and all(working)
     mixed = any(working) and not in_process
@@ -216,7 +216,7 @@ def _bound(end: Event) -> str:
         fastest_ns = min((ns for latency in latencies if (ns := latency.get(q))), default=0)
         if (lay_ns := lag.get(q)) and fastest_ns:
             lay = f"{share} of the answers may have lain unread for {_us(lay_ns / 1e3)} µs or more"
-            beside = f"beside a latency whose {what} is {_us(fastest_ns / 1e3)} µs"
+            beside = f"next to a latency whose {what} is {_us(fastest_ns / 1e3)} µs"
             found.append((lay_ns / fastest_ns, f"{lay}, {beside}"))
     # Too few answers for a percentile: the longest wait is what is known.
     longest = f"answers may have lain unread for up to {_us(lag.get('max_ns', 0) / 1e3)} µs"

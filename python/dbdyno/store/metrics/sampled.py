@@ -1,11 +1,11 @@
 """Samples of a trial's measured phase, reduced to one number a metric. Pure.
 
 A sample is `{"t_s", "length_s", "source", "values"}`: what happened in the `length_s` seconds until
-`t_s` (rates, shares) or how things stand (levels). Either way its value holds for that time, and a
-metric is the mean over the measured phase weighted by that time. A sample counts if the middle of
-that time lies in the measured phase; a count of sessions, which is a look and not a
-sum, only if the look itself does (just after the end they have gone). A session state that a sample
-does not list has no sessions; any other value that is not listed is unknown.
+`t_s` (rates, shares) or states (levels). Either way its value holds for that time, and a metric is
+the mean over the measured phase weighted by that time. A sample counts if the middle of that time
+lies in the measured phase; a count of sessions, which is a sample and not a sum, only if the sample
+itself does (just after the end they have gone). A session state that a sample does not list has no
+sessions; any other value that is not listed is unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-# Levels whose extreme matters more than their mean get a `<name>_max` beside it.
+# Levels whose extreme matters more than their mean get a `<name>_max` as well.
 PEAKS = frozenset({"memory.dirty_bytes", "memory.writeback_bytes", "server.rss_bytes"})
 PEAK_SOURCES = ("replica_lag_s",)  # of all their values
 
@@ -34,7 +34,7 @@ def sampled_metrics(samples: Sequence[Line], until_s: float, from_s: float = 0.0
     """Time-weighted means over the measured phase, or its part, between two moments.
 
     CPU seconds of the servers are their mean use times the measured time, so that a missing sample
-    does not make a server look frugal.
+    does not make a server seem frugal.
     """
     by_source: dict[str, list[Line]] = defaultdict(list)
     for sample in samples:

@@ -1,4 +1,4 @@
-"""How evenly a trial went: its throughput second by second, beside the mean. Pure.
+"""How evenly a trial went: its throughput second by second, in addition to the mean. Pure.
 
 A system that commits as much in every second is worth more than one with the same mean and seconds
 in which nothing happens.
@@ -12,7 +12,7 @@ from dbdyno.store.metrics.stalls import of_trace, shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
 
 TICKS = round(1 / TICK_S)  # a second
-SECONDS_MIN = 5  # fewer say nothing of how they differ
+SECONDS_MIN = 5  # fewer say nothing about how they differ
 # A 20th of the seconds needs at least so many to be one of them.
 P5_SECONDS_MIN = 20
 SEEN_S = 1.0
@@ -50,8 +50,8 @@ def of_group(trace: Trace, group: str) -> dict[str, float]:
 def of_stalls(trace: Trace) -> dict[str, float]:
     """Metrics of a trial from its stalls, all groups together; shares of the time that has ticks.
 
-    None without ticks, nor where commits are so few that a full stop of `SEEN_S` could not be told
-    from chance: that none was seen would say nothing.
+    None without ticks, nor where commits are so few that a full stop of `SEEN_S` could be chance:
+    that none was seen would say nothing.
     """
     total = trace.measured().total
     seen_s = min(trace.measured_s, TICK_S * len(total))

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
 
-LENGTH_MIN_S = 0.45  # what was half a second may look that much shorter
+LENGTH_MIN_S = 0.45  # what was half a second may seem that much shorter
 DEPTH_MIN = 0.6  # shallower ones come by themselves where throughput wanders
-LOW = 0.25  # of the usual rate, in a stall; below 0.54 of it a tick speaks for one
+LOW = 0.25  # of the usual rate, in a stall; below 0.54 of it a tick is evidence of one
 CHANCE = 0.01  # stalls invented in a trial
-BEFORE_S = -1.0  # of the warm-up is looked at
+BEFORE_S = -1.0  # of the warm-up is examined
 AROUND_S = 30.0  # the usual rate is the median of so much time on either side
 SECOND = round(1 / TICK_S)
 COMMITS_MIN = 20.0  # of a stretch whose median is taken
@@ -35,7 +35,7 @@ SHARE_MAX = 0.5  # of the time: what happens longer is the usual
 STOPPED = 0.1  # of the usual commits: a full stop
 STOP_TICKS = 3
 FALL = 3.0  # times as much at least, before a stop in a trial that begins low
-SHARE_MIN = 0.01  # less cannot be told from nothing
+SHARE_MIN = 0.01  # less is indistinguishable from nothing
 STEP_S = 3.0  # lower for longer, until the end, and not stopped: a step
 
 _SPOKEN = -math.log(LOW)  # evidence that one commit takes away
@@ -80,7 +80,7 @@ def expected(trace: Trace) -> Floats:
 def of_trace(trace: Trace) -> tuple[Dip, ...]:
     """The stalls of a trial's measured phase, all groups together.
 
-    The last second of its warm-up tells whether the trial begins low or stalls from the first
+    The last second of its warm-up shows whether the trial begins low or stalls from the first
     moment on; stalls that began there begin at 0.
     """
     known = (trace.ends_s > BEFORE_S + TICK_S / 2) & (trace.ends_s <= trace.measured_s + TICK_S / 2)
@@ -123,7 +123,7 @@ def find(ends_s: Floats, commits: Floats, expected: Floats) -> tuple[Dip, ...]:
             if float(evidence[first:end].sum()) < enough:
                 continue
             dip = _dip(ends_s, share, first, end)
-            stays = float(evidence[end:].sum()) > -RECOVERED  # too little follows to tell otherwise
+            stays = float(evidence[end:].sum()) > -RECOVERED  # too little follows to show otherwise
             step = stays and dip.depth < 1.0 - STOPPED and dip.length_s > STEP_S
             if dip.length_s < LENGTH_MIN_S or dip.depth < DEPTH_MIN or step:
                 continue
@@ -135,8 +135,8 @@ def find(ends_s: Floats, commits: Floats, expected: Floats) -> tuple[Dip, ...]:
 
 
 def shortest_s(rate_per_s: float, measured_s: float) -> float | None:
-    """The shortest full stop that can be told from chance at a usual rate, where commits scatter
-    like Poisson's; None if no stop in the measured time can."""
+    """The shortest full stop that is not chance at a usual rate, where commits scatter like
+    Poisson's; None if no stop in the measured time can."""
     if not rate_per_s > 0.0 or not measured_s > 0.0:
         return None
     enough = math.log(max(1.0, measured_s / TICK_S) / CHANCE)
@@ -201,7 +201,7 @@ def _stands_out(share: Floats, quiet: NDArray[np.bool_], first: int, end: int) -
     """Whether so many ticks together are never as low by the trial's own slow ups and downs, which
     scatter more than counts that are independent of each other. They show in the `quiet` ticks.
 
-    A full stop is held against them as a factor: a busy neighbour halves a rate again and again,
+    A full stop is compared with them as a factor: a busy neighbour halves a rate again and again,
     and does not make it nothing.
     """
     inner = share[first + 1 : end - 1] if end - first > 2 else share[first:end]
@@ -246,5 +246,5 @@ def _dip(ends_s: Floats, share: Floats, first: int, end: int) -> Dip:
 
 
 def _clear(share: float) -> float:
-    """Of a tick beside a stall, what is more than noise would take."""
+    """What a tick next to a stall is missing beyond noise."""
     return share if share > 0.25 else 0.0

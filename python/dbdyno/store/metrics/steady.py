@@ -1,7 +1,7 @@
 """The steady part of a trial as if nothing else had been measured. Pure.
 
 Cut at the ends of intervals, which the engine counts exactly: counts are sums over intervals,
-latencies their merged histograms. What is known of the measured time as a whole only stays as it
+latencies their merged histograms. What is known about the measured time as a whole only stays as it
 is: which codes errors had, the longest transaction in flight at the end, how busy the generator was
 at most, its lag.
 """

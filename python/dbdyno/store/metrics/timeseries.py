@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Samples:
-    """One metric: `values[i]` holds for the `length_s[i]` seconds until `t_s[i]`. Shapes (n,).
-    A session state that a look at the sessions does not list has a 0 there."""
+    """One metric: `values[i]` holds for the `length_s[i]` seconds until `t_s[i]`. Shapes (n,). A
+    session state that a sample of the sessions does not list has a 0 there."""
 
     t_s: Floats
     length_s: Floats
@@ -37,7 +37,7 @@ class Trace:
     each tick ends, shape (n,), rising. `samples` by full name (`cpu.user`,
     `db.status.Qcache_hits`). `gaps`: source and moment of samples that could not be taken.
     `unread`: what of the files made no sense, in sentences. `due`, of groups that are open loops:
-    arrivals that fell due in each tick, evenly within an interval; shape (n,).
+    arrivals that became due in each tick, evenly within an interval; shape (n,).
     """
 
     trial: str
@@ -139,7 +139,7 @@ def _samples(
     lines: Iterable[Mapping[str, Any]],
 ) -> tuple[dict[str, Samples], tuple[tuple[str, float], ...]]:
     columns: dict[tuple[str, str], dict[float, tuple[float, float]]] = {}
-    looks: dict[str, dict[float, tuple[float, float]]] = {}  # of sources that leave out zeros
+    looks: dict[str, dict[float, tuple[float, float]]] = {}  # of sources that omit zeros
     gaps = []
     for line in lines:
         source, t_s = str(line["source"]), float(line["t_s"])

@@ -2,7 +2,7 @@
 
 Python's parser also takes NaN and Infinity, numbers that overflow to infinity, whole numbers of any
 length, halves of surrogate pairs, and nesting up to the limit of recursion, all of which fail only
-later, where nobody can say any more which file it was.
+later, where the file is no longer known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 DEPTH_MAX = 64
 DIGITS_MAX = 39  # of a whole number: 128 bits
 
-# What a plain number cannot be; text may hold it too, so that it only asks for a closer look.
+# What a plain number cannot be; text may hold it too, so that it only asks for a closer check.
 _ODD = re.compile(rb"NaN|Infinity|[0-9]{19}|[eE]\+?[0-9]{3}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 

@@ -1,7 +1,7 @@
-"""What the lines and documents of a run directory must look like for anybody to read them.
+"""The form that lines and documents of a run directory must have to be read.
 
-Not the whole of the schemas: imported runs know less, older ones had less, and what nobody reads
-may be anything. What is there has the type that its name promises, so that a damaged file is named
+Not the whole of the schemas: imported runs know less, older ones had less, and unused parts may be
+anything. Existing values have the type that their name promises, so that a damaged file is named
 where it is read, with its line, and not where something is computed of it. All raise ValueError.
 """
 
@@ -70,7 +70,7 @@ def sample(value: Mapping[str, Any]) -> None:
 
 
 def manifest(value: Mapping[str, Any]) -> None:
-    """What manifest.json says beside its plan."""
+    """Keys of manifest.json besides its plan."""
     if value["status"] not in ("running", "interrupted", "complete", "failed"):
         raise ValueError(f"has the status {str(value['status'])[:40]!r}")
     for key in ("environment", "versions", "imported"):
@@ -117,7 +117,7 @@ def _imported(value: Mapping[str, Any]) -> None:
 
 
 def record(value: Any) -> None:
-    """trial.json, beside the types of its own keys."""
+    """trial.json, besides the types of its own keys."""
     _metrics(value.metrics)
     _number("started_unix_s", value.started_unix_s)
     if value.measured_s is not None:

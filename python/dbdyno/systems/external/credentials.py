@@ -100,7 +100,7 @@ def _default_user(language: str) -> str:
 
 
 def ask(login: Login, place: str) -> Login | None:
-    """The login with a password that the user types; None if nobody can be asked."""
+    """The login with a password that the user types; None without a terminal to ask at."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     try:
@@ -368,8 +368,8 @@ def tls_of(word: str, login: Login) -> str:
 
 
 def password_file(path: Path, login: Login, database: str) -> str:
-    """The password of the first line that matches, or empty. DynoError if others may read it:
-    libpq ignores such a file, and says so where nobody looks."""
+    """The password of the first line that matches, or empty. DynoError if others may read it: libpq
+    ignores such a file, with a message that goes unseen."""
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):

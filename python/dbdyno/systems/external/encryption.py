@@ -1,4 +1,4 @@
-"""The word `tls` for control connections and for the engine, where a server is not ours."""
+"""The word `tls` for control connections and for the engine, for external servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def context(word: str) -> ssl.SSLContext:
             f"`tls: {word}`: {path} is not a file of certificates: {error}",
             fix="name a PEM file with the authority's certificate",
         ) from None
-    # Authorities of cloud providers and old tools lack fields that this flag asks for.
+    # Authorities of cloud providers and old tools omit fields that this flag asks for.
     made.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if word == "require":
         made.check_hostname = False

@@ -1,4 +1,4 @@
-"""Reaching an external server: which kind stands behind a URL, and who we are at it."""
+"""Reaching an external server: the kind of server at a URL, and the account there."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from dbdyno import kinds, systems
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.targets.server_url import ServerUrl
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Copy, Resolved, Server, System, TargetPlan, Word
 from dbdyno.systems.external import credentials
@@ -54,8 +56,8 @@ class RemoteSystem:
         self.kind = kind
         self.driver = systems.load(kind).driver
 
-    def find(self, basedir: str | None) -> Binaries:
-        return Binaries(version="as found", paths={})
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
+        return Binaries(version="as found", host=host)
 
     def installations(self) -> Sequence[str]:
         return ()
@@ -85,13 +87,7 @@ class RemoteSystem:
         raise _never(self.kind)
 
     def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
     ) -> Server:
         raise _never(self.kind)
 
@@ -161,7 +157,7 @@ def _logged_in(target: TargetPlan, url: ServerUrl, login: Login) -> RemoteServer
 
 
 def _check_kind(server: RemoteServer, target: TargetPlan, url: ServerUrl) -> None:
-    """`mysql://` names a protocol, so MariaDB may answer, and is then said to be there."""
+    """`mysql://` names a protocol, so MariaDB may answer, and is then reported."""
     if server.kind == target.kind:
         return
     if target.kind == "mysql" and server.kind in url.kinds:

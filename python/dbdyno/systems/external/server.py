@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server
 
-PREFIX = "dbdyno_"  # of every schema that is ours
+PREFIX = "dbdyno_"  # of every schema of dbdyno
 MARKER = "dbdyno_marker"  # the table in it that says so
 
 
@@ -30,7 +30,7 @@ class RemoteServer(Server, Protocol):
 
     kind: str  # what it is, which need not be what its URL calls it
     place: str  # host and port, or socket
-    remark: str  # what a reader should know of the login; empty: nothing
+    remark: str  # notes on the login; empty: nothing
     mark: Mark | None  # put into schemas that `create_schema` makes
 
     def log_in(self) -> None:
@@ -52,7 +52,7 @@ class RemoteServer(Server, Protocol):
         """Drops a schema that this run has made; DynoError for any other."""
 
     def put_token(self, schema: str, token: str) -> None:
-        """Writes a word into the marker of a schema of ours, for replicas to be waited for."""
+        """Writes a word into the marker of dbdyno's schema, for replicas to be waited for."""
 
     def has_token(self, schema: str, token: str) -> bool:
         """Whether that word is here by now."""

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import (
     Binaries,
@@ -25,7 +27,7 @@ from dbdyno.systems.base import (
     engine_target,
     schema_name,
 )
-from dbdyno.systems.in_process import InProcess
+from dbdyno.systems.in_process import InProcess, InProcessSystem
 from dbdyno.systems.process.scratch import mount_of
 from dbdyno.systems.sql_files import Importer
 
@@ -37,7 +39,7 @@ NOTES = {
 }
 
 
-class Files:
+class Files(InProcessSystem):
     """See the module."""
 
     kind = "files"
@@ -47,14 +49,11 @@ class Files:
         " those of the driver"
     )
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         if basedir:
             raise DynoError("files: `basedir:` has no meaning", fix="remove it")
         # The kernel is what file systems are made of.
-        return Binaries(version=f"{platform.system()} {platform.release()}", paths={})
-
-    def installations(self) -> Sequence[str]:
-        return ()
+        return Binaries(f"{platform.system()} {platform.release()}", host=host)
 
     def resolve(self, target: TargetPlan) -> Resolved:
         portable_options.check_words(target)
@@ -77,22 +76,13 @@ class Files:
         settings = {name: portable_options.text(value) for name, value in options.items()}
         return Resolved(settings=settings, session_sql=(), words=tuple(said))
 
-    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-
     def place_template(
         self, binaries: Binaries, template: Path, directory: Path, copy: Copy
     ) -> None:
         raise _no_statements()
 
     def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
     ) -> Server:
         server = FilesServer(directory, resolved, binaries.version)
         if resolved.settings["direct"] == "ON" and not server.has_direct_io:
@@ -105,7 +95,7 @@ class Files:
 
 
 class FilesServer(InProcess):
-    """A stand-in over a directory: a schema is a directory below it."""
+    """An in-process server over a directory: a schema is a directory below it."""
 
     def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
         super().__init__(directory, version)
@@ -131,7 +121,7 @@ class FilesServer(InProcess):
     def schemas(self) -> list[str]:
         return sorted(path.name for path in self.directory.iterdir() if path.is_dir())
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         raise _no_statements()
 
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:

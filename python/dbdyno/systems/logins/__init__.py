@@ -1,2 +1,2 @@
-"""Logins of control connections: what a server may ask of us before it is trusted (`policy`), and
-the two client libraries held to it (`mysql`, `postgres`)."""
+"""Logins of control connections: what a server may ask for before it is trusted (`policy`), and the
+two client libraries restricted to it (`mysql`, `postgres`)."""

@@ -1,8 +1,8 @@
 """Sockets that read no more than one answer may hold, within the time that it may take.
 
 A server answers with as many rows as it likes, as slowly as it likes: a read timeout alone lets it
-send a byte a second for ever. What is sent begins a new answer, so the client libraries need not
-know of it. Sources: Python's `socket` and `ssl` (`SSLContext.sslsocket_class`).
+send a byte a second for ever. What is sent begins a new answer, so the client libraries need no
+change. Sources: Python's `socket` and `ssl` (`SSLContext.sslsocket_class`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyMySQL, held to the policy for logins.
+"""PyMySQL, restricted to the policy for logins.
 
 Left alone it answers every plug-in: passwords go in clear text, or under whatever RSA key a server
 shows. Its `auth_plugin_map` puts these plug-ins into our hands (docs/decisions/logins.md).
@@ -110,7 +110,7 @@ class _Connection(pymysql.Connection):  # type: ignore[type-arg]
 
 
 class _Plugins(dict[str, Any]):
-    """A plug-in for every name that a server may say, but for those that only prove."""
+    """A plug-in for every name that a server may send, except for those that only prove."""
 
     def __init__(self, rules: LoginRules) -> None:
         names = ("caching_sha2_password", "sha256_password", "mysql_clear_password", "dialog")
@@ -136,7 +136,7 @@ class _Plugin:
 
     @property
     def _private(self) -> bool:
-        """Whether nobody can listen: PyMySQL encrypts exactly where both sides offer it."""
+        """Whether no one can listen: PyMySQL encrypts exactly where both sides offer it."""
         connection = self._connection
         offered = connection.server_capabilities & CLIENT.SSL
         return connection.unix_socket is not None or bool(connection.ssl and offered)

@@ -1,8 +1,8 @@
-"""pg8000, held to the policy for logins.
+"""pg8000, restricted to the policy for logins.
 
-Left alone it sends the password in clear text to whoever asks, at any time, and goes on without the
-proof that a SCRAM server owes (docs/decisions/logins.md). Its `handle_...` methods are public, and
-so is `sock`: we open the way ourselves, and know whether it is encrypted.
+By default it sends the password in clear text to any server that asks, at any time, and goes on
+without the proof that a SCRAM server owes (docs/decisions/logins.md). Its `handle_...` methods are
+public, and so is `sock`: we open the way ourselves, and know whether it is encrypted.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _Connection(pg8000.native.Connection):
             database=database,
             password=password,
             sock=way,
-            ssl_context=False,  # what there is to encrypt is encrypted
+            ssl_context=False,  # TLS is on for all there is to encrypt
             application_name="dbdyno control",
         )
 

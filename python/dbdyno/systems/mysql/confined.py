@@ -1,9 +1,9 @@
 """SQL files for an external MariaDB or MySQL: tables of one schema, their rows, nothing else.
 
-On a server of our own a stray statement harms nobody. Here others have their data beside ours, so
-that every statement, wherever in a line it begins, must be of a kind that is known, and name no
-schema where it names what it changes. Routines, triggers, events and views are not taken: they
-could reach out later. What conditional comments hold counts as if it were executed.
+On a managed server a stray statement does no harm. Here others have data too, so that every
+statement, wherever in a line it begins, must be of a kind that is known, and name no schema where
+it names what it changes. Routines, triggers, events and views are not taken: they could reach out
+later. What conditional comments hold counts as if it were executed.
 
 Sources: the two manuals' pages on lexical structure (comments, strings, identifiers), on the
 statements named here, and on mysqldump's output.
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from dbdyno.systems.sql_files import Importer, Rejected
 
-TOKENS_MAX = 100_000  # of a statement, but for the rows of INSERT and REPLACE
+TOKENS_MAX = 100_000  # of a statement, except for the rows of INSERT and REPLACE
 _HEAD_TOKENS = 32  # of an INSERT: what it fills is known by then
 
 _STRING = rb"""'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'|"[^"\\]*+(?:(?:\\.|"")[^"\\]*+)*+\""""
@@ -71,7 +71,7 @@ _FIX = "keep to tables and rows: `mysqldump --skip-triggers` of one schema, with
 
 
 class OneSchema:
-    """Looks at every statement before another importer gets its lines."""
+    """Checks every statement before another importer gets its lines."""
 
     def __init__(self, inner: Importer) -> None:
         self._inner = inner
@@ -86,7 +86,7 @@ class OneSchema:
         self._inner.feed(line)
 
     def finish(self) -> None:
-        """The last statement may lack its end."""
+        """The last statement may be incomplete."""
         self._end()
         self._inner.finish()
 

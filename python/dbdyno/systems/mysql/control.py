@@ -1,4 +1,4 @@
-"""What is asked of any MariaDB or MySQL, ours or not: settings, counters, sessions, plans.
+"""Queries of any MariaDB or MySQL, managed or external: settings, counters, sessions, plans.
 
 Sources: the two manuals' pages on SHOW STATUS, SHOW PROCESSLIST states and EXPLAIN.
 """
@@ -18,6 +18,7 @@ import pymysql
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import sqltext
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options, verify
 from dbdyno.systems.base import schema_name
 from dbdyno.systems.mysql import sql_files
@@ -34,8 +35,8 @@ WITHOUT_VARIABLE = ("plugin_load_add", "skip_log_bin", "disable_log_bin", "early
 
 
 class MysqlControl(ABC):
-    """The control connection, and what is asked over it. Who inherits knows how to connect, and
-    what to say where nobody answers."""
+    """The control connection, and what is asked over it. Subclasses define how to connect, and the
+    error if no server answers."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -99,9 +100,9 @@ class MysqlControl(ABC):
                     raise refused(self.kind, statement, str(error.args[-1])) from None
         return rows
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         places, options = self._client_options()
-        return sql_files.importer(self.kind, places, options, database)
+        return sql_files.importer(self.kind, host, places, options, database)
 
     @abstractmethod
     def _client_options(self) -> tuple[Sequence[Path], Mapping[str, str]]:
@@ -127,7 +128,7 @@ class MysqlControl(ABC):
         verify.check(self.kind, asked, self.settings(), aliases={})
 
     def _choices(self, name: str) -> list[str]:
-        """Words of an enumeration, where the server tells (MariaDB does)."""
+        """Words of an enumeration, if the server lists them (MariaDB does)."""
         try:
             found = self.rows(
                 "SELECT enum_value_list FROM information_schema.system_variables "
@@ -162,7 +163,7 @@ class MysqlControl(ABC):
             number = portable_options.number(text(value)) if text(value)[:1].isdigit() else None
             if number is not None:
                 values[str(name)] = number
-        # MariaDB tells the file there; no statement more is needed, nor a grant.
+        # MariaDB gives the file there; no statement more is needed, nor a grant.
         told = {str(name): text(value) for name, value in rows if name == "Binlog_snapshot_file"}
         file, position = told.get("Binlog_snapshot_file"), None
         if file is None:

@@ -16,6 +16,7 @@ import pymysql.cursors
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets.server_url import ServerUrl
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.external.base import External
 from dbdyno.systems.external.credentials import Login
@@ -82,8 +83,8 @@ class MysqlRemote(MysqlControl, External):
             **({"loose-get-server-public-key": "1"} if login.server_key == TAKE_KEY else {}),
         }
 
-    def importer(self, database: str) -> Importer:
-        return confined.OneSchema(super().importer(database))
+    def importer(self, database: str, host: Host) -> Importer:
+        return confined.OneSchema(super().importer(database, host))
 
     def unanswered(self, error: Exception) -> DynoError:
         return DynoError(
@@ -115,7 +116,7 @@ class MysqlRemote(MysqlControl, External):
             for grant in grants
         )
 
-    # ---- schemas of ours
+    # ---- dbdyno's schemas
 
     @answered(ERRORS)
     def create_schema(self, database: str) -> None:

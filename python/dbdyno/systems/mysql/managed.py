@@ -1,6 +1,6 @@
 """A MariaDB or MySQL that we started: login, settings asked for, schema, stop.
 
-What is asked of any such server stands in `mysqlcontrol`.
+Queries of any such server are in `mysqlcontrol`.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ class MysqlServer(MysqlControl, Managed):
     def unanswered(self, error: Exception) -> DynoError:
         return lost("the server", self, error)
 
+    @staticmethod
+    def socket_name(port: int) -> str:
+        """See `Managed.socket_name`."""
+        return "s"
+
     @answered(ERRORS)
     def wait_until_ready(self) -> None:
         """Returns after a first real login; DynoError with the log's end if the server dies."""
@@ -103,7 +108,7 @@ class MysqlServer(MysqlControl, Managed):
 
     def _engine_rules(self) -> dict[str, Any]:
         """MySQL asks for the password under its key where it does not know the proof yet. The
-        server is ours, and its password was drawn for this start alone."""
+        server is managed, and its password was drawn for this start alone."""
         rules = LoginRules("", USER, server_key=TAKE_KEY)
         return rules.engine() if self.family.kind == "mysql" else {}
 

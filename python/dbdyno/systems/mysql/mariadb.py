@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan
 from dbdyno.systems.mysql import family
@@ -31,9 +33,9 @@ class Mariadb(family.OfFamily):
 
     kind = "mariadb"
     driver = "mysql"
-    about = "MariaDB server, started privately from Debian's packages or from `basedir:`"
+    about = "MariaDB server, managed, from Debian's packages or from `basedir:`"
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         base = Path(basedir) if basedir else None
         places = [base / "sbin", base / "bin", base / "libexec"] if base else [Path("/usr/sbin")]
         scripts = [base / "bin", base / "scripts"] if base else [Path("/usr/bin")]
@@ -47,7 +49,8 @@ class Mariadb(family.OfFamily):
                 cause="it is not installed" if not base else "`basedir:` is not its prefix",
                 fix="run `make servers`, or `apt-get install mariadb-server`, or set `basedir:`",
             )
-        return Binaries(version=mysqlfamily_version(server), paths={"server": server, "init": init})
+        paths = {"server": server, "init": init}
+        return Binaries(mysqlfamily_version(host, server), paths, host)
 
     def installations(self) -> Sequence[str]:
         return [str(path / "usr") for path in in_prefixes(self.kind)]
@@ -69,6 +72,7 @@ class Mariadb(family.OfFamily):
             directory / "server.cnf", family.configuration({**own, **settings}), account
         )
         done = run_guarded(
+            binaries.host,
             account,
             [
                 binaries.paths["init"],
@@ -86,9 +90,9 @@ class Mariadb(family.OfFamily):
         family.check_made(done, "mariadb-install-db")
 
 
-def mysqlfamily_version(server: Path) -> str:
+def mysqlfamily_version(host: Host, server: Path) -> str:
     """`10.11.14-MariaDB` out of what `--version` prints."""
-    version = version_of(server, "mysql", r"Ver (\S+)", "--no-defaults")
+    version = version_of(host, server, "mysql", r"Ver (\S+)", "--no-defaults")
     return re.sub(r"(-MariaDB).*", r"\1", version)
 
 
@@ -127,7 +131,7 @@ def own_settings(binaries: Binaries) -> dict[str, str]:
 
 
 def login_sql(password: str) -> list[str]:
-    """Our account with everything, and nobody else; the password goes in as its hash."""
+    """The one account, with all privileges; the password goes in as its hash."""
     digest = hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
     statements = [
         "DELETE FROM mysql.global_priv WHERE user NOT IN ('mariadb.sys')",

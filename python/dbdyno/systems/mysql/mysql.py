@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan, Word
 from dbdyno.systems.mysql import family
@@ -39,18 +41,18 @@ class Mysql(family.OfFamily):
     driver = "mysql"
     about = "MySQL server 8.0 or newer, from the private prefix of `make servers` or `basedir:`"
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         bases = [Path(basedir)] if basedir else default_bases()
         for base in bases:
             for place in (base / "usr/sbin", base / "sbin", base / "bin", base / "libexec"):
                 server = place / "mysqld"
                 if server.is_file() and os.access(server, os.X_OK):
-                    return Binaries(_version(server), {"server": server})
+                    return Binaries(_version(host, server), {"server": server}, host)
         on_path = None if basedir else program("mysqld", [])
         if on_path and "mariadb" not in str(
             on_path.resolve()
         ):  # Debian's MariaDB has that name too
-            return Binaries(_version(on_path), {"server": on_path})
+            return Binaries(_version(host, on_path), {"server": on_path}, host)
         raise DynoError(
             f"no MySQL server found{f' under {basedir}' if basedir else ''}",
             cause="`basedir:` is not its prefix" if basedir else "Debian does not package it",
@@ -77,6 +79,7 @@ class Mysql(family.OfFamily):
         config = family.configuration({**own, **settings})
         path = family.write_private(directory / "server.cnf", config, account)
         done = run_guarded(
+            binaries.host,
             account,
             [
                 binaries.paths["server"],
@@ -93,19 +96,19 @@ class Mysql(family.OfFamily):
 
 
 def default_bases() -> list[Path]:
-    """Prefixes to look at first: the environment's alone, else those of `make servers`."""
+    """Prefixes to search first: the environment's alone, else those of `make servers`."""
     asked = os.environ.get("DYNO_MYSQL_BASEDIR")
     if asked:
         return [Path(asked)]
     return [root / "mysql" for root in prefixes()]
 
 
-def _version(server: Path) -> str:
+def _version(host: Host, server: Path) -> str:
     """`9.7.0` out of what `--version` prints."""
     account = account_for("mysql")
     check_reachable(server, account)
     environment = {"PATH": os.defpath, "LC_ALL": "C"}
-    done = run_as(account, [server, "--no-defaults", "--version"], environment, 20.0)
+    done = run_as(host, account, [server, "--no-defaults", "--version"], environment, 20.0)
     found = re.search(r"Ver (\d+\.\d+\.\d+)", done.stdout)
     if done.returncode != 0 or not found or "MariaDB" in done.stdout:
         raise DynoError(

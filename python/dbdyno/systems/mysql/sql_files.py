@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts.base import Host
 from dbdyno.systems.process.paths import program
 from dbdyno.systems.sql_files import ClientImporter, Confined, Importer, Program, Rule, rule
 
 _FAILURE = re.compile(r"^ERROR \d+ \(\w+\)(?: at line (?P<line>\d+))?: (?P<what>.*)", re.MULTILINE)
-_HINT = r"(?:/\*!\d*\s*)?"  # a conditional comment that a statement may stand in
+_HINT = r"(?:/\*!\d*\s*)?"  # a conditional comment that may contain a statement
 _GLOBAL = "changes the server, and only our schema may be touched"
 _WITHOUT = "remove the line"
 _RULES = (
@@ -63,10 +64,10 @@ class _OneSchema(Confined):
 
 
 def importer(
-    kind: str, places: Sequence[Path], options: Mapping[str, str], database: str
+    kind: str, host: Host, places: Sequence[Path], options: Mapping[str, str], database: str
 ) -> Importer:
     """Takes SQL for one schema. `options` are those of a client's option file, password included;
-    `places` directories where the client may be."""
+    `places` directories where the client may be, which runs on `host`."""
     names = ("mysql", "mariadb") if kind == "mysql" else ("mariadb", "mysql")
     found = next((path for name in names if (path := program(name, places))), None)
     if found is None:
@@ -76,13 +77,14 @@ def importer(
         )
     text = "[client]\n" + "".join(f"{k}={_quoted(v)}\n" for k, v in options.items())
     client = ClientImporter(
+        host,
         Program(
             command=[
                 str(found),
                 "--defaults-file={secret}",
                 "--batch",
                 "--binary-mode",  # no client commands but DELIMITER
-                "--local-infile=0",  # a server may ask for any file of ours
+                "--local-infile=0",  # a server may ask for any local file
                 "--default-character-set=utf8mb4",
                 "--max-allowed-packet=1G",
                 f"--database={database}",
@@ -90,7 +92,7 @@ def importer(
             environment={"PATH": os.defpath, "LC_ALL": "C", "HOME": "/nonexistent"},
             secret=text,
             failure=_FAILURE,
-        )
+        ),
     )
     return _OneSchema(client, database)
 

@@ -1,4 +1,4 @@
-"""What is asked of any PostgreSQL, ours or not: settings, counters, sessions, plans.
+"""Queries of any PostgreSQL, managed or external: settings, counters, sessions, plans.
 
 Sources: the manual's chapters on pg_settings, the cumulative statistics system and EXPLAIN.
 """
@@ -27,8 +27,8 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 864
 
 
 class PostgresControl(ABC):
-    """The control connection, and what is asked over it. Who inherits knows how to connect, and
-    what to say where nobody answers."""
+    """The control connection, and what is asked over it. Subclasses define how to connect, and the
+    error if no server answers."""
 
     kind = "postgres"
 
@@ -140,8 +140,8 @@ class PostgresControl(ABC):
             for column, value in zip(columns, rows[0] if rows else (), strict=False):
                 if value is not None:
                     values[f"{view}.{column}"] = float(value)
-        # What SHOW GLOBAL STATUS calls Uptime, who waits for a lock however briefly we look, and
-        # how large the databases are of which a user without more rights may know it.
+        # What SHOW GLOBAL STATUS calls Uptime, who waits for a lock at the moment, and how large
+        # the databases are of which a user without more rights may know it.
         found = self.rows(
             "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()), "
             "(SELECT count(*) FROM pg_locks WHERE NOT granted), "

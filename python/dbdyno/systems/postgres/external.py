@@ -1,6 +1,6 @@
 """An external PostgreSQL.
 
-Schemas of ours are schemas inside the URL's database: that takes CREATE on one database, where a
+dbdyno's schemas are schemas inside the URL's database: that takes CREATE on one database, where a
 database of our own would take CREATEDB. Sources: the manual's pages on ALTER SYSTEM, pg_settings,
 the recovery functions and error codes.
 """
@@ -19,6 +19,7 @@ import pg8000.native
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets.server_url import ServerUrl
+from dbdyno.hosts.base import Host
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.external.base import External
 from dbdyno.systems.external.credentials import Login
@@ -121,9 +122,9 @@ class PostgresRemote(PostgresControl, External):
         vacuums = [f"VACUUM (ANALYZE) {_quoted(database)}.{_quoted(str(row[0]))}" for row in tables]
         self.run_in(self.database, vacuums, SETTLE_TIMEOUT_S)
 
-    def importer(self, database: str) -> Importer:
-        """Not given: beside our schema there are others in the database, and statements may name
-        them (those of pg_dump do)."""
+    def importer(self, database: str, host: Host) -> Importer:
+        """Not given: the database has other schemas too, and statements may name them (those of
+        pg_dump do)."""
         raise DynoError(
             "files of SQL are not put into an external PostgreSQL",
             cause="what they name may lie outside of a schema of dbdyno's own",
@@ -137,7 +138,7 @@ class PostgresRemote(PostgresControl, External):
         )
         return [str(row[0]) for row in rows]
 
-    # ---- schemas of ours
+    # ---- dbdyno's schemas
 
     @answered(ERRORS)
     def create_schema(self, database: str) -> None:
@@ -194,7 +195,7 @@ class PostgresRemote(PostgresControl, External):
         found = self.marked().get(schema)
         if found is None or found.run != run:
             raise _not_ours(schema)
-        # CASCADE reaches what stands inside, and what others have hung on it meanwhile.
+        # CASCADE reaches the contents, and what others have attached to them meanwhile.
         self.run_in(self.database, [f"DROP SCHEMA {_quoted(schema)} CASCADE"], SETTLE_TIMEOUT_S)
 
     @answered(ERRORS)
@@ -222,7 +223,7 @@ class PostgresRemote(PostgresControl, External):
         replica, level, age_s = row
         if not replica:
             raise DynoError(f"postgres at {self.place} is not a replica")
-        # With everything replayed the last transaction's age only says that nobody writes.
+        # With everything replayed the last transaction's age only shows that there are no writes.
         return 0.0 if level or age_s is None else max(0.0, float(age_s))
 
     # ---- existing data
@@ -291,7 +292,7 @@ class PostgresRemote(PostgresControl, External):
         deadline = time.monotonic() + RELOAD_TIMEOUT_S
         while self._loaded_at() == before and time.monotonic() < deadline:
             time.sleep(0.02)
-        self.close_connection()  # ours takes the new value only between statements
+        self.close_connection()  # dyno's session takes the new value only between statements
 
     def _loaded_at(self) -> Any:
         """When a new session says that the configuration was last read."""

@@ -1,7 +1,7 @@
 """A PostgreSQL that we started: login, settings asked for, databases, stop.
 
-What is asked of any such server stands in `postgrescontrol`. Source: RFC 5803 on what is stored for
-a password.
+Queries of any such server are in `postgrescontrol`. Source: RFC 5803 on what is stored for a
+password.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pg8000.exceptions
 import pg8000.native
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts.base import Host
 from dbdyno.systems.base import Resolved, TargetPlan, engine_target
 from dbdyno.systems.logins.policy import LoginRules
 from dbdyno.systems.logins.postgres import connect
@@ -28,7 +29,7 @@ from dbdyno.systems.server_errors import answered, lost
 from dbdyno.systems.sql_files import Importer
 
 USER = "dyno"
-MARK = "made by dbdyno"  # comment of a database that is ours
+MARK = "made by dbdyno"  # comment of dbdyno's databases
 
 
 def scram_verifier(password: str, *, salt: bytes | None = None, iterations: int = 4096) -> str:
@@ -50,10 +51,15 @@ class PostgresServer(PostgresControl, Managed):
         PostgresControl.__init__(self, "postgres")
         Managed.__init__(self, started)
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         where = {"PGHOST": str(self.socket_path.parent), "PGPORT": str(self.port), "PGUSER": USER}
         # The kernel says who we are: no password.
-        return sql_files.importer(self.client_places, where, "", database)
+        return sql_files.importer(host, self.client_places, where, "", database)
+
+    @staticmethod
+    def socket_name(port: int) -> str:
+        """See `Managed.socket_name`."""
+        return f".s.PGSQL.{port}"
 
     @answered(ERRORS)
     def wait_until_ready(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems.process.paths import program
 from dbdyno.systems.sql_files import ClientImporter, Confined, Importer, Program, Rule, rule
 
@@ -43,7 +43,8 @@ _RESTRICTS = {13: 22, 14: 19, 15: 14, 16: 10, 17: 6}
 
 
 class _OneDatabase(Confined):
-    """Lets COPY's rows pass unread, and takes out the dump's own \\restrict: ours is in force."""
+    """Lets COPY's rows pass unread, and takes out the dump's own \\restrict: dbdyno's is in
+    force."""
 
     def __init__(self, inner: Importer, rules: Sequence[Rule]) -> None:
         super().__init__(inner, rules)
@@ -63,7 +64,11 @@ class _OneDatabase(Confined):
 
 
 def importer(
-    places: Sequence[Path], environment: Mapping[str, str], secret: str, database: str
+    host: Host,
+    places: Sequence[Path],
+    environment: Mapping[str, str],
+    secret: str,
+    database: str,
 ) -> Importer:
     """Takes SQL for one database. `environment` says where the server is, in libpq's variables;
     `secret` is a password file's content (`PGPASSFILE={secret}`), or empty."""
@@ -73,8 +78,9 @@ def importer(
             "files of SQL need the client program `psql`, and it is not here",
             fix="install it: `apt-get install postgresql-client`",
         )
-    restricts = _knows_restrict(found)
+    restricts = _knows_restrict(host, found)
     client = ClientImporter(
+        host,
         Program(
             command=[
                 str(found),
@@ -96,14 +102,14 @@ def importer(
             secret=secret,
             failure=_FAILURE,
             preamble=f"\\restrict {secrets.token_hex(16)}\n".encode() if restricts else b"",
-        )
+        ),
     )
     return _OneDatabase(client, _RULES)
 
 
-def _knows_restrict(psql: Path) -> bool:
+def _knows_restrict(host: Host, psql: Path) -> bool:
     """Whether it can be kept from running commands that a file holds in mid-line."""
-    said = LOCAL.run([psql, "--version"], timeout_s=20, environment={}).stdout
+    said = host.run([psql, "--version"], timeout_s=20, environment={}).stdout
     found = re.search(r"(\d+)\.(\d+)", said)
     if not found:
         return "psql" in said  # a version without a minor number: not released yet, so a late one

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import pwd
-import secrets
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan, Word
-from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.base import Binaries, Copy, Resolved, TargetPlan, Word
 from dbdyno.systems.postgres.managed import USER, PostgresServer
-from dbdyno.systems.process import logtail, starting, templates
+from dbdyno.systems.process import logtail, templates
 from dbdyno.systems.process.account import (
     Account,
     account_for,
@@ -28,10 +28,15 @@ from dbdyno.systems.process.account import (
     private_file,
     version_of,
 )
-from dbdyno.systems.process.guarded import Guarded, run_guarded
-from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.managed import Started
-from dbdyno.systems.process.paths import LOOPBACK, in_prefixes, program, socket_directory
+from dbdyno.systems.process.guarded import run_guarded
+from dbdyno.systems.process.managed import (
+    ENVIRONMENT,
+    Command,
+    Make,
+    ManagedSystem,
+    Started,
+)
+from dbdyno.systems.process.paths import LOOPBACK, in_prefixes, program
 
 INITDB_TIMEOUT_S = 120.0
 DEBIAN = Path("/usr/lib/postgresql")
@@ -77,14 +82,17 @@ LOADING_WAL = {"wal_level": "minimal", "max_wal_senders": "0"}
 LOADING_WAL_NEEDS = ("wal_level", "max_wal_senders", "archive_mode", "summarize_wal")
 
 
-class Postgres:
+class Postgres(ManagedSystem):
     """See the module."""
 
     kind = "postgres"
+    account = "postgres"
+    initialised = "data/PG_VERSION"
+    stop_signal = signal.SIGINT  # "fast": ends sessions, then checkpoints
     driver = "postgres"
-    about = "PostgreSQL, started privately from Debian's packages or from `basedir:`"
+    about = "PostgreSQL, managed, from Debian's packages or from `basedir:`"
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         if basedir:
             places = [Path(basedir) / "bin", Path(basedir)]
         else:
@@ -98,8 +106,8 @@ class Postgres:
                 cause="`basedir:` is not its prefix" if basedir else "it is not installed",
                 fix="run `make servers`, or `apt-get install postgresql`, or set `basedir:`",
             )
-        version = version_of(server, "postgres", r"\) (\S+)")
-        return Binaries(f"PostgreSQL {version}", {"server": server, "init": init})
+        version = version_of(host, server, "postgres", r"\) (\S+)")
+        return Binaries(f"PostgreSQL {version}", {"server": server, "init": init}, host)
 
     def installations(self) -> Sequence[str]:
         private = [major for path in in_prefixes(self.kind) for major in _of_debian(path)]
@@ -154,6 +162,7 @@ class Postgres:
         check_reachable(binaries.paths["init"], account)
         private_directory(directory / "data", account)
         done = run_guarded(
+            binaries.host,
             account,
             [
                 binaries.paths["init"],
@@ -164,9 +173,9 @@ class Postgres:
                 "--data-checksums",
                 "--encoding=UTF8",
                 "--no-locale",
-                "--no-sync",  # whoever keeps the directory syncs it once, after loading
+                "--no-sync",  # a kept directory is synced once, after loading
             ],
-            _environment(),
+            ENVIRONMENT,
             INITDB_TIMEOUT_S,
             directory / "init.log",
             directory / "data",
@@ -191,35 +200,36 @@ class Postgres:
         copy(template, data)
         templates.own(data, account)
         data.chmod(0o700)
-        # Settings of the user's server would count silently; ours are all in the experiment.
+        # Settings of the user's server would count silently; all settings are in the experiment.
         (data / "postgresql.auto.conf").unlink(missing_ok=True)
         _make_role(binaries, directory, account)
 
-    def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
-    ) -> Server:
-        account = account_for("postgres")
-        check_reachable(directory / "data", account)
-        if not (directory / "data" / "PG_VERSION").is_file():
-            raise DynoError(
-                f"{directory} is not an initialised data directory of PostgreSQL",
-                cause="it was not prepared, or was removed",
-                fix="prepare it first",
-            )
-        asked = starting.asked_port(resolved.settings, self.kind)
+    def configured(self, started: Started, resolved: Resolved) -> tuple[Command, Make]:
+        """See `ManagedSystem.configured`."""
+        directory, account = started.directory, started.account
         # A clean stop removes it; a copy of a killed server's directory may hold it.
         (directory / "data" / "postmaster.pid").unlink(missing_ok=True)
-
-        def launch(port: int) -> PostgresServer:
-            return _launch(binaries, directory, resolved, cpus, account, port)
-
-        return starting.start(launch, resolved, asked)
+        pem = started.certificate.write(directory, account)
+        me = pwd.getpwuid(os.geteuid()).pw_name
+        hba = "local all all peer map=dyno\n" + f"host all all {LOOPBACK}/32 scram-sha-256\n"
+        ident = f'dyno "{me}" {USER}\n'
+        own = {
+            "hba_file": str(private_file(directory / "hba.conf", hba, account)),
+            "ident_file": str(private_file(directory / "ident.conf", ident, account)),
+            "listen_addresses": LOOPBACK,
+            "port": str(started.port),
+            "unix_socket_directories": str(started.sockets),
+            "ssl": "on",
+            "ssl_cert_file": str(pem["cert"]),
+            "ssl_key_file": str(pem["key"]),
+            "log_destination": "stderr",
+            "logging_collector": "off",
+            "log_timezone": "UTC",
+        }
+        text = configuration({**own, **resolved.settings})
+        path = private_file(directory / "server.conf", text, account)
+        server = started.binaries.paths["server"]
+        return [server, "-D", directory / "data", "-c", f"config_file={path}"], PostgresServer
 
 
 def _of_debian(root: Path = Path("/")) -> list[Path]:
@@ -250,8 +260,8 @@ def _check_template(template: Path, version: str) -> None:
 
 
 def _make_role(binaries: Binaries, directory: Path, account: Account) -> None:
-    """Gives us a login in a copy of the user's directory: in single-user mode there is nobody to
-    ask for a password, and no listening socket."""
+    """Gives us a login in a copy of the user's directory: in single-user mode there is no login,
+    and no listening socket."""
     sql = directory / "role.sql"
     exists = f"SELECT FROM pg_roles WHERE rolname = '{USER}'"
     private_file(
@@ -263,6 +273,7 @@ def _make_role(binaries: Binaries, directory: Path, account: Account) -> None:
     configuration_path = private_file(directory / "single.conf", "", account)
     script = 'exec "$1" --single -D "$2" -c "config_file=$3" template1 < "$4"'
     done = run_guarded(
+        binaries.host,
         account,
         [
             "/bin/sh",
@@ -274,7 +285,7 @@ def _make_role(binaries: Binaries, directory: Path, account: Account) -> None:
             configuration_path,
             sql,
         ],
-        _environment(),
+        ENVIRONMENT,
         INITDB_TIMEOUT_S,
         directory / "single.log",
         directory / "data",
@@ -287,10 +298,6 @@ def _make_role(binaries: Binaries, directory: Path, account: Account) -> None:
             cause="the server was not stopped cleanly, or its files are damaged",
             fix="start and stop it once by itself (`pg_ctl stop -m fast`), then run again",
         )
-
-
-def _environment() -> dict[str, str]:
-    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def _memory(size_bytes: int) -> Word:
@@ -321,68 +328,6 @@ def configuration(settings: Mapping[str, str]) -> str:
         escaped = value.replace("\\", "\\\\").replace("'", "''")
         lines.append(f"{name} = '{escaped}'")
     return "\n".join(lines) + "\n"
-
-
-def _launch(
-    binaries: Binaries,
-    directory: Path,
-    resolved: Resolved,
-    cpus: Sequence[int],
-    account: Account,
-    port: int,
-) -> PostgresServer:
-    sockets = socket_directory(account)
-    certificate = Certificate.make()
-    log = LogTail(directory / "server.log")
-    process = Guarded(account=account, make=[sockets], directory=directory)
-    try:
-        path = _write_configuration(directory, sockets, resolved, account, certificate, port)
-        process.launch(
-            [binaries.paths["server"], "-D", directory / "data", "-c", f"config_file={path}"],
-            environment={**_environment(), "HOME": str(directory)},
-            log=log.path,
-            cpus=cpus,
-            stop_signal=signal.SIGINT,  # "fast": ends sessions, then checkpoints
-            data=directory / "data",
-        )
-    except BaseException:
-        process.stop(0)
-        raise
-    password = secrets.token_urlsafe(24)
-    socket = sockets / f".s.PGSQL.{port}"
-    server = PostgresServer(Started(process, directory, socket, port, password, certificate, log))
-    server.client_places = (binaries.paths["server"].parent,)
-    return server
-
-
-def _write_configuration(
-    directory: Path,
-    sockets: Path,
-    resolved: Resolved,
-    account: Account,
-    certificate: Certificate,
-    port: int,
-) -> Path:
-    """Writes all files that a start needs; returns postgresql.conf's."""
-    pem = certificate.write(directory, account)
-    me = pwd.getpwuid(os.geteuid()).pw_name
-    hba = "local all all peer map=dyno\n" + f"host all all {LOOPBACK}/32 scram-sha-256\n"
-    own = {
-        "hba_file": str(private_file(directory / "hba.conf", hba, account)),
-        "ident_file": str(private_file(directory / "ident.conf", f'dyno "{me}" {USER}\n', account)),
-        "listen_addresses": LOOPBACK,
-        "port": str(port),
-        "unix_socket_directories": str(sockets),
-        "ssl": "on",
-        "ssl_cert_file": str(pem["cert"]),
-        "ssl_key_file": str(pem["key"]),
-        "log_destination": "stderr",
-        "logging_collector": "off",
-        "log_timezone": "UTC",
-    }
-    return private_file(
-        directory / "server.conf", configuration({**own, **resolved.settings}), account
-    )
 
 
 SYSTEM = Postgres()

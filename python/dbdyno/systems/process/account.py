@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import Completed, Ids, TimedOut
+from dbdyno.hosts.base import Completed, Host, Ids, TimedOut
 
 
 @dataclass(frozen=True)
@@ -95,11 +94,11 @@ def check_reachable(path: Path, account: Account) -> None:
             )
 
 
-def version_of(server: Path, account: str, pattern: str, *options: str) -> str:
+def version_of(host: Host, server: Path, account: str, pattern: str, *options: str) -> str:
     """What `pattern` finds in what a server's program prints of itself; DynoError if it does not
     run."""
     environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
-    done = run_as(account_for(account), [server, *options, "--version"], environment, 20.0)
+    done = run_as(host, account_for(account), [server, *options, "--version"], environment, 20.0)
     found = re.search(pattern, done.stdout)
     if done.returncode != 0 or not found:
         raise DynoError(
@@ -111,18 +110,19 @@ def version_of(server: Path, account: str, pattern: str, *options: str) -> str:
 
 
 def run_as(
+    host: Host,
     account: Account,
     command: Sequence[str | Path],
     environment: Mapping[str, str],
     timeout_s: float,
 ) -> Completed:
-    """Runs a set-up program under the account and returns what it said; DynoError on a timeout.
+    """Runs a set-up program under the account and returns its output; DynoError on a timeout.
 
-    `TMPDIR` and the like must come in `environment`: nothing of ours is passed on.
+    `TMPDIR` and the like must come in `environment`: dyno's own is not passed on.
     """
     words = [str(word) for word in command]
     try:
-        return LOCAL.run(
+        return host.run(
             words, environment=environment, cwd="/", ids=account.ids, timeout_s=timeout_s
         )
     except TimedOut:

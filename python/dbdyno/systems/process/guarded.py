@@ -1,6 +1,6 @@
 """Our side of the guardian: a process that is started, watched and stopped through one.
 
-See `guardian.py` for the protocol. The pipe to the guardian is held by this object alone; it is not
+See `guardian.py` for the protocol. Only this object has the pipe to the guardian; it is not
 inherited by other children, so that our end, however it comes, is end of file for the guardian.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.hosts import LOCAL
-from dbdyno.hosts.base import DEVNULL, PIPE, Completed, TimedOut
+from dbdyno.hosts.base import DEVNULL, PIPE, Completed, Host, TimedOut
 from dbdyno.systems.process import guardian
 from dbdyno.systems.process.account import Account
 from dbdyno.systems.process.owner import Owner
@@ -42,6 +42,7 @@ class Guarded:
         self,
         command: Sequence[str | Path] = (),
         *,
+        host: Host = LOCAL,
         account: Account | None = None,
         make: Sequence[Path] = (),
         make_mode: int = 0o700,
@@ -49,9 +50,9 @@ class Guarded:
         directory: Path | None = None,
         **launch: Any,
     ) -> None:
-        """`make` is made by the guardian, for the account, and removed at every end, as
-        `directories` are, which are there already; `directory` is removed only if dyno dies.
-        `launch`: what the method of that name takes."""
+        """`make` is made by the guardian, for the account, and removed at every end, as existing
+        `directories` are; `directory` is removed only if dyno dies. `launch`: what the method of
+        that name takes."""
         self._account = account
         self._made = tuple(make)
         self._directories = tuple(directories)
@@ -67,7 +68,7 @@ class Guarded:
         self._pidfd: int | None = None
         # The directory in its command line is for people who read the output of `ps`.
         shown = directory or next(iter((*make, *directories)), "")
-        self._guardian = LOCAL.start(
+        self._guardian = host.start(
             [sys.executable, "-I", "-S", guardian.__file__, str(shown)],
             stdin=PIPE,
             stdout=PIPE,
@@ -224,7 +225,7 @@ class Guarded:
         try:
             self._guardian.stdin.write((json.dumps(message) + "\n").encode())
             self._guardian.stdin.flush()
-        except OSError:  # it is gone: whoever waits for its answer sees end of file
+        except OSError:  # it is gone: a reader that waits for its answer sees end of file
             pass
 
     def _receive(self, timeout_s: float, *, until: str) -> dict[str, Any] | None:
@@ -250,6 +251,7 @@ class Guarded:
 
 
 def run_guarded(
+    host: Host,
     account: Account | None,
     command: Sequence[str | Path],
     environment: Mapping[str, str],
@@ -259,12 +261,18 @@ def run_guarded(
 ) -> Completed:
     """Runs a set-up program to its end, under a guardian: it does not outlive us.
 
-    What it said is in `stdout`, both streams of it; `log` holds it while it runs. DynoError if it
+    Its output is in `stdout`, both streams of it; `log` holds it while it runs. DynoError if it
     takes longer than `timeout_s`. `data` is what `Guarded.launch` calls so. A Ctrl-C in the
     terminal does not reach it.
     """
     process = Guarded(
-        command, account=account, environment=environment, log=log, stop_timeout_s=0.5, data=data
+        command,
+        host=host,
+        account=account,
+        environment=environment,
+        log=log,
+        stop_timeout_s=0.5,
+        data=data,
     )
     try:
         in_time = process.wait(timeout_s)

@@ -3,7 +3,7 @@
 It runs one program (or none), holds the read end of a pipe from dyno on its standard input, and
 waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the program,
 removes what it left (socket directory, System V and POSIX shared memory) and its directory. Nothing
-is made before a guardian knows of it: directories that must not be left behind, it makes itself.
+is made before a guardian knows about it: directories that must not be left behind, it makes itself.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
 work whatever happens to the environment. It sleeps until something happens: a message, a death, or
@@ -73,7 +73,7 @@ class Job:
     gid: int | None = None
     cpus: list[int] = field(default_factory=list)  # empty: leave the affinity alone
     stop_signal: int = signal.SIGTERM
-    stop_timeout_s: float = 5.0  # when dyno is gone: nobody will need the data again
+    stop_timeout_s: float = 5.0  # when dyno is gone: the data is no longer needed
     data: str = ""  # PostgreSQL's data directory: its shared memory names it
 
 
@@ -99,7 +99,7 @@ class Pipe:
 
 
 def say(**message: Any) -> None:
-    """Tells dyno, who may be gone."""
+    """Reports to dyno, which may be gone."""
     with contextlib.suppress(OSError):
         os.write(1, (json.dumps(message) + "\n").encode())
 
@@ -186,7 +186,7 @@ class Guard:
             remove_tree(self.charge.directory)
 
     def make(self) -> None:
-        """Makes the directories; one that is there already is somebody else's."""
+        """Makes the directories; an existing one is somebody else's."""
         for path in self.charge.make:
             os.mkdir(path, self.charge.mode)
             self.made.append(path)
@@ -214,7 +214,7 @@ class Guard:
                 self.kill_after(deadline)
 
     def orders(self, wait_s: float | None) -> list[dict[str, Any]]:
-        """What dyno said; waits that long (None: for ever) for it, or for a death or a signal."""
+        """dyno's commands; waits that long (None: for ever) for it, or for a death or a signal."""
         readable, _, _ = select.select([self.pipe.descriptor, self.deaths], [], [], wait_s)
         if self.deaths in readable:
             with contextlib.suppress(BlockingIOError):
@@ -298,7 +298,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def remove_tree(path: str, timeout_s: float = 60.0) -> None:
-    """Removes a directory of ours, even if a dying process still writes in it."""
+    """Removes a directory of dbdyno, even if a dying process still writes in it."""
     deadline = time.monotonic() + timeout_s
     while os.path.lexists(path) and time.monotonic() < deadline:
         shutil.rmtree(path, ignore_errors=True)
@@ -363,9 +363,9 @@ def identity(path: str) -> Identity | None:
 def remove_shared_memory(creators: Set[int], since_unix_s: float, data: Identity | None) -> None:
     """Removes what killed PostgreSQL servers leave: a System V segment, some files in /dev/shm.
 
-    Only what is provably theirs: a segment that nobody uses, that is not older than they are (pids
-    and inodes are used again), and that either one of these processes made or whose header names
-    the data directory; and the files that it names, directly or through its control segment.
+    Only what is provably theirs: an unused segment, that is not older than they are (pids and
+    inodes are used again), and that either one of these processes made or whose header names the
+    data directory; and the files that it names, directly or through its control segment.
     """
     try:
         rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
@@ -407,7 +407,7 @@ def _header(identifier: int, size_bytes: int) -> _PgShmemHeader | None:
 
 
 def _listed(control: Path) -> list[Path]:
-    """Files whose number stands in the control segment and that belong to its owner."""
+    """Files whose number is in the control segment and that belong to its owner."""
     try:
         owner = control.stat().st_uid
         data = control.read_bytes()[: 1 << 20]

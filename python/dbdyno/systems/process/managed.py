@@ -1,27 +1,38 @@
-"""What every server that we started has in common: its process, its places and its end."""
+"""What all managed servers have in common: how one is started, its process, its places, its end."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import signal
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdyno.systems.base import TargetPlan
+from dbdyno.errors import DynoError
+from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.process import starting
+from dbdyno.systems.process.account import Account, account_for, check_reachable
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.paths import LOOPBACK
+from dbdyno.systems.process.paths import LOOPBACK, socket_directory
 from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, STOP_TIMEOUT_S
+
+ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 
 @dataclass(frozen=True)
 class Started:
-    """A process that was just made, and what it was given."""
+    """A process that was just made, or is about to be, and what it is given."""
 
     process: Guarded
+    binaries: Binaries
     directory: Path
-    socket_path: Path
+    account: Account
+    sockets: Path  # the private directory of its sockets
     port: int
     password: str
     certificate: Certificate
@@ -29,20 +40,34 @@ class Started:
 
 
 class Managed(ABC):
-    """A running server of ours. Who inherits has a control connection too."""
+    """A running managed server. Who inherits has a control connection too."""
 
     def __init__(self, started: Started) -> None:
         self.process = started.process
         self.pid: int | None = started.process.pid
         self.directory = started.directory
-        self.socket_path = started.socket_path
+        self.socket_path = started.sockets / self.socket_name(started.port)
         self.port = started.port
         self.version = ""
         self.was_killed = False  # whether the last stop needed force: its directory needs recovery
-        self.client_places: tuple[Path, ...] = ()  # where its client program may be
+        home = started.binaries.paths["server"].parent
+        self.client_places = (home.parent / "bin", home)  # where its client program may be
         self._password = started.password
         self._certificate = started.certificate
         self._log = started.log
+
+    @staticmethod
+    @abstractmethod
+    def socket_name(port: int) -> str:
+        """What it calls its socket."""
+
+    @abstractmethod
+    def wait_until_ready(self) -> None:
+        """Returns once it answers; DynoError with the log's end if it dies."""
+
+    @abstractmethod
+    def check_settings(self, resolved: Resolved) -> None:
+        """DynoError unless it uses every setting that was asked for."""
 
     @abstractmethod
     def answers(self) -> bool:
@@ -72,3 +97,72 @@ class Managed(ABC):
         if target.transport == "socket":
             return {"unix": str(self.socket_path)}
         return {"tcp": {"host": LOOPBACK, "port": port}}
+
+
+Command = Sequence[str | Path]
+Make = Callable[[Started], Managed]  # the server object around the process
+
+
+class ManagedSystem(ABC):
+    """A system whose servers run under a guardian, on a data directory of their own."""
+
+    kind: str
+    account: str  # that the package makes for the server
+    initialised: str  # what an initialised data directory has, below the server's directory
+    stop_signal = signal.SIGTERM
+
+    @abstractmethod
+    def configured(self, started: Started, resolved: Resolved) -> tuple[Command, Make]:
+        """Writes all files that a start needs; the server's command line, and what makes the server
+        object once it runs."""
+
+    def start(
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
+    ) -> Server:
+        """See `System.start`."""
+        account = account_for(self.account)
+        check_reachable(directory / "data", account)
+        check_reachable(binaries.paths["server"], account)
+        if not (directory / self.initialised).exists():
+            raise DynoError(
+                f"{directory} is not an initialised data directory of {self.kind}",
+                cause="it was not prepared, or was removed",
+                fix="prepare it first",
+            )
+        asked = starting.asked_port(resolved.settings, self.kind)
+
+        def launch(port: int) -> Any:
+            return self._launch(binaries, directory, resolved, cpus, account, port)
+
+        return starting.start(launch, resolved, asked)
+
+    def _launch(
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        cpus: Sequence[int],
+        account: Account,
+        port: int,
+    ) -> Managed:
+        sockets = socket_directory(account)
+        password, certificate = secrets.token_urlsafe(24), Certificate.make()
+        log = LogTail(directory / "server.log")
+        process = Guarded(host=binaries.host, account=account, make=[sockets], directory=directory)
+        started = Started(
+            process, binaries, directory, account, sockets, port, password, certificate, log
+        )
+        try:
+            command, make = self.configured(started, resolved)
+            process.launch(
+                command,
+                environment={**ENVIRONMENT, "HOME": str(directory)},
+                log=log.path,
+                cpus=cpus,
+                stop_signal=self.stop_signal,
+                data=directory / "data",
+            )
+        except BaseException:
+            process.stop(0)
+            raise
+        return make(started)

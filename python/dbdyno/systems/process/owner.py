@@ -1,4 +1,4 @@
-"""Who owns a directory of ours, and what to do with one whose owner is gone.
+"""Who owns a directory of dbdyno, and what to do with one whose owner is gone.
 
 Guardians remove what a killed dyno leaves. Should everything die at once (a machine loses power, a
 container is stopped with all that runs in it), the next dyno does. A directory is in use while its
@@ -24,7 +24,7 @@ NAME = re.compile(r"dyno-[0-9a-f]{10}")
 
 
 def new_path(root: Path) -> Path:
-    """A path in `root` that nobody has, of the form that `sweep` knows."""
+    """An unused path in `root`, of the form that `sweep` knows."""
     return root / f"dyno-{secrets.token_hex(5)}"
 
 
@@ -63,7 +63,7 @@ def sweep(root: Path) -> list[Path]:
 def _is_abandoned(directory: Path) -> bool:
     try:
         descriptor = os.open(directory / OWNER, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:  # not ours, not reachable, or gone meanwhile
+    except OSError:  # not dbdyno's, not reachable, or gone meanwhile
         return False
     try:
         if os.fstat(descriptor).st_uid != os.geteuid() or os.read(descriptor, 200) != MARK:

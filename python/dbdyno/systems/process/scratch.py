@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.owner import new_path, sweep
 
@@ -90,7 +92,8 @@ def mount_of(path: Path) -> Mount:
 class Scratch:
     """A private directory with a guardian of its own; use as a context manager."""
 
-    def __init__(self, root: Path | None = None) -> None:
+    def __init__(self, root: Path | None = None, host: Host = LOCAL) -> None:
+        self._host = host
         self._root = (root or scratch_root()).absolute()
         for place in {self._root, Path(tempfile.gettempdir())}:
             sweep(place)  # what a machine that lost its power has left
@@ -98,7 +101,7 @@ class Scratch:
         self._base = self.path, self._guard
 
     def renew(self) -> None:
-        """Makes it anew where a command of the user's has mounted another file system over it.
+        """Makes it again where a command of the user's has mounted another file system over it.
         `path` changes; nothing was in use."""
         if not self.path.is_dir():
             self.path, self._guard = self._make()
@@ -123,7 +126,7 @@ class Scratch:
         path = new_path(self._root)
         try:
             # Others may pass but not list: each server's directory in it is private to its account.
-            return path, Guarded(make=[path], make_mode=0o711)
+            return path, Guarded(host=self._host, make=[path], make_mode=0o711)
         except DynoError as error:
             raise DynoError(
                 f"cannot make a scratch directory in {self._root}: {error.cause or error.what}",

@@ -1,4 +1,4 @@
-"""Data directories of the user's that a server of ours starts from: only read, never run on."""
+"""Data directories of the user's that a managed server starts from: only read, never run on."""
 
 from __future__ import annotations
 

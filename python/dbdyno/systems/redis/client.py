@@ -1,7 +1,7 @@
 """A connection to a Redis server for control: one command, one reply, in RESP2.
 
-Replies are bounded, whoever sends them. Source: Redis documentation, "Redis serialization protocol
-specification".
+Replies are bounded, also from foreign servers. Source: Redis documentation, "Redis serialization
+protocol specification".
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.hosts.base import Host
 from dbdyno.systems import verify
 from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S
 from dbdyno.systems.redis.client import ERRORS, Client, RedisError
@@ -136,7 +137,7 @@ class RedisControl(ABC):
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
         raise _no_sql()
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         raise _no_sql()
 
     def check_asked(self, settings: Mapping[str, str]) -> None:

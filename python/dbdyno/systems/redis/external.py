@@ -1,7 +1,7 @@
-"""An external Redis: who we are there, keys of our own, settings that are put back.
+"""An external Redis: who we are there, keys of our own, settings that are restored.
 
-A schema of ours is a prefix of keys, `dbdyno_RUN_DATA:`; its marker key says whose it is. No other
-key is read, written or removed, and nothing is ever flushed.
+A schema of dbdyno is a prefix of keys, `dbdyno_RUN_DATA:`; its marker key says whose it is. No
+other key is read, written or removed, and nothing is ever flushed.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ class RedisRemote(RedisControl, External):
         return self._engine_target(target, str(self._database), options=options)
 
     def settle(self, database: str) -> None:
-        """Nothing: its files are not ours to write."""
+        """Nothing: dbdyno must not write its files."""
 
     def schemas(self) -> list[str]:
         return sorted(self.marked())
 
-    # ---- schemas of ours
+    # ---- dbdyno's schemas
 
     @answered(ERRORS)
     def create_schema(self, database: str) -> None:
@@ -155,7 +155,7 @@ class RedisRemote(RedisControl, External):
 
     @answered(ERRORS)
     def lag_s(self) -> float:
-        """Known where the link is down; else Redis tells bytes, and those to the master alone."""
+        """Known where the link is down; else Redis reports bytes, and those only on the master."""
         found = self.info("replication")
         if found.get("role") != "slave":
             raise DynoError(f"redis at {self.place} is not a replica")
@@ -201,7 +201,7 @@ def _marker(schema: str) -> str:
 
 
 def _all_of(schema: str) -> str:
-    """A pattern of all keys of a schema of ours, whose name holds no wildcard."""
+    """A pattern of all keys of a schema of dbdyno, whose name has no wildcard."""
     if not schema.replace("_", "").isalnum():
         raise _not_ours(schema)
     return f"{key_prefix(schema)}*"

@@ -25,6 +25,11 @@ class RedisServer(RedisControl, Managed):
         Managed.__init__(self, started)
         self.tls_port = tls_port
 
+    @staticmethod
+    def socket_name(port: int) -> str:
+        """See `Managed.socket_name`."""
+        return "redis.sock"
+
     @answered(ERRORS)
     def wait_until_ready(self) -> None:
         """Returns once it has read its data; DynoError with the log's end if it dies."""
@@ -60,7 +65,7 @@ class RedisServer(RedisControl, Managed):
         )
 
     def create_schema(self, database: str) -> None:
-        """A prefix of keys, in a server that is ours alone."""
+        """A prefix of keys, in a managed server."""
 
     def schemas(self) -> list[str]:
         return []

@@ -30,7 +30,7 @@ DURABILITY_NOTES = {
     "Redis's own middle way is config: {appendonly: yes, appendfsync: everysec}",
     "none": "no append-only file and no snapshots: a restart finds what was loaded, and no more",
 }
-# Which of the two files a start reads, and how they look.
+# Which of the two files a start reads, and their format.
 _OF_DATA = frozenset(
     """aof_use_rdb_preamble appenddirname appendfilename appendonly databases dbfilename rdbchecksum
     rdbcompression""".split()  # noqa: SIM905

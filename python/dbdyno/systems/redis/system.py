@@ -7,33 +7,27 @@ A trial starts from a stopped directory: its append-only file where that is on, 
 
 from __future__ import annotations
 
-import os
-import secrets
-import signal
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.base import Binaries, Copy, Resolved, Server, TargetPlan
-from dbdyno.systems.certificate import Certificate
-from dbdyno.systems.process import starting
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
+from dbdyno.systems.base import Binaries, Copy, Resolved, TargetPlan
 from dbdyno.systems.process.account import (
-    Account,
     account_for,
     check_reachable,
     private_directory,
     private_file,
     version_of,
 )
-from dbdyno.systems.process.guarded import Guarded
-from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.managed import Started
+from dbdyno.systems.process.managed import Command, Make, ManagedSystem, Started
 from dbdyno.systems.process.paths import (
     LOOPBACK,
     free_port,
     in_prefixes,
     program,
-    socket_directory,
 )
 from dbdyno.systems.redis import settings
 from dbdyno.systems.redis.managed import RedisServer
@@ -41,14 +35,16 @@ from dbdyno.systems.redis.managed import RedisServer
 RESERVED = settings.RESERVED
 
 
-class Redis:
+class Redis(ManagedSystem):
     """See the module."""
 
     kind = "redis"
+    account = "redis"
+    initialised = "data"
     driver = "redis"
-    about = "Redis, started privately from Debian's package or from `basedir:`"
+    about = "Redis, managed, from Debian's package or from `basedir:`"
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         places = [Path(basedir) / "bin", Path(basedir) / "src", Path(basedir)] if basedir else []
         server = program("redis-server", places)
         if basedir and server and Path(basedir) not in server.parents:
@@ -59,8 +55,8 @@ class Redis:
                 cause="`basedir:` is not its prefix" if basedir else "it is not installed",
                 fix="run `make servers`, or `apt-get install redis-server`, or set `basedir:`",
             )
-        version = version_of(server, "redis", r"v=(\S+)")
-        return Binaries(f"Redis {version}", {"server": server})
+        version = version_of(host, server, "redis", r"v=(\S+)")
+        return Binaries(f"Redis {version}", {"server": server}, host)
 
     def installations(self) -> Sequence[str]:
         found = (Path("/usr"), *in_prefixes(self.kind))
@@ -84,62 +80,22 @@ class Redis:
             fix="remove `setup:`: the workload loads its own records",
         )
 
-    def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
-    ) -> Server:
-        account = account_for("redis")
-        check_reachable(directory / "data", account)
-        if not (directory / "data").is_dir():
-            raise DynoError(
-                f"{directory} is not a directory of Redis's data",
-                cause="it was not prepared, or was removed",
-                fix="prepare it first",
-            )
-        asked = starting.asked_port(resolved.settings, self.kind)
-
-        def launch(port: int) -> RedisServer:
-            return _launch(binaries, directory, resolved, cpus, account, port)
-
-        return starting.start(launch, resolved, asked)
-
-
-def _environment() -> dict[str, str]:
-    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
-
-
-def _launch(
-    binaries: Binaries,
-    directory: Path,
-    resolved: Resolved,
-    cpus: Sequence[int],
-    account: Account,
-    port: int,
-) -> RedisServer:
-    sockets = socket_directory(account)
-    certificate = Certificate.make()
-    log = LogTail(directory / "server.log")
-    password = secrets.token_urlsafe(24)
-    tls_port = free_port()
-    process = Guarded(account=account, make=[sockets], directory=directory)
-    try:
-        pem = certificate.write(directory, account)
+    def configured(self, started: Started, resolved: Resolved) -> tuple[Command, Make]:
+        """See `ManagedSystem.configured`."""
+        directory, account = started.directory, started.account
+        tls_port = free_port()
+        pem = started.certificate.write(directory, account)
         own = {
             "bind": LOOPBACK,
-            "port": str(port),
+            "port": str(started.port),
             "tls_port": str(tls_port),
             "tls_cert_file": str(pem["cert"]),
             "tls_key_file": str(pem["key"]),
             "tls_ca_cert_file": str(pem["ca"]),
             "tls_auth_clients": "no",
-            "unixsocket": str(sockets / "redis.sock"),
+            "unixsocket": str(started.sockets / RedisServer.socket_name(started.port)),
             "unixsocketperm": "700",
-            "requirepass": password,
+            "requirepass": started.password,
             "dir": str(directory / "data"),
             "daemonize": "no",
             "logfile": "",
@@ -148,21 +104,7 @@ def _launch(
         }
         text = settings.configuration({**own, **resolved.settings})
         path = private_file(directory / "server.conf", text, account)
-        process.launch(
-            [binaries.paths["server"], path],
-            environment={**_environment(), "HOME": str(directory)},
-            log=log.path,
-            cpus=cpus,
-            stop_signal=signal.SIGTERM,
-            data=directory / "data",
-        )
-    except BaseException:
-        process.stop(0)
-        raise
-    socket = sockets / "redis.sock"
-    return RedisServer(
-        tls_port, Started(process, directory, socket, port, password, certificate, log)
-    )
+        return [started.binaries.paths["server"], path], partial(RedisServer, tls_port)
 
 
 SYSTEM = Redis()

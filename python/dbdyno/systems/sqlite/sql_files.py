@@ -22,7 +22,7 @@ class SqliteImporter:
         self._held: list[bytes] = []
         self._held_bytes = 0
         self._line = 0
-        self._first = 1  # line that the held statement begins in
+        self._first = 1  # line where the pending statement begins
 
     def feed(self, line: bytes) -> None:
         self._line += 1

@@ -1,4 +1,4 @@
-"""SQLite: in the engine's own process, so the server here is a stand-in over a file.
+"""SQLite: in the engine's own process, so the server here is an object over a file.
 
 Settings are pragmas. Those that belong to a connection are run by each load connection
 (`session_sql`); those that belong to the file are set when it is made. `durability` follows
@@ -19,6 +19,8 @@ from urllib.parse import quote
 
 from dbdyno import installed
 from dbdyno.errors import DynoError
+from dbdyno.hosts import LOCAL
+from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import (
     Binaries,
@@ -30,7 +32,7 @@ from dbdyno.systems.base import (
     engine_target,
     schema_name,
 )
-from dbdyno.systems.in_process import InProcess
+from dbdyno.systems.in_process import InProcess, InProcessSystem
 from dbdyno.systems.server_errors import refused
 from dbdyno.systems.sql_files import Importer
 from dbdyno.systems.sqlite.sql_files import SqliteImporter
@@ -48,14 +50,14 @@ _ENUMS = {
 }
 
 
-class Sqlite:
+class Sqlite(InProcessSystem):
     """See the module."""
 
     kind = "sqlite"
     driver = "sqlite"
     about = "SQLite, bundled in the load engine; settings are pragmas"
 
-    def find(self, basedir: str | None) -> Binaries:
+    def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         if basedir:
             raise DynoError(
                 "sqlite: `basedir:` has no meaning",
@@ -63,10 +65,7 @@ class Sqlite:
                 fix="remove it",
             )
         # The load goes through the engine's own copy, not through Python's.
-        return Binaries(version=installed.library(self.driver), paths={})
-
-    def installations(self) -> Sequence[str]:
-        return ()
+        return Binaries(installed.library(self.driver, host), host=host)
 
     def resolve(self, target: TargetPlan) -> Resolved:
         portable_options.check_words(target)
@@ -107,9 +106,6 @@ class Sqlite:
             data_settings={k: v for k, v in settings.items() if k in DATA_PRAGMAS},
         )
 
-    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-
     def place_template(
         self, binaries: Binaries, template: Path, directory: Path, copy: Copy
     ) -> None:
@@ -125,7 +121,7 @@ class Sqlite:
             log = template.with_name(template.name + tail)
             if log.exists() and log.stat().st_size:
                 raise DynoError(
-                    f"a transaction log lies beside the template: {log.name}",
+                    f"a transaction log lies next to the template: {log.name}",
                     cause="a program has it open, or was killed",
                     fix="close it: `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`",
                 )
@@ -139,13 +135,7 @@ class Sqlite:
             connection.commit()
 
     def start(
-        self,
-        binaries: Binaries,
-        directory: Path,
-        resolved: Resolved,
-        *,
-        cpus: Sequence[int],
-        transport: str,
+        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
     ) -> Server:
         server = SqliteServer(directory, resolved, binaries.version)
         server.check()
@@ -154,7 +144,7 @@ class Sqlite:
 
 class SqliteServer(InProcess):
     """Databases are the files of a directory. Holds no connection open between calls: the last
-    close checkpoints the write-ahead log, and a reader held open would keep it from being reset."""
+    close checkpoints the write-ahead log, and a reader kept open would keep it from being reset."""
 
     def __init__(self, directory: Path, resolved: Resolved, version: str) -> None:
         super().__init__(directory, version)
@@ -190,7 +180,7 @@ class SqliteServer(InProcess):
     def schemas(self) -> list[str]:
         return sorted(path.stem for path in self.directory.glob("*.db"))
 
-    def importer(self, database: str) -> Importer:
+    def importer(self, database: str, host: Host) -> Importer:
         return SqliteImporter(lambda: self._open(database))
 
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -290,7 +280,7 @@ class SqliteServer(InProcess):
             try:
                 with self._open(path.stem) as connection:
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            except DynoError:  # a file that is not ours or is broken: leave it
+            except DynoError:  # a file that is not dbdyno's or is broken: leave it
                 continue
         return True
 
@@ -319,7 +309,8 @@ class SqliteServer(InProcess):
             connection.execute(statement).fetchall()
 
     def _convert(self, connection: sqlite3.Connection) -> None:
-        """Leaves or enters WAL mode, which is part of the file, while nobody else has it open."""
+        """Leaves or enters WAL mode, which is part of the file, while no other process has it
+        open."""
         mode = self._resolved.settings.get("journal_mode")
         if mode is not None:
             connection.execute(f"PRAGMA journal_mode={_literal(mode)}").fetchall()

@@ -60,7 +60,7 @@ def shown(site: Site, request: Request) -> Page:
 
 
 def compared(site: Site, request: Request) -> Page:
-    """B beside A."""
+    """B compared with A."""
     sides = [_saved(site, request.query_params.get(name, "")) for name in ("a", "b")]
     if sides[0].id == sides[1].id:
         raise DynoError(f"{sides[0].name} is on both sides", fix="choose another digest")

@@ -18,7 +18,7 @@ from dbdyno.report.models import document, page, words
 from dbdyno.web.page import Page
 from dbdyno.web.site import NotFound, Site
 
-SWEPT, FROM, TO = "sweep", "sweep-from", "sweep-to"  # fields beside the inputs
+SWEPT, FROM, TO = "sweep", "sweep-from", "sweep-to"  # fields next to the inputs
 # A sweep goes from an eighth of what is typed to eight times that, within its limits; sizes in
 # binary units stay whole numbers of bytes.
 SPAN = 8.0
@@ -147,6 +147,6 @@ def _limited(one: Input, text: str, limit: str | None, better: Any) -> str:
         return text
     try:
         value, edge = float(one.kind.parse(text)), float(one.kind.parse(limit))
-    except (ValueError, OverflowError):  # it is said where the model is asked
+    except (ValueError, OverflowError):  # the model's answer reports it
         return text
     return text if better(value, edge) == value else limit

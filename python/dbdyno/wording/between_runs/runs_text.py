@@ -1,4 +1,4 @@
-"""Why runs, cells and rows are not used or not judged beside each other."""
+"""Why runs, cells and rows are not used together or not judged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What is said of each cause: a file for each family of `analysis/causes/rules/`, one entry a
-rule."""
+"""Texts on each cause: a file for each family of `analysis/causes/rules/`, one entry a rule."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The order of levels in a sentence: neighbours that are told apart have a comma between them,
-others a mark."""
+"""The order of levels in a sentence: neighbours that differ significantly have a comma between
+them, others a mark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.wording import numbers
 
 ALIKE, UNJUDGED = "≈", "?"
-MARKS = {ALIKE: "cannot be told apart", UNJUDGED: "not judged, there is no interval"}
+MARKS = {ALIKE: "no significant difference", UNJUDGED: "not judged, there is no interval"}
 
 Row = tuple[str, float, Ratio | None]  # a level, its mean, the ratio of the one before to it
 
@@ -44,7 +44,7 @@ def _listed(rows: Sequence[Row]) -> str:
 
 
 def _between(ratio: Ratio | None) -> str:
-    """What stands between two neighbours."""
+    """The separator of two neighbours."""
     if ratio is None or ratio.ci_low is None or ratio.ci_high is None:
         return f" {UNJUDGED} "
     return ", " if clear(ratio) else f" {ALIKE} "

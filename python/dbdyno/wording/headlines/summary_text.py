@@ -64,7 +64,7 @@ def answer_single(
     overload: str,
     single: Single,
 ) -> str:
-    """Where there is nothing to compare."""
+    """Text for a run with nothing to compare."""
     said = [overload, f"{_capital(_single(plan, single))}.", _standing(verdicts, trials)]
     return " ".join(filter(None, said))
 
@@ -80,8 +80,8 @@ def answer(
     ranking: str,
     span: Sequence[tuple[Mapping[str, str], Ratio]],
 ) -> str:
-    """Which rates were not held; what the comparison came to; what its winner loses; how far it
-    holds over the other levels, or how the claims stand."""
+    """Which rates were not sustained; what the comparison came to; what its winner loses; whether
+    it holds at the other levels, or the claims' verdicts."""
     said = [
         overload,
         f"{_capital(_comparison(plan, lead, size))}.",
@@ -102,7 +102,7 @@ def metric_words(metric: str, plan: Plan) -> tuple[str, str]:
 
 
 def _comparison(plan: Plan, lead: Lead, of: Size) -> str:
-    """What is known of the lead: a clear difference, none that matters, or nothing."""
+    """What is known about the lead: a clear difference, none that matters, or nothing."""
     ratio = lead.ratio
     if clear(ratio) or ratio.ci_low is None or ratio.ci_high is None:
         chosen = len(lead.others) if ratio.ci_low is None else 0
@@ -140,8 +140,7 @@ def _none_clear(plan: Plan, lead: Lead, of: Size) -> str:
             f" {numbers.percent(matters)}; the largest: {size}"
         )
     return (
-        f"none of the {len(lead.others)} differences in {noun} can be told from chance; the"
-        f" largest: {size}"
+        f"none of the {len(lead.others)} differences in {noun} is significant; the largest: {size}"
     )
 
 
@@ -228,7 +227,7 @@ def _over(
 
 
 def _standing(verdicts: Sequence[str], trials: int) -> str:
-    """How the claims stand."""
+    """The claims' verdicts."""
     if not verdicts:
         return f"It rests on {numbers.counted(trials, 'trial')}; no claim was made."
     if len(verdicts) == 1:
@@ -244,7 +243,7 @@ _ONE_SIDED = {"": "", AT_LEAST: "at least ", AT_MOST: "below "}
 
 
 def _single(plan: Plan, single: Single) -> str:
-    """The headline metric of the first cell that has it, where there is nothing to compare."""
+    """The headline metric of the first cell that has it, if there is nothing to compare."""
     one = single.estimate
     if one is None:
         return f"{single.metric} was not measured"

@@ -1,4 +1,4 @@
-"""What stands beside verdicts: looks, void attempts, blocks that stand out."""
+"""Notes next to verdicts: interim looks, void attempts, unusual blocks."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _doubt(part: ClaimPart) -> str:
 
 
 def _unknown(part: ClaimPart) -> str:
-    """What fits the measurements of an undecided part, beside what the claim asks for."""
+    """What else fits the measurements of an undecided part than what the claim asks for."""
     estimate = part.estimate
     assert estimate is not None
     low, high, edges = estimate.ci_low, estimate.ci_high, edges_of(part)
@@ -112,7 +112,7 @@ def _unknown(part: ClaimPart) -> str:
 
 
 def asked(part: ClaimPart) -> str:
-    """What a part is held against: `>= 2`, `1x within 3 % (0.97x to 1.03x)`."""
+    """What a part is compared with: `>= 2`, `1x within 3 % (0.97x to 1.03x)`."""
     if part.operator != EQUAL:
         return f"{part.operator} {part.threshold:g}"
     times = _times(part)
@@ -221,7 +221,7 @@ def _shown(part: ClaimPart) -> str:
 
 
 def _published(plan: Plan, parts: Sequence[ClaimPart]) -> str:
-    """How figures that are too few to judge stand to a claim of several parts."""
+    """How too few figures compare with a claim of several parts."""
     against = [part for part in parts if part.figures == CONTRADICT]
     few = parts[0].why.partition("; ")[0]
     if not against:
@@ -250,7 +250,7 @@ def _place(plan: Plan, part: ClaimPart, parts: Sequence[ClaimPart]) -> str:
 
 
 def claim(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
-    """One sentence for the claim: its only part's, or how its parts stand and the first that
+    """One sentence for the claim: its only part's, or the verdicts of its parts and the first that
     decided."""
     if len(parts) == 1:
         return parts[0].why
@@ -279,6 +279,6 @@ def claim(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
     if stuck:  # whatever the others come to, this one keeps the claim open
         return f"{how}; {_place(plan, stuck[0], parts)}, {stuck[0].why}"
     reason = which[0].why
-    if reason.startswith("not known: "):  # its interval stands beside it, with those of the others
+    if reason.startswith("not known: "):  # its interval is next to it, with those of the others
         reason = reason.partition("; ")[2] or reason
     return f"{how}; nearest to an answer, {at}: {reason}"

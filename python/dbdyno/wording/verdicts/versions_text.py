@@ -53,7 +53,7 @@ def _size(plan: Plan, part: ClaimPart) -> str:
     noun, _ = metric_words(part.metric, plan)
     one, edges = part.estimate, edges_of(part)
     at = f", at {level_text.levels(plan, part.at)}" if part.at else ""
-    if part.verdict == UNDECIDED:  # what is not known is not told by its middle
+    if part.verdict == UNDECIDED:  # an uncertain ratio is not reported by its middle
         fits = numbers.interval(one.ci_low, one.ci_high, *edges)
         return f"{noun} may be {fits} times that of the base{at}"
     ends = numbers.interval(one.ci_low, one.ci_high, *edges)

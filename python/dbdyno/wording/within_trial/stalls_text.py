@@ -39,7 +39,7 @@ def _fall(depth: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    """`0.8 s`, `12.1 s`, `125 s`: a tenth is what ticks can tell."""
+    """`0.8 s`, `12.1 s`, `125 s`: ticks resolve a tenth."""
     return f"{value:.1f} s" if value < 99.95 else f"{value:.0f} s"
 
 

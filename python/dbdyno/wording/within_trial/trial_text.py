@@ -1,4 +1,4 @@
-"""Trials that cannot be told all of, were not warm, or were not steady."""
+"""Trials that are not fully described, were not warm, or were not steady."""
 
 from __future__ import annotations
 

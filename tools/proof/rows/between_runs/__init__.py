@@ -1,4 +1,4 @@
-"""Runs beside runs: comparisons, histories, gates."""
+"""Runs compared with runs: comparisons, histories, gates."""
 
 NAMES: tuple[str, ...] = (
     "gate",

@@ -22,7 +22,7 @@ QUICK_NIGHTS = 6
 CORRELATIONS = (0.0, 0.5, 0.9)
 BOUND = 0.5  # the largest correlation that the bar is for
 FALSE, FOUND, CREEP_BAR = 0.10, 0.90, 20
-LIMIT = 0.03  # what a regression is asked to be larger than, where there is one
+LIMIT = 0.03  # what a regression is asked to be larger than, if there is one
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dbdyno.analysis.between_runs.types import NOT_CLEAR
 HISTORIES, QUICK = 2_000, 5
 LIMIT, BOUND = 0.065, 0.5  # of the upper bound; the largest correlation that the bar is for
 BEFORE = (6, 12)
-# Correlation of the machine's mood from run to run; 1: a random walk.
+# Correlation of the machine's condition from run to run; 1: a random walk.
 DRIFTS = {
     "none: runs are independent": 0.0,
     "correlation 0.5 from run to run": 0.5,
@@ -54,8 +54,9 @@ def measure(effort: Effort) -> Outcome:
             ),
         ),
         notes=(
-            f"Each run has four numbers. Between runs the machine's mood has {100 * COMMON:.0f} %"
-            f" (of each step, in the random walk), and each number {100 * OWN:.0f} % of its own."
+            f"Each run has four numbers. Between runs the machine's condition varies by"
+            f" {100 * COMMON:.0f} % (of each step, in the random walk), and each number"
+            f" {100 * OWN:.0f} % of its own."
             " Both directions count, and one run alone does: a gate waits for the second one.",
             f"The bar passes a true 5 % in {percent(passes(0.05, LIMIT, HISTORIES), 0)} of"
             f" measurements, 8 % in {percent(passes(0.08, LIMIT, HISTORIES), 0)}.",

@@ -1,4 +1,4 @@
-"""What is said beside verdicts: headlines, reasons, knees, single numbers."""
+"""Notes next to verdicts: headlines, reasons, knees, single numbers."""
 
 NAMES: tuple[str, ...] = (
     "across_blocks",

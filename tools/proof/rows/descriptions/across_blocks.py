@@ -1,4 +1,4 @@
-"""How often a run is said to have uneven blocks that has none, and how often one that has."""
+"""How often uneven blocks are reported for runs without any, and for runs with some."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CORRELATION = 0.8
 MOST, FOUND = 0.055, 0.9
 SEED = 18
 CLAIM = "transactions_per_s[on] > 1.05 * transactions_per_s[off]"
-LEAD = 0  # claims: what is looked at is the largest of some differences
+LEAD = 0  # claims: the largest of some differences is examined
 CHOICES = 8  # cells, seven of which are compared with the first
 CLAIMS = (1, 4, LEAD)
 OUTLIER, TREND, ALIKE = "one block 20 % off", "a trend of 20 %", "neighbours alike"
@@ -136,7 +136,7 @@ ROW = Row(
         f"Simulated block ratios with 2 % normal noise ({RUNS:,} runs each), through"
         " `analysis.between_blocks.look`. Then runs with one block 20 % higher or lower, with a"
         " trend of 20 % from the first block to the last, or with ratios of which neighbours are"
-        f" alike (6 % autocorrelated noise beside the 2 %; {TIMES} runs each), through"
+        f" alike (6 % autocorrelated noise on top of the 2 %; {TIMES} runs each), through"
         " `analysis.verdict.judge`. Counted are warnings about blocks; they can be given from"
         f" {between_blocks.BLOCKS_LOOK_MIN} blocks on."
     ),

@@ -82,7 +82,7 @@ def holds(effect: float, blocks: int, number: int, rng: np.random.Generator) -> 
 
 
 def ends(told: MoreBlocks) -> tuple[int | None, int | None]:
-    """Both ends of what was said."""
+    """Both ends of the stated range."""
     return told.low, told.high
 
 
@@ -106,7 +106,7 @@ ROW = Row(
     measure=measure,
     timed=False,
     before=(
-        "one number, also where there is no effect, as if the effect that was seen were true"
+        "one number, also without an effect, as if the effect that was seen were true"
         " (commit 42ce8be)"
     ),
 )

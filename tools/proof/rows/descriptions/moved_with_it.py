@@ -1,4 +1,4 @@
-"""What the report says beside a difference between cells: mechanisms, and what moved with it."""
+"""What the report says next to a difference between cells: mechanisms, and what moved with it."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _said(called: Counter[str]) -> str:
 
 
 def named(kind: Kind | None, blocks: int, number: int, rng: np.random.Generator) -> str:
-    """What a run says beside its difference: a rule's name, `unknown` with what moved, or
+    """What a run says next to its difference: a rule's name, `unknown` with what moved, or
     nothing."""
     plan = experiment({"cache": ("off", "on")}, (CLAIM,), blocks=blocks)
     # Not in the generator's own process, where its load would be the system's.
@@ -197,7 +197,7 @@ def _noise(rng: np.random.Generator, deviation: float, n: int) -> Floats:
 
 ROW = Row(
     name="moved_with_it",
-    claim="What stands beside a difference between cells is a mechanism, or clearly moved with it",
+    claim="What appears at a difference between cells is a mechanism, or clearly moved with it",
     how=(
         f"Simulated runs with a real difference and {IRRELEVANT} counters that vary by half from"
         " trial to trial and have nothing to do with it. Then differences with the marks of known"

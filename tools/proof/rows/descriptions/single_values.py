@@ -42,7 +42,7 @@ def lognormal(sigma: float, mean: float = 1.0) -> Draw:
 
 
 def mostly_zero(share_above: float, sigma: float) -> Draw:
-    """Zero but for a share of the blocks, which are lognormal with the mean 0.1."""
+    """Zero except for a share of the blocks, which are lognormal with the mean 0.1."""
     sizes = lognormal(sigma, 0.1)
     return lambda rng, n: np.minimum(1.0, sizes(rng, n)) * (rng.random(n) < share_above)
 

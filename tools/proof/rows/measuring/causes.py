@@ -45,7 +45,7 @@ SAFE = "{kind: mariadb, durability: full, isolation: repeatable_read, memory: 25
 WRITES = "{kind: oltp, preset: write_only, tables: 1, rows: 20000, sessions: 4}"
 OLTP = Load("oltp", SAFE, WRITES)
 PROXIED = Load("proxied", SAFE, WRITES, proxied=True)
-# Updates of a number beside 100 kB: the row image in the binary log is large, the redo is small.
+# Updates of a number next to 100 kB: the row image in the binary log is large, the redo is small.
 WIDE = Load(
     "wide",
     """
@@ -93,7 +93,7 @@ READS = Load(
 
 @dataclass(frozen=True)
 class Kind:
-    """A disturbance, the load that it meets, and what it is to be called."""
+    """A disturbance, the load that it meets, and its expected cause."""
 
     name: str  # for people
     injected: str  # of `injecting.kinds`

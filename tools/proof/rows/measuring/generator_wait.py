@@ -1,5 +1,5 @@
-"""Whether the wait of answers for the generator itself is told: known waits within and behind a
-batch of answers, beside what is counted as lag."""
+"""Whether the wait of answers for the generator itself is reported: known waits within and behind a
+batch of answers, next to the counted lag."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tools.proof import cargo
 from tools.proof.row import Effort, Outcome, Row, Table
 
 CRATE = "dyno-generator"
-# Module, test, what has waited, and what stands in the lag.
+# Module, test, what has waited, and what the lag has.
 CASES = (
     (
         "simulation::unread",

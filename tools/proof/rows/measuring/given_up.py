@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 
 
 class Trial(NamedTuple):
-    """Milliseconds that each transaction takes if nobody gives it up, and its age where somebody
-    does (endless: nobody)."""
+    """Milliseconds that each transaction takes unless given up, and its age when given up (endless:
+    never)."""
 
     took: Floats
     given_up: Floats

@@ -1,4 +1,4 @@
-"""What it costs to look: samplers on and off as a factor of an ordinary experiment."""
+"""What sampling costs: samplers on and off as a factor of an ordinary experiment."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Whether stalls that are made are found, when they begin, and whether any is invented.
 
-SIGSTOP and SIGCONT of the server at moments drawn from a seed, in trials of `dyno run`; beside
-them trials that nobody disturbs. Of those the seconds count in whose sample the hypervisor took no
-CPU time (more than a tick of the clock): a stall that touches none of the others is invented.
+SIGSTOP and SIGCONT of the server at moments drawn from a seed, in trials of `dyno run`; and
+undisturbed trials. Of those the seconds count in whose sample the hypervisor took no CPU time (more
+than a tick of the clock): a stall that touches none of the others is invented.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ ROW = Row(
     claim="Stalls are found, and none is invented",
     how=(
         "SIGSTOP and SIGCONT of the server, 0.5 to 2 s at moments drawn from a seed, in trials of"
-        " `dyno run` against the null server and MariaDB; beside them runs that nobody disturbs, of"
+        " `dyno run` against the null server and MariaDB, and undisturbed runs, of"
         " which the seconds count whose sample has no steal (at most one tick of the clock)."
     ),
     bar=(

@@ -1,4 +1,4 @@
-"""Models and simulations, held against real servers."""
+"""Models and simulations, compared with real servers."""
 
 NAMES: tuple[str, ...] = (
     "cluster",

@@ -1,4 +1,4 @@
-"""What a simulated Galera cluster does, held against real nodes."""
+"""What a simulated Galera cluster does, compared with real nodes."""
 
 from __future__ import annotations
 

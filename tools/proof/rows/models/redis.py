@@ -1,4 +1,4 @@
-"""What Redis takes to load its data, held against the model `redis-restart`."""
+"""What Redis takes to load its data, compared with the model `redis-restart`."""
 
 from __future__ import annotations
 

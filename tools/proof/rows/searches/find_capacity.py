@@ -40,7 +40,7 @@ def find(server: Server, sessions: int, wanted: Find, rng: np.random.Generator) 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a search said."""
+    """The output of a search."""
 
     rate_per_s: float | None
     bound: str
@@ -71,7 +71,7 @@ class Bias:
 
 
 def bias(server: Server, sessions: int, count: int) -> Bias:
-    """How far searches are off on average. Those that did not finish are left out, and counted."""
+    """How far searches are off on average. Those that did not finish are omitted, and counted."""
     answers = many(functools.partial(one, server, sessions, LIMIT), count, seed=20301 + sessions)
     rates = [each.rate_per_s for each in answers if each.rate_per_s and not each.bound]
     off = np.array(rates or [math.nan]) / server.capacity_per_s - 1
@@ -117,14 +117,14 @@ def measure(effort: Effort) -> Outcome:
                 tuple(rows),
             ),
             Table(
-                "Where there is no such rate, or it cannot be judged",
+                "Without such a rate, or where it cannot be judged",
                 ("system", "truth", "searches", "right", "for example"),
                 said,
             ),
         ),
         notes=(
             "The bias is the mean over searches that finished, with its 95 % interval; the bar is"
-            " held against the far end, at 2,000/s and 8,000/s. The fewer arrivals a probe has"
+            " compared with the far end, at 2,000/s and 8,000/s. The fewer arrivals a probe has"
             " (2,500 at 500/s), the lower and the wider are the results: longer probes are the"
             " cure. Half of `within` (1 %) is the step of the search, which gives a rate that was"
             " seen to work, from below.",

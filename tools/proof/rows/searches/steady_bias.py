@@ -80,7 +80,7 @@ def _trial(name: str, max_s: int, _number: int, rng: np.random.Generator) -> End
 
 
 def measure(effort: Effort) -> Outcome:
-    """Each course; checkpoints that are slower than `min`, where the server says so."""
+    """Each course; checkpoints that are slower than `min`, if the server reports it."""
     trials = QUICK_TRIALS if effort.quick else TRIALS
     max_s = QUICK_MAX_S if effort.quick else MAX_S
     rows, worst = [], 0.0

@@ -72,7 +72,7 @@ def plan_of(truth: Truth, blocks: int, *, pilot: bool) -> Plan:
 
 
 def values(plan: Plan, truth: Truth, rng: np.random.Generator) -> Floats:
-    """Throughputs: cells with the cache on are faster by what is to be found."""
+    """Throughputs: cells with the cache on are faster by the effect to find."""
     starts: dict[tuple[int, str], float] = {}
     logs = []
     for trial in plan.trials:

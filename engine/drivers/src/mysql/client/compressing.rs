@@ -48,7 +48,7 @@ impl Compressing {
     fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         let begin = out.len();
         let heard = self.inner.receive(input, out)?;
-        if self.inner.is_compressed() {
+        if self.inner.opening.is_compressed() {
             // Nothing of the login is answered to its end: what was just said comes after it.
             let plain = out.split_off(begin);
             self.codec.insert(Codec::default()).put(&plain, out)?;

@@ -7,11 +7,12 @@ pub(in crate::mysql) mod auth;
 
 use crate::mysql::Config;
 use crate::mysql::control;
-use crate::mysql::errors::Refusal;
+use crate::mysql::errors;
 use crate::mysql::flags::capability;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
 use crate::policy::{self, Asked, MYSQL_FULL};
 use auth::{Plugin, rsa_password};
+use dyno_core::driver::Progress;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{PublicKey, Tls};
 use dyno_protocol::bytes::Bytes;
@@ -21,16 +22,8 @@ use handshake::{Agreed, Greeting, Login as LoginPacket, NONCE_BYTES};
 /// Replies to one login: more is a server that will not come to an end.
 const ROUNDS_MAX: u32 = 16;
 
-/// What [`LoginState::feed`] has found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing complete, or nothing that ends the login.
-    More,
-    /// TLS comes next.
-    StartTls,
-    /// Logged in.
-    Done,
-}
+/// What [`LoginState::feed`] has found; ready: logged in.
+type Found = Progress<()>;
 
 /// A login under way.
 #[derive(Debug)]
@@ -91,7 +84,7 @@ impl LoginState {
         };
         if payload[0] == 0xff {
             let plain = !self.secure && self.greeting.as_ref().is_some_and(Greeting::offers_tls);
-            return Err(Refusal::parse(payload)?.into_login_error(&config.place, plain));
+            return Err(errors::login_error(&errors::parse(payload)?, &config.place, plain));
         }
         self.rounds += 1;
         if seq != self.seq || self.rounds > ROUNDS_MAX {
@@ -180,7 +173,7 @@ impl LoginState {
         match payload[0] {
             0x00 => {
                 self.status = control::ok(payload)?.status;
-                Ok(Found::Done)
+                Ok(Found::Ready)
             }
             0x01 => self.more_data(config, &payload[1..], out),
             0xfe => self.switch(config, &payload[1..], out),

@@ -22,7 +22,7 @@ struct Line {
 
 impl Line {
     fn open(target: &Target) -> Self {
-        let Nature::Wire(client) = build(target).unwrap().client().unwrap() else {
+        let Nature::Wire(client) = build(target).unwrap()().unwrap() else {
             panic!("mysql is a wire")
         };
         let mut this = Self { client, sent: vec![] };
@@ -121,7 +121,7 @@ fn is_farewell(parts: &[Part]) -> bool {
         Part::Refused(code) => Some(u32::from(*code)),
         _ => None,
     });
-    refused.is_some_and(crate::mysql::errors::Refusal::is_farewell)
+    refused.is_some_and(crate::mysql::errors::is_farewell)
 }
 
 proptest! {

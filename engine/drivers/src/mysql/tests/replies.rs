@@ -5,7 +5,8 @@ use crate::mysql::flags::capability::DEPRECATE_EOF;
 use crate::mysql::flags::extended;
 use crate::mysql::login::handshake::Agreed;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX};
-use crate::mysql::reply::{Expect, Found, Kept, Reader};
+use crate::mysql::reader::{Found, Reader};
+use crate::mysql::reply::{Counted, Expect, Kept};
 use dyno_core::driver::{Progress, Reply, Wire, WireProtocol};
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Protocol;
@@ -78,14 +79,14 @@ pub fn encode(
     (out, (rows_seen, affected_seen, None))
 }
 
-fn reader(deprecated: bool, caches: bool) -> Reader {
+fn reader(deprecated: bool, caches: bool) -> Reader<Counted> {
     let capabilities = if deprecated { DEPRECATE_EOF } else { 0 };
     let extended = if caches { extended::CACHE_METADATA } else { 0 };
     Reader::new(&Agreed { capabilities, extended })
 }
 
 /// Feeds `bytes` in pieces that end at `cuts`; what the reader does not take comes again.
-fn feed_cut(reader: &mut Reader, bytes: &[u8], cuts: &[usize]) -> Result<(usize, Found)> {
+fn feed_cut(reader: &mut Reader<Counted>, bytes: &[u8], cuts: &[usize]) -> Result<(usize, Found)> {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     ends.push(bytes.len());
     ends.sort_unstable();
@@ -116,8 +117,8 @@ proptest! {
         // What follows the reply is the next one's.
         let followed = [&bytes[..], b"\x01\0\0"].concat();
         prop_assert_eq!(feed_cut(&mut reader, &followed, &cuts).unwrap(), (bytes.len(), Found::Done));
-        let code = reader.refusal.as_ref().map(|refusal| refusal.code);
-        prop_assert_eq!((reader.rows, reader.affected, code), want);
+        let code = reader.reply.refusal.as_ref().map(|refusal| refusal.number as u16);
+        prop_assert_eq!((reader.reply.rows, reader.reply.affected, code), want);
     }
 
     #[test]
@@ -128,7 +129,7 @@ proptest! {
             reader.begin(Expect::Result);
             let found = feed_cut(&mut reader, &bytes, &[cut]).unwrap();
             prop_assert_eq!(found, (bytes.len(), Found::Done));
-            prop_assert_eq!((reader.rows, reader.affected), (want.0, want.1));
+            prop_assert_eq!((reader.reply.rows, reader.reply.affected), (want.0, want.1));
         }
     }
 
@@ -198,8 +199,8 @@ fn the_first_row_of_a_query_is_kept_as_text() {
             let mut reader = reader(deprecated, false);
             reader.begin(Expect::FirstRow);
             feed_cut(&mut reader, &bytes, &[cut]).unwrap();
-            assert_eq!(reader.first_row, [Some("ab".into()), None, Some(String::new())]);
-            assert_eq!(reader.rows, 2);
+            assert_eq!(reader.reply.first_row, [Some("ab".into()), None, Some(String::new())]);
+            assert_eq!(reader.reply.rows, 2);
         }
     }
 }
@@ -214,7 +215,7 @@ fn a_row_longer_than_a_packet_is_one_row() {
         reader.begin(Expect::Result);
         let cuts: Vec<usize> = (0..2000).map(|i| i * 9001).collect();
         assert_eq!(feed_cut(&mut reader, &bytes, &cuts).unwrap(), (bytes.len(), Found::Done));
-        assert_eq!(reader.rows, 2);
+        assert_eq!(reader.reply.rows, 2);
     }
 }
 
@@ -444,13 +445,13 @@ fn rows_are_kept_whole_however_they_are_cut_and_columns_are_remembered() {
         reader.begin(Expect::Rows(kept));
         let bytes = packets(&first);
         assert_eq!(feed_cut(&mut reader, &bytes, &[cut]).unwrap(), (bytes.len(), Found::Done));
-        assert_eq!(format!("{:?}", reader.kept), r#"[[Some("7")], [None]]"#);
+        assert_eq!(format!("{:?}", reader.reply.kept), r#"[[Some("7")], [None]]"#);
         // The server leaves the definitions out where they are the same.
         reader.begin(Expect::Rows(kept));
         let bytes = packets(&again);
         assert_eq!(feed_cut(&mut reader, &bytes, &[cut]).unwrap(), (bytes.len(), Found::Done));
-        assert_eq!(format!("{:?}", reader.kept), r#"[[Some("-1")]]"#);
-        assert_eq!(reader.rows, 1);
+        assert_eq!(format!("{:?}", reader.reply.kept), r#"[[Some("-1")]]"#);
+        assert_eq!(reader.reply.rows, 1);
         // Of another statement it has said nothing.
         reader.begin(Expect::Rows(Kept { statement: 1, is_binary: true }));
         assert!(feed_cut(&mut reader, &bytes, &[cut]).is_err());
@@ -465,5 +466,5 @@ fn rows_of_the_text_protocol_are_kept_as_they_are() {
     reader.begin(Expect::Rows(Kept { statement: 0, is_binary: false }));
     let bytes = packets(&answer);
     assert_eq!(feed_cut(&mut reader, &bytes, &[]).unwrap(), (bytes.len(), Found::Done));
-    assert_eq!(format!("{:?}", reader.kept), r#"[[Some("12")]]"#);
+    assert_eq!(format!("{:?}", reader.reply.kept), r#"[[Some("12")]]"#);
 }

@@ -30,7 +30,7 @@ from dbdyno.plan.claims import scope
 
 @dataclass(frozen=True)
 class Source:
-    """A run: what it measured, and what comparisons know of it."""
+    """A run: what it measured, and what comparisons need of it."""
 
     measured: Measured
     run: Reduced

@@ -16,8 +16,8 @@ CUT = 0.9  # of its size elsewhere
 
 
 def innodb(seen: Evidence) -> Match | None:
-    """Pages that had to be read, for each operation. A stall is not put down to them, unless the
-    pool is smaller in it: else somebody read what nobody had needed."""
+    """Pages that had to be read, for each operation. A stall is not attributed to them, unless the
+    pool is smaller in it: else somebody read pages that no session had needed."""
     reads = seen.get("status.Innodb_buffer_pool_reads")
     total = seen.get("status.Innodb_buffer_pool_pages_total")
     free = seen.get("status.Innodb_buffer_pool_pages_free")

@@ -24,7 +24,7 @@ class Bytes:
 
     @property
     def others(self) -> float:
-        """What nobody accounts for but other processes; at least 0."""
+        """What only other processes account for; at least 0."""
         return max(0.0, self.device - self.server - self.cleaned)
 
 
@@ -81,7 +81,7 @@ def other(seen: Evidence) -> Match | None:
 
 
 def own(seen: Evidence) -> Match | None:
-    """The device was busy all the time, or far slower, with nobody else on it."""
+    """The device was busy all the time, or far slower, and no other process used it."""
     util, found = seen.get("disk.util"), moved_bytes(seen)
     if util is None or util.during < BUSY:
         return None

@@ -42,7 +42,7 @@ def look(seen: Evidence) -> Match | None:
 
 
 class Share(NamedTuple):
-    """Of the sessions, who waited. `all_of_them`: at one look all did, so that none of them can
+    """Of the sessions, who waited. `all_of_them`: in one sample all did, so that none of them can
     hold the lock and wait for something else."""
 
     during: float

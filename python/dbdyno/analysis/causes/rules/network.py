@@ -1,9 +1,9 @@
 """Packets are lost between client and server, or new connections find no room in a listen queue.
 
 TCP sends a lost packet again after a timeout: 200 ms at first on a local network, then twice as
-long each time (RFC 6298; Linux: TCP_RTO_MIN). So a session whose packets are lost stands still, and
-how long the sessions stood still says how many retransmits there must have been. A client whose
-connection was turned away tries again after 1 s, in the same manner.
+long each time (RFC 6298; Linux: TCP_RTO_MIN). So a session whose packets are lost waits, and how
+long the sessions waited shows how many retransmits there must have been. A client whose connection
+was turned away tries again after 1 s, in the same manner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONNECT_TIMEOUT_S = 1.0
 COUNT_MIN = 3.0  # a stall: fewer come by chance
 FACTOR_MIN = 5.0  # so many times as often as otherwise
 SHARE_MIN = 0.001  # of the segments sent
-PART_MIN = 0.5  # of the repetitions that sessions that stand still make
+PART_MIN = 0.5  # of the repetitions that waiting sessions make
 
 
 def packets(seen: Evidence) -> Match | None:
@@ -74,7 +74,7 @@ def _accounts(seen: Evidence, moved: Moved, timeout_s: float) -> bool:
 
 def _asked(seen: Evidence, sent: Moved) -> float:
     """Segments a second of which they are a share. In a stall only those beyond the usual: what
-    else the machine sends all the time says nothing of sessions that stand still."""
+    else the machine sends all the time says nothing about waiting sessions."""
     return sent.during - sent.otherwise if seen.question == STALL else sent.during
 
 

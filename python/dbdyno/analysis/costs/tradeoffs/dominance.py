@@ -25,8 +25,8 @@ from dbdyno.experiment.claims import metrics
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether one cell looks better than another on an axis, and the one-sided p of that it is
-    not; None: not judged."""
+    """Whether one cell's estimate is better than another's on an axis, with the one-sided p that it
+    is not; None: not judged."""
 
     better: bool
     p: float | None
@@ -64,8 +64,8 @@ def measured_axis(
 
 
 def known_axis(values: Callable[[int], float]) -> Axis:
-    """What is known, as a price is, and better if lower. A rival that is equal stands in nobody's
-    way on this axis."""
+    """What is known, as a price is, and better if lower. An equal rival does not prevent dominance
+    on this axis."""
     return lambda one, other: Evidence(values(other) <= values(one), 0.0)
 
 
@@ -95,7 +95,7 @@ def beaten(cells: Sequence[int], axes: Sequence[Axis]) -> dict[int, Beaten]:
 
 
 def _ps(axes: Sequence[Axis], one: int, other: int) -> list[float | None] | None:
-    """p on each axis; None if the rival does not look better on all."""
+    """p on each axis; None if the rival's estimate is not better on all."""
     found: list[float | None] = []
     for axis in axes:
         evidence = axis(one, other)

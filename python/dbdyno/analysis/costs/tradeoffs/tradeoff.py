@@ -45,7 +45,7 @@ def tradeoff(measured: Measured, headline: str) -> TradeOff | None:
 
 
 def _axes(measured: Measured, headline: str) -> tuple[str, str]:
-    """The two metrics; empty where there is none."""
+    """The two metrics; empty if there is none."""
     throughput = throughput_metric(measured, headline)
     group = throughput.rpartition(".")[0]
     prefix = f"{group}." if group else ""

@@ -1,1 +1,1 @@
-"""What is checked and said before a run: the file, the machine, whose commands it runs."""
+"""Checks and notes before a run: the file, the machine, whose commands it runs."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import click
 
-from dbdyno.cli.running.live import counted, duration
+from dbdyno.cli.running.watching.text import counted, duration
 from dbdyno.digest.workload.yamltext import visible
 from dbdyno.plan import cpus, external
 from dbdyno.plan.outlook import estimate

@@ -1,4 +1,4 @@
-"""What the checks of this machine found, said before the first trial."""
+"""Findings of the checks of this machine, reported before the first trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors about settings, pointed at where the setting stands in the user's file."""
+"""Errors about settings, with the setting's place in the user's file."""
 
 from __future__ import annotations
 

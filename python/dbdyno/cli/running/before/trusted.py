@@ -1,18 +1,19 @@
-"""Whose experiment is run: what somebody else's would do is said, and done only when asked."""
+"""Whose experiment is run: what somebody else's would do is reported, and done only on request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Hooks, Spec
-from dbdyno.plan.outlook.effects import effects
-from dbdyno.plan.types import Plan
 from dbdyno.store.owner import is_ours
+
+if TYPE_CHECKING:
+    from dbdyno.experiment.types import Spec
+    from dbdyno.plan.types import Plan
 
 OPTION = "--trust"
 
@@ -31,6 +32,9 @@ def option() -> Callable[[Any], Any]:
 
 def refuse_base(base: str, loaded: Spec, *, trust: bool) -> None:
     """DynoError where a base that is somebody else's asks for more than to be measured."""
+    from dbdyno.experiment.types import Hooks
+    from dbdyno.plan.outlook.effects import effects
+
     asked = effects(
         [target for cell in loaded.cells for target in cell.targets],
         [(group.name, group.kind) for cell in loaded.cells for group in cell.groups],
@@ -49,6 +53,8 @@ def refuse_resume(run: Path, plan: Plan, *, trust: bool) -> None:
     """DynoError for a run that somebody else has written."""
     if trust or is_ours(run):
         return
+    from dbdyno.plan.outlook.effects import effects
+
     asked = effects(
         [target for cell in plan.cells for target in cell.targets],
         [(group.name, group.workload) for cell in plan.cells for group in cell.groups],

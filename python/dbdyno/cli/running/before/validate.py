@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from dbdyno.cli.running.against import read as read_base
 from dbdyno.cli.running.before import schema_checks
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.digest.workload.yamltext import visible
-from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.plan.make import check_settings
 from dbdyno.plan.two_versions.against import unite
@@ -30,37 +28,20 @@ def check(
     with_schema: bool = False,
 ) -> int:
     """Validates an experiment and the settings it asks for, and whether it can run `against` a
-    base; returns the exit code. `with_schema`: servers are asked what of it will fail. With
-    `as_json` what is wrong goes to stdout too; else it is a DynoError."""
-    try:
-        loaded = load(studies.find(experiment), list(overrides))
-        with placed(loaded):
-            check_settings(loaded)
-        if against is not None:
-            unite(loaded, read_base(against, trust=trust))
-    except DynoError as error:
-        if not as_json:
-            raise
-        _print({"ok": False, "error": _as_object(error)})
-        return error.exit_code
+    base; returns the exit code. DynoError for what is wrong. `with_schema`: servers are asked what
+    of it will fail."""
+    loaded = load(studies.find(experiment), list(overrides))
+    with placed(loaded):
+        check_settings(loaded)
+    if against is not None:
+        unite(loaded, read_base(against, trust=trust))
     warned = schema_checks.found(loaded, asks=with_schema)
     if as_json:
         facts: dict[str, Any] = {"file": str(loaded.path), "experiment": loaded.name}
         facts |= {"cells": len(loaded.cells), "blocks": loaded.blocks, "warnings": warned}
-        _print({"ok": True, **facts})
+        click.echo(json.dumps({"ok": True, **facts}, indent=1))
     else:
         for line in warned:
             click.echo(f"warning: {visible(line)}", err=True)
         click.echo(f"{loaded.path}: ok", err=True)
     return 0
-
-
-def _as_object(error: DynoError) -> dict[str, Any]:
-    where = error.where
-    place = where and {"file": str(where.file), "line": where.line, "column": where.column}
-    return {"what": error.what, "where": place, "cause": error.cause, "fix": error.fix}
-
-
-def _print(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=1)
-    click.echo()

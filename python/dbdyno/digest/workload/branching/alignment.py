@@ -1,7 +1,7 @@
 """Puts groups of units together until they have room: the rare ones into those most like them.
 
-Steps that one group has and another has not become columns that some units leave out, so that every
-unit keeps its statements and their order.
+Steps that one group has and another has not become columns that some units omit, so that every unit
+keeps its statements and their order.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _within(kinds: Sequence[str], into: Group) -> list[int] | None:
 
 
 def _widened(kinds: Sequence[str], into: Group) -> list[int]:
-    """The columns of these kinds, once `into` has those that it lacks."""
+    """The columns of these kinds, once `into` has them all."""
     places: list[int] = []
     columns: list[tuple[int, str]] = []
     free = max((number for number, _ in into.columns), default=-1) + 1

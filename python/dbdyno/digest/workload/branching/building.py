@@ -125,7 +125,7 @@ def _branch(value: Value, weight: float) -> Branch:
 
 
 def _mixed(column: Sequence[Run], counts: Sequence[int], kind: str) -> Slot:
-    """A slot that chooses anew for each call: as many as the longest run has, of which some send
+    """A slot that chooses again for each call: as many as the longest run has, of which some send
     nothing, so that the mean length is the log's."""
     calls: Counter[int] = Counter()
     longest = 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
-ROWS_MAX = 4000  # that are looked at
+ROWS_MAX = 4000  # that are compared
 NEAR = 16  # steps further apart are not compared
 EXPLAINED = 0.8  # of the wrong guesses that knowing the other step saves
 
@@ -24,7 +24,7 @@ def clusters(columns: Mapping[int, Column], weights: Sequence[int]) -> list[list
             number = root[number]
         return number
 
-    step = -(-len(weights) // ROWS_MAX) or 1  # rows that are alike stand beside each other
+    step = -(-len(weights) // ROWS_MAX) or 1  # rows that are alike stand side by side
     cut = {number: columns[number][::step] for number in numbers}
     weights = weights[::step]
     for at, one in enumerate(numbers):
@@ -48,7 +48,7 @@ def _go_together(one: Column, other: Column, weights: Sequence[int]) -> bool:
 def _explained(met: Counter[tuple[Hashable, Hashable]]) -> float:
     """How many of the wrong guesses at the second of a pair are right once the first is known
     (Goodman and Kruskal's lambda, 1954). Each is guessed from the others alone, so that firsts that
-    come once tell nothing."""
+    come once count for nothing."""
     total = met.total()
     seconds: Counter[Hashable] = Counter()
     by_first: dict[Hashable, list[int]] = defaultdict(list)

@@ -26,8 +26,8 @@ Run = tuple[Step, ...]  # steps of one kind, one after the other
 
 @dataclass
 class Group:
-    """Units beside each other: `columns` are the kinds of their steps in order, by number; each row
-    is a unit with its run in some of the columns."""
+    """Units side by side: `columns` are the kinds of their steps in order, by number; each row is a
+    unit with its run in some of the columns."""
 
     is_transaction: bool
     columns: list[tuple[int, str]]

@@ -32,7 +32,7 @@ Generator = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Sent:
-    """A statement of a group: where it stands, its text, and its places with their generators."""
+    """A statement of a group: its position, its text, and its places with their generators."""
 
     path: str
     sql: str
@@ -62,7 +62,7 @@ def _sent(path: str, sql: str, params: Mapping[str, Generator]) -> Sent:
 
 
 def alone(group: str, options: Mapping[str, Any]) -> list[str]:
-    """What can be said without a server: made-up texts find no row."""
+    """What is known without a server: made-up texts find no row."""
     found = (
         f"group `{group}`, {one.path}: `{name}` is a made-up text, and the statement searches rows"
         f" that have it{_of(place)}: it will match none, which is fast. `column: TABLE.COLUMN`"

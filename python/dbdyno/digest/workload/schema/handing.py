@@ -25,8 +25,8 @@ Spot = tuple[int, int]  # a statement's position, and a place of it
 
 @dataclass(frozen=True)
 class Handed:
-    """`spots`: what stands there instead of a value; `kept`: SQL that follows a statement, so that
-    the key that it made is still known later."""
+    """`spots`: the text there instead of a value; `kept`: SQL that follows a statement, so that the
+    key that it made is still known later."""
 
     spots: Mapping[Spot, Expression] = field(default_factory=dict)
     kept: Mapping[int, str] = field(default_factory=dict)

@@ -41,7 +41,7 @@ class Found:
 
 def tables(statement: Statement, known: Sequence[str]) -> dict[str, str]:
     """The tables of a statement that are in its database, by the names that it calls them; as
-    written, since servers may tell small letters from capitals."""
+    written, since servers may distinguish case."""
     here = set()
     for each in known:
         schema, _, table = each.lower().rpartition(".")

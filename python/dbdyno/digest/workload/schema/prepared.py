@@ -61,7 +61,7 @@ def _postgres(
     server.rows('SET search_path TO "' + schema.replace('"', '""') + '", public')
     for one in sent:
         if ";" in one.sql:
-            continue  # what stands behind one would be run, whatever quotes seem to be around it
+            continue  # the text after one would be run, even if it seems quoted
         numbers = {name: f"${n}" for n, name in enumerate(sqltext.parameters(one.sql), start=1)}
         sql = sqltext.replaced(one.sql, numbers.__getitem__)
         try:

@@ -57,7 +57,7 @@ def of_databases(
     server: MysqlRemote | PostgresRemote, in_url: str | None, document: Document
 ) -> dict[str, Catalog]:
     """What a server says of each database of a log: of the schema of its name, or of the one that
-    the URL names where there is one database, or none of this name."""
+    the URL names if there is one database, or none of this name."""
     tables: dict[str, set[str]] = defaultdict(set)
     for one in document.classes:
         for database in one.databases:
@@ -173,7 +173,7 @@ class _Postgres:
             key = (str(table), str(column))
             drawn = _SEQUENCE.search(str(default or ""))
             named = str(own) if own else drawn[1] if drawn else ""
-            # It stands in SQL as it is: names that take quotes are left alone.
+            # It is SQL, unchanged: names that take quotes are left alone.
             sequence = named if _PLAIN.fullmatch(named) else None
             is_bare = default is None and identity != "YES" and generated != "ALWAYS"
             made = Column(

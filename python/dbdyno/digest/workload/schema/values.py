@@ -1,5 +1,5 @@
-"""Generators for places whose column a schema describes: values that the column takes, keys that
-are there, values that are not there yet."""
+"""Generators for places whose column a schema describes: values that the column takes, existing
+keys, values that are not there yet."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _document(summary: Summary) -> dict[str, Any]:
 
 
 def _choices(choices: Sequence[str], summary: Summary) -> dict[str, Any]:
-    """As many of an ENUM's values as there were, in the order in which their lengths are the
-    log's: it tells no text."""
+    """As many of an ENUM's values as there were, in the order in which their lengths are the log's:
+    it reveals no text."""
     of = summary.text
     fitting = [choice for choice in choices if of is None or _fits(choice, of)]
     if len(fitting) < summary.distinct:
@@ -105,8 +105,8 @@ def _distance(order: Sequence[str], shares: Sequence[float], text: Text | None) 
 
 
 def _keys(catalog: Catalog, found: Found, place: Place, summary: Summary) -> dict[str, Any] | None:
-    """Keys that are in the table, or in the one that it refers to; a range of numbers where there
-    are more than can be listed, and none has to be there."""
+    """Keys that are in the table, or in the one that it refers to; a range of numbers if there are
+    more than can be listed, and none has to be there."""
     table, name = catalog.root(found.table.name, found.column.name)
     source, root = looked_up(table, name), catalog.column(table, name)
     rows = catalog.tables[table.lower()].rows

@@ -2,7 +2,7 @@
 kept on request, where all calls had the same one, as a call of the log has it.
 
 A shape holds no text, so it is read from the class's slowest statement, which the engine gives with
-`--samples raw`. One that does not have the template's form tells nothing.
+`--samples raw`. One that does not have the template's form has no information.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SAMPLE_MAX = 20_000  # characters of a statement
 _LITERAL = (
     r"(?:[NBXE]?'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|[+-]?\.?\d[\w.]*|null|true|false)"
 )
-# No quote, no backslash, no line's end: it stands in SQL as it is.
+# No quote, no backslash, no line's end: it is SQL, unchanged.
 _HARMLESS = re.compile(r"'[\w$.\[\]*{},:%/+ -]{1,200}'", re.ASCII)
 
 

@@ -1,9 +1,9 @@
-"""Keys that statements look for, and which of them only the server's tables can tell.
+"""Keys that statements select, and which of them only the server's tables have.
 
 A log's workload copies no literals. A number from the log's range finds a row where rows are dense;
-a made-up text finds none, nor does a number where the log asked for a few of many: such keys
-are drawn from the table's own (`column:`). Where the column cannot be told, an answer that is not
-as the log's is an error (`expect:`).
+a made-up text finds none, nor does a number where the log asked for a few of many: such keys are
+drawn from the table's own (`column:`). Where the column is unknown, an answer that is not as the
+log's is an error (`expect:`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from dbdyno.digest.workload.values import generators
 from dbdyno.digest.workload.values.places import Place
 from dbdyno.experiment.targets import sqltext
 
-SEEN_MIN = 50  # values from which on a range and the number of different ones are held together
+SEEN_MIN = 50  # values from which on a range and the number of different ones are kept together
 CONTRADICTED = 0.5  # of the different values that draws of the range would have given
 DAY_S = 86_400
 
 
 def is_looked_for(place: Place, summary: Summary) -> bool:
-    """Whether rows are looked for by a value that cannot be made up."""
+    """Whether rows are selected by a value that cannot be made up."""
     if not place.is_key or summary.kind in ("null", "unknown"):
         return False
     if summary.kind in ("text", "moment", "decimal"):
@@ -62,7 +62,7 @@ def _different(draws: float, n: int, theta: float) -> float:
 
 
 def column(chosen: Chosen, statement: Statement, place: Place) -> str | None:
-    """The column that holds a place's keys, as `column:` takes it; None where it cannot be told."""
+    """The column that holds a place's keys, as `column:` takes it; None where it is unknown."""
     one = chosen.classes.get(statement.id)
     if one is None or place.column is None:
         return None
@@ -78,7 +78,7 @@ def column(chosen: Chosen, statement: Statement, place: Place) -> str | None:
 
 
 def drawn(chosen: Chosen, statement: Statement, place: Place, summary: Summary) -> dict[str, Any]:
-    """The generator of a place whose values only the table can tell; empty for all others."""
+    """The generator of a place whose values only the table has; empty for all others."""
     source = column(chosen, statement, place) if is_looked_for(place, summary) else None
     if source is None:
         return {}
@@ -90,7 +90,8 @@ def drawn(chosen: Chosen, statement: Statement, place: Place, summary: Summary) 
 
 
 def expected(chosen: Chosen, number: int) -> dict[str, Any]:
-    """`expect:` of a statement that looks for made-up values: what all its calls in the log did."""
+    """`expect:` of a statement that selects by made-up values: what all its calls in the log
+    did."""
     if number not in {*_made_up(chosen, (number,))}:
         return {}
     statement = chosen.statements[number]
@@ -108,7 +109,7 @@ def expected(chosen: Chosen, number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Found:
-    """How many calls look for keys: those of the tables (`columns`), and made-up ones."""
+    """How many calls select keys: those of the tables (`columns`), and made-up ones."""
 
     drawn: int
     made_up: int
@@ -142,7 +143,7 @@ def found(chosen: Chosen) -> Found:
 
 
 def _made_up(chosen: Chosen, numbers: Mapping[int, int] | tuple[int, ...]) -> Iterator[int]:
-    """Those of these statements that look for values of which no column is known."""
+    """Those of these statements that select by values whose column is unknown."""
     for number in numbers:
         if any(source is None for source in _looked_for(chosen, number)):
             yield number

@@ -55,7 +55,7 @@ def _together(one: tuple[float, float], other: tuple[float, float]) -> tuple[flo
 
 
 def values_a_call(statement: Statement) -> float:
-    """How many values a call of it has, in the mean."""
+    """How many values a call of it has, on average."""
     more = sum(
         one.places * (sum(map(float.__mul__, one.lengths.values, one.lengths.shares)) - 1)
         for one in statement.lists

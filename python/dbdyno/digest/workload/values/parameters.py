@@ -79,8 +79,8 @@ class Parameters:
 
     def _tied(self, unit: Unit) -> dict[Spot, Spot]:
         """Places whose value holds for the transaction -> the first one that has the same. A
-        statement that is there twice, or is repeated before the other, cannot give its value,
-        unless it is the same each time."""
+        statement that occurs twice, or is repeated before the other, cannot give its value, unless
+        it is the same each time."""
         held = self._held if unit.is_transaction else set()
         order = [step.statement for step in unit.steps]
         once = {number for number, times in Counter(order).items() if times == 1}
@@ -124,7 +124,7 @@ class Parameters:
         statement, places = self._chosen.statements[number], self._chosen.places[number]
         uppers = _uppers(statement)
         names: dict[int, str] = {}
-        # The upper end of a range is made of the lower one, wherever it stands.
+        # The upper end of a range is made of the lower one, in any order.
         for place in sorted(places.places, key=lambda place: place.number in uppers):
             if (number, place.number) in handed:
                 names[place.number] = handed[number, place.number]
@@ -132,7 +132,7 @@ class Parameters:
             root = tied.get((number, place.number))
             name = shared.get(root) if root is not None else None
             if name in names.values() and _is_in_list(statement, place):
-                root = name = None  # an element of a list stands in its statement once
+                root = name = None  # an element of a list is in its statement once
             if name is None:
                 one = uppers.get(place.number)
                 used = {*names.values(), *shared.values()}
@@ -167,7 +167,7 @@ class Parameters:
         ends = self._range(key, summary)
         is_low = any(one.low == place.number for one in _uppers(statement).values())
         if is_low and not summary.hot:
-            ends = None  # ranges do not begin where there is no room for them
+            ends = None  # ranges do not begin if there is no room for them
         made = self._by_schema(statement, place, summary)
         made = made or keys.drawn(self._chosen, statement, place, summary)
         made = made or generators.generator(summary, ends, is_new=_is_new(statement))

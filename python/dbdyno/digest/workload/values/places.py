@@ -1,7 +1,7 @@
 """The places of values in a statement: which column each belongs to, and which cannot be filled
 with made-up values.
 
-Templates hold no literals (`shape.py`), so words, names and operators are all there is to look at.
+Templates hold no literals (`shape.py`), so only words, names and operators identify a place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _EQUAL = frozenset({"=", "<=>", "in"})
-_FILTERS = frozenset({"where", "on", "having"})  # what stands behind these chooses rows
+_FILTERS = frozenset({"where", "on", "having"})  # what follows these selects rows
 _OTHERS = frozenset(
     """set select values update when then case limit offset by returning""".split()  # noqa: SIM905
 )
@@ -55,13 +55,13 @@ _BY_ENDS = frozenset(
 
 
 class Expression(str):
-    """SQL that stands at a place instead of a parameter."""
+    """SQL at a place instead of a parameter."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands: `column` as written, if it can be told; `is_key`: rows are looked for
-    that have it there; `is_set`: it is what rows get there."""
+    """The place of a value: `column` as written, if it is known; `is_key`: rows are selected that
+    have it there; `is_set`: it is what rows get there."""
 
     number: int  # from 1
     column: str | None = None
@@ -103,7 +103,7 @@ class _Token:
 def look(
     template: str, parameters: Sequence[Summary], texts: Mapping[int, str] | None = None
 ) -> Places:
-    """Takes a template apart. `texts`: what stands at some places, as SQL."""
+    """Takes a template apart. `texts`: the contents of some places, as SQL."""
     tokens = [
         _Token(match.group(), int(match["number"]) if match["number"] else None)
         for match in _TOKEN.finditer(template)
@@ -227,7 +227,7 @@ def _insert_columns(tokens: Sequence[_Token]) -> dict[int, str]:
 
 
 def _operator(tokens: Sequence[_Token], at: int) -> int | None:
-    """Where the word stands by which a place is compared, or set."""
+    """Index of the word by which a place is compared, or set."""
     before = at - 1
     if before >= 2 and tokens[before].low == "and" and tokens[before - 1].number is not None:
         if tokens[before - 2].low != "between":
@@ -254,7 +254,7 @@ def _compared(tokens: Sequence[_Token], at: int) -> str | None:
 
 
 def _compared_name(tokens: Sequence[_Token], at: int) -> int | None:
-    """Where that column stands."""
+    """Index of that column."""
     before = _operator(tokens, at)
     if before is None:
         return None
@@ -273,8 +273,8 @@ def _qualifier(tokens: Sequence[_Token], at: int) -> str | None:
 
 
 def _chosen_by(tokens: Sequence[_Token], at: int) -> str:
-    """The word of the clause in which a place stands that is compared by equality, or set; empty
-    for other places. Behind WHERE and its like rows are looked for that have this very value."""
+    """The word of the clause of a place that is compared by equality, or set; empty for other
+    places. After WHERE and its like, rows with this very value are selected."""
     operator = _operator(tokens, at)
     if operator is None or tokens[operator].low not in _EQUAL:
         return ""
@@ -283,7 +283,7 @@ def _chosen_by(tokens: Sequence[_Token], at: int) -> str:
     depth = 0
     for back in range(operator - 1, -1, -1):
         token = tokens[back]
-        # Of brackets that are closed nothing is looked at; those around the place are not there.
+        # Closed brackets are skipped; those around the place are not there.
         depth = max(0, depth + (token.text == ")") - (token.text == "("))
         if depth == 0 and token.is_name and token.low in _FILTERS | _OTHERS:
             return token.low

@@ -1,8 +1,8 @@
 """`session:` of an external server: SET of the session's own settings, to plain values.
 
-Such a statement runs on every connection of the load, beside somebody else's data. What it may look
-like is listed; all else is refused, unread. Expressions are refused since they may call functions,
-quoted names and comments since servers do not agree on where they end.
+Such a statement runs on every connection of the load, next to somebody else's data. Its allowed
+forms are listed; all else is refused, unread. Expressions are refused since they may call
+functions, quoted names and comments since servers do not agree on where they end.
 
 Sources: MySQL 8.4 and MariaDB manuals ("SET Syntax for Variable Assignment", "SET NAMES", "SET
 TRANSACTION", "System Variables"); PostgreSQL 17's ("SET", "SET SESSION CHARACTERISTICS").
@@ -72,7 +72,7 @@ def refusal(statement: str, kind: str) -> str:
 
 
 def _mysql(rest: str) -> list[str] | None:
-    """The names that are set; None for what is not understood."""
+    """The names that are set; None for unrecognised text."""
     return [] if _MYSQL_WHOLE.fullmatch(rest) else _all(_assignments(rest))
 
 

@@ -29,7 +29,7 @@ _ACTING = frozenset(
     """set_config dblink dblink_exec dblink_open dblink_send_query lo_import lo_export query_to_xml
     query_to_xmlschema query_to_xml_and_xmlschema sys_exec sys_eval sys_set""".split()  # noqa: SIM905
 )
-# PostgreSQL's functions of the server that only look, or wait; others act outside of transactions.
+# PostgreSQL's functions of the server that only read, or wait; others act outside of transactions.
 _LOOKING = re.compile(
     r"pg_(?:get_\w+|sleep(?:_for|_until)?|typeof|backend_pid|\w*_size|size_(?:pretty|bytes)"
     r"|\w+_is_visible|encoding_to_char|is_in_recovery|postmaster_start_time|conf_load_time"

@@ -52,7 +52,7 @@ Trap:
     which is 14.3 million a second, and returns 311, since a SUM of 100 rows returns one: 10.8
     million.
 
-    "18.4 ms on average, p95 19.7 ms" agree with 640 sessions and 34,870 transactions. Held against
+    "18.4 ms on average, p95 19.7 ms" agree with 640 sessions and 34,870 transactions. Compared with
     300 sessions and 22,500 transactions the mean is 13.3 ms: the rates of both runs must not be
     mixed.
 
@@ -85,8 +85,8 @@ OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "p95
 SAYS = (
     ("verdict == 'no'", "It does not agree: {sessions} sessions at {tps} take {implied} in the"
      " mean, not {stated}."),
-    ("verdict == 'yes'", "It agrees: {sessions} sessions at {tps} take {implied} in the mean."),
-    ("", "{sessions} sessions at {tps} take {implied} in the mean."),
+    ("verdict == 'yes'", "It agrees: {sessions} sessions at {tps} take {implied} on average."),
+    ("", "{sessions} sessions at {tps} take {implied} on average."),
 )  # fmt: skip
 NOTES = (
     Note("p95 > 0 and p95 < implied", "a 95th percentile of {p95} is below the mean of {implied}:"
@@ -96,7 +96,7 @@ NOTES = (
          " {stated} that is stated: a few requests took very long (stalls), or the figures are of"
          " two runs"),
     Note("p95 > 20 * implied", "a 95th percentile cannot be more than 20 times the mean: {p95} is"
-         " not of the run that took {implied} in the mean"),
+         " not of the run that took {implied} on average"),
     Note("link_share > 1", "the rows alone need {bytes_per_s}, and the link carries {link}: they"
          " cannot have been sent over it. They stayed on the server, or came over several links, or"
          " a figure is wrong"),

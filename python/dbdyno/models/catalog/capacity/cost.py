@@ -3,13 +3,13 @@
 A price by the month and a throughput give a price by the transaction. It holds at the throughput
 that was measured: a machine that is half idle costs twice as much a transaction. So what counts is
 the highest throughput at which the response time is still good enough, not the peak: give the
-throughputs that were measured, the response time beside each, and `within`.
+throughputs that were measured, the response time of each, and `within`.
 
 Formula:
     usable [rate] = best(rate, latency, within)
         the highest of the throughputs whose response time is within the limit
     used [rate] = usable * utilization
-        used part of it in the mean
+        used part of it on average
     per_month [count] = usable * utilization * month
         transactions in a month of 30 days
     per_billion [money] = price / per_month * billion
@@ -25,7 +25,7 @@ Assumptions:
     A month is 30 days, 2,592,000 s. Load spreads evenly over machines and time.
 
     The throughput counts one unit throughout, queries or transactions. Prices of the one and of the
-    other must not be held against each other.
+    other must not be compared with each other.
 
 Versions:
     Arithmetic: it depends on no version.
@@ -37,8 +37,8 @@ Source:
 
 Trap:
     The published comparison calls queries transactions. A read-only transaction of sysbench has 14
-    SELECTs by default, so that a billion transactions cost 14 times as much as is said; 16 times if
-    BEGIN and COMMIT are counted as queries, as sysbench does.
+    SELECTs by default, so that a billion transactions cost 14 times as much as given here; 16 times
+    if BEGIN and COMMIT are counted as queries, as sysbench does.
 
     It says that n2 and n2d cost the same. A billion costs 1.645 dollars on the one, 1.899 and 1.939
     on the other, which is 15 and 18 % more; rounding hid it.
@@ -58,7 +58,7 @@ INPUTS = (
     Input("latency", "duration", "response time at each of them; 0: none", "0s", "0s", many=True,
           example="2ms,3ms,9ms"),
     Input("within", "duration", "the response time that is good enough", "1h", "0s"),
-    Input("utilization", "share", "how much of the throughput is used in the mean", "100%", "0.1%",
+    Input("utilization", "share", "how much of the throughput is used on average", "100%", "0.1%",
           "100%"),
     Input("load", "rate", "transactions that are wanted from all machines", "0/s", "0/s"),
 )  # fmt: skip

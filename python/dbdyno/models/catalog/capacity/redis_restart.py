@@ -23,7 +23,7 @@ Formula:
     loss [size] = loss_window * writes
         how much it is
     disk [size] = 2 * base if method == "rdb" else log_at_rewrite + base
-        space: the old file and the new one beside each other
+        space: the old file and the new one side by side
 
 Assumptions:
     `per_gb` is a matter of processor and data (large strings load fast, many small keys slowly):
@@ -31,11 +31,11 @@ Assumptions:
     longer.
 
     everysec: the thread that syncs may be a second late before writes wait, so two seconds. `no`
-    leaves it to the kernel, which writes pages that are 30 s old, and looks for them each 5 s: 35 s
+    leaves it to the kernel, which writes pages that are 30 s old, and checks every 5 s: 35 s
     (vm.dirty_expire_centisecs, vm.dirty_writeback_centisecs).
 
     `aof_factor` is for a log of commands alone (preamble=no). A log that begins with a dump loads
-    like a dump just after a rewrite; commands that came since are added, which `load` leaves out.
+    like a dump just after a rewrite; commands that came since are added, which `load` omits.
 
 Versions:
     Redis 2.4 to 8. A rewritten log can begin with a dump since 4.0 (aof-use-rdb-preamble); it is

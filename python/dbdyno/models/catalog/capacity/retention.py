@@ -24,13 +24,13 @@ Formula:
         every if method == "partition" else 0)
         how much too long the oldest row is kept at most
     stored [size] = rate * (keep + lag) * row
-        what is there at most
+        stored at most
     deletes [rate] = min(rate, purge_rate) if method == "ttl" else 0
         rows that are deleted one by one
     busy [share] = min(1, rate / purge_rate) if method == "ttl" else 0
         part of the time in which it deletes
     partitions [count] = ceil(keep / every) + 1 if method == "partition" else unknown
-        partitions that are there at most
+        partitions at most
     shardable [word] = "no" if method == "capped" else "yes"
         whether it can be spread over shards
 
@@ -60,8 +60,8 @@ Trap:
     1.2 million deletes come in a burst, each of which is replicated. At 19,999 rows a second a
     pass takes 14 days.
 
-    "TTL is free, it runs in the background": where the server deletes no faster than rows come,
-    nothing is said and the collection grows.
+    "TTL is free, it runs in the background": where the server deletes no faster than rows come, no
+    figure is given and the collection grows.
 
     Twice the retention in partitions is not needed: one partition more is.
 """

@@ -11,13 +11,13 @@ Formula:
     operator_gb [number] = max(0.25, floor(ratio * above) / GiB)
         the operator's cache in GB of 2^30 bytes, a quarter at least
     printed_gb [number] = round(operator_gb * 100) / 100 if set_by == "operator" else unknown
-        the same as it stands on mongod's command line, if the option is passed
+        the same as written on mongod's command line, if the option is passed
     operator_cache [size] = min(floor(printed_gb * 1024), 10 * million) * MiB
         what mongod makes of it, 10,000,000 MB at most
     own_cache [size] = min(max(floor(0.5 * above / MiB), 256), 10 * million) * MiB
         what mongod takes without the option, 10,000,000 MB at most
     cache [size] = operator_cache if set_by == "operator" else own_cache
-        the cache that there is
+        the cache in effect
     cache_mb [count] = cache / MiB
         the same in MB of 2^20 bytes
     left [size] = limit - cache
@@ -30,8 +30,8 @@ Assumptions:
     `old-operator` is the operator up to 1.10 where the replica set has no CPU limit: the option is
     not passed at all, and the ratio has no effect. It looked for a CPU limit by mistake; since 1.11
     it looks for one of memory. The version of the operator itself counts, not the manifest's
-    `crVersion`, and a manifest does not tell it: say `set_by`. Without any memory limit no operator
-    passes the option.
+    `crVersion`, which a manifest does not contain: say `set_by`. Without any memory limit no
+    operator passes the option.
 
 Versions:
     MongoDB 3.4 and later; Percona Operator for MongoDB 1.4 to 1.22, whose rule is the same in each.

@@ -33,19 +33,19 @@ Assumptions:
     evenly with 0. A victim starts again at once, or after `backoff`.
 
     `execute` is from the lock to the request to commit, `order` from there to the answer: about one
-    round trip to the farthest node and the flush. One writer of the row tells both.
+    round trip to the farthest node and the flush. One writer of the row gives both.
 
     It holds while conflicts are rare. Where they are not, victims come back and conflict again; a
     file of transactions is simulated one by one: `dyno model certification transactions.csv`.
 
     A row that sessions write one after the other is a file too, in YAML: `dyno model certification
-    hot.yaml` (docs/guide/galera.md). Its commits are held against real nodes, with one, two and
+    hot.yaml` (docs/guide/galera.md). Its commits are compared with real nodes, with one, two and
     three that write, within 20 % (`docs/proof.md`).
 
 Versions:
     Galera 3 and 4. Certification looks back over at most 16,384 write-sets. Keys are shared,
     reference, update or exclusive; exclusive conflicts with all, update with all but reference.
-    Each pair of reference, update and exclusive was held against real nodes, with strict and
+    Each pair of reference, update and exclusive was compared with real nodes, with strict and
     optimized `wsrep_certification_rules` alike; shared keys are of older protocols.
 
     At apply the locks of rows decide, so that there a reference (a foreign key to the row) and an
@@ -94,7 +94,7 @@ OUTPUTS = ("fails", "at_apply", "in_certification", "attempts", "latency", "alon
 SAYS = (
     ("nodes <= 1", "Nothing fails with a single writer; a row takes at most {ceiling}."),
     ("", "{fails} of the attempts fail: {at_apply} at apply, {in_certification} in certification. A"
-     " transaction takes {latency} in the mean instead of {alone} with a single writer."),
+     " transaction takes {latency} on average instead of {alone} with a single writer."),
 )  # fmt: skip
 REFUSALS = (
     Note("execute + order <= 0", "execute and order are both zero: give order=1ms"),

@@ -1,10 +1,10 @@
-"""How long do writes stand still when a Galera node crashes, pauses or leaves?
+"""How long do writes stall when a Galera node crashes, pauses or leaves?
 
-A write is delivered once every member of the view has it, so that all writes stand still from the
-moment that one member falls silent until the others have agreed to go on without it. `--from` a
-server's URL takes the options that it runs with. With a file the model runs a whole script of
-events on a topology, draws each node's state over time, and says who is primary, how long writes
-stand still, and why: `dyno model cluster-timeline cluster.yaml`.
+A write is delivered once every member of the view has it, so that all writes stall from the moment
+that one member falls silent until the others have agreed to go on without it. `--from` a server's
+URL takes the options that it runs with. With a file the model runs a whole script of events on a
+topology, draws each node's state over time, and says who is primary, how long writes stall, and
+why: `dyno model cluster-timeline cluster.yaml`.
 
 Formula:
     agreed_from [duration] = suspect + retransmission - (keepalive if idle == 'yes' else 0)
@@ -70,17 +70,17 @@ Versions:
 Source:
     Galera Cluster documentation, "Galera Parameters" and "Weighted Quorum"; MariaDB documentation,
     `wsrep_provider_options`. Read 2026-11. Times: three nodes on loopback; `docs/proof.md` holds
-    predicted and observed beside each other.
+    predicted and observed side by side.
 
 Trap:
-    "A crashed node is detected after 5 s." Writes stand still for 6.0 to 6.5 s: to the suspicion
-    come the wait for the next check and that for the next repetition of join messages.
+    "A crashed node is detected after 5 s." Writes stall for 6.0 to 6.5 s: to the suspicion come the
+    wait for the next check and that for the next repetition of join messages.
 
     "The connections of a crashed process are closed, so the others know at once." They wait for
     evs.suspect_timeout all the same.
 
     "A node that is stopped for a while costs nothing if it comes back in time." All writes of the
-    whole cluster stand still as long as it does.
+    whole cluster stall as long as it does.
 
     After a pause of more than 6.5 s the node answers as primary for another 6 s, though the others
     have gone on without it: what it reads is old. wsrep_sync_wait makes reads wait instead.
@@ -145,7 +145,7 @@ GOLDEN = (
     Golden({"event": "pause", "pause": "6.2s"},
            {"dropped": "either", "stall_from": "6.0s", "stall_to": "6.2s", "believes": "6.0s"},
            "by hand: the agreement comes after 6.0 to 6.5 s; simulated: the same"),
-    Golden({"event": "leave"}, {"stall_to": "0s"}, "published: the others are told"),
+    Golden({"event": "leave"}, {"stall_to": "0s"}, "published: the others are notified"),
 )  # fmt: skip
 MEASURED_ON = (
     "Three MariaDB 10.11 nodes (Galera 26.4) on loopback, 2026-11: the shortest and the longest of"

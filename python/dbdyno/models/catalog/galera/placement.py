@@ -1,9 +1,9 @@
 """How many nodes of a Galera cluster, at which sites, with which weights?
 
 A layout survives a failure if those that are left are more than half of the last primary view
-(`quorum`) and one of them holds data. All layouts within the limits are looked at, with arbitrators
-and weights; the answer is the one with the fewest nodes with data, then the fewest arbitrators,
-then equal weights. If there is none, the answer says why, in a way that can be checked by hand.
+(`quorum`) and one of them holds data. All layouts within the limits are tried, with arbitrators and
+weights; the answer is the one with the fewest nodes with data, then the fewest arbitrators, then
+equal weights. If there is none, the answer says why, in a way that can be checked by hand.
 
 Formula:
     wish [word] = wish_of(crashes, sites, together, then, local)
@@ -17,30 +17,30 @@ Formula:
     judges [count] = judges_of(wish, limits)
         arbitrators in it
     looked_at [count] = tried_of(wish, limits)
-        layouts that were looked at
+        layouts tried
     why [word] = why_of(wish, limits)
         the argument if there is none
 
 Assumptions:
     All that fails at once fails before anybody has noticed; what fails later (`then`) does so after
     the others have agreed on a new view. The rule is linear in the weights, and members of a site
-    cannot be told apart, so that one weight a site is all that has to be searched.
+    are equivalent, so that one weight a site is all that has to be searched.
 
     Where no weights help there is a list of failures in which each member is lost in half of the
     cases: whatever the weights are, one of these failures takes half of them. The answer shows such
     lists; they are checked exactly.
 
     Unequal weights are seldom the answer: most wishes treat all nodes and sites alike, so that a
-    layout with the fewest nodes does with equal ones. They are it where an arbitrator has to stand
-    for a site with more nodes: the loss of any two of five sites, with a second node with data at
-    each that has some, takes 2+2+2 and two arbitrators, one of them of weight 2. With equal weights
-    two sites with data would be 4 of 8, and two more nodes would be needed.
+    layout with the fewest nodes does with equal ones. They are it where an arbitrator has to
+    replace a site with more nodes: the loss of any two of five sites, with a second node with data
+    at each that has some, takes 2+2+2 and two arbitrators, one of them of weight 2. With equal
+    weights two sites with data would be 4 of 8, and two more nodes would be needed.
 
-    Weights rescue a layout that is there already: of 4+1+1 the loss of the first site takes 4 of 6.
-    With weights 2 and 3 for the two others it takes 4 of 9: `dyno model quorum weights=1,1,1,1,2,3
+    Weights rescue an existing layout: of 4+1+1 the loss of the first site takes 4 of 6. With
+    weights 2 and 3 for the two others it takes 4 of 9: `dyno model quorum weights=1,1,1,1,2,3
     crashed=1,2,3,4`.
 
-    A site is lost with all that is there. That the network between sites is cut is no worse than
+    A site is lost with all its nodes. That the network between sites is cut is no worse than
     the loss of the smaller side, if one side has more than half.
 
 Versions:

@@ -2,7 +2,8 @@
 
 A component stays primary if the weights of the members that it still has are more than half of the
 last primary view, not counting those that left in good order. Exactly half is split brain: nobody
-goes on. A node that is shut down says so and makes the majority smaller; one that crashed does not.
+goes on. A node that is shut down announces it and makes the majority smaller; one that crashed does
+not.
 
 Formula:
     last [count] = sum(weights)

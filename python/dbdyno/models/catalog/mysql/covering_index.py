@@ -2,7 +2,7 @@
 
 An index that does not hold all columns sends the server to the row for each entry: a lookup in the
 primary key, at a random place. A full scan reads every page once, in order. A covering index holds
-what the query needs: its part of the range is read in order, and no row is looked up.
+what the query needs: its part of the range is read in order, and no row is fetched.
 
 Formula:
     share [share] = matching / rows

@@ -23,7 +23,7 @@ Formula:
         part of the time in which one works alone
 
 Assumptions:
-    Work of a schema can be applied without pause, and costs as much beside others as alone: the
+    Work of a schema can be applied without pause, and costs as much next to others as alone: the
     bound is one from above. Transactions over several schemas wait for both, and make it worse.
 
     With fewer workers than schemas the longest goes first, each to the worker that is free first.
@@ -38,19 +38,19 @@ Versions:
     schema has its own domain.
 
     LOGICAL_CLOCK, WRITESET and MariaDB's optimistic modes are not bound by schemas, and this
-    formula says nothing of them. `dyno digest --parallelism` does, given binary logs: it simulates
-    replicas with up to 128 workers, with commit order kept and not, by schema (each worker with its
-    queue of 16,384 events), by the log's order (LOGICAL_CLOCK, group commits) and by rows
-    (WRITESET).
+    formula says nothing about them. `dyno digest --parallelism` does, given binary logs: it
+    simulates replicas with up to 128 workers, with commit order kept and not, by schema (each
+    worker with its queue of 16,384 events), by the log's order (LOGICAL_CLOCK, group commits) and
+    by rows (WRITESET).
 
 Source:
     Own derivation (bound by the longest chain), 2026-11. Golden times: a published log. "Never more
     than a third longer": R. L. Graham, "Bounds on Multiprocessing Timing Anomalies", 1969.
 
 Trap:
-    The article looks at the time in which all three schemas are busy, a quarter of the longest, and
-    concludes "hardly 50 % faster". For another 40.6 % of the time two are busy: the bound is 1.92,
-    92 % faster.
+    The article considers the time in which all three schemas are busy, a quarter of the longest,
+    and concludes "hardly 50 % faster". For another 40.6 % of the time two are busy: the bound is
+    1.92, 92 % faster.
 """
 
 from __future__ import annotations

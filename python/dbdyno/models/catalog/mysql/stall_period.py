@@ -28,8 +28,8 @@ Formula:
 Assumptions:
     Writes are even, and the device does nothing else meanwhile. `memory` is what the kernel counts
     the ratios from: free memory and file cache, not all memory. Dirty pages are written when they
-    are `expire` old (30 s). The kernel looks for them each 5 s, so that the writes of up to 5 s
-    more may be left.
+    are `expire` old (30 s). The kernel checks every 5 s, so that the writes of up to 5 s more may
+    be left.
 
     vm.dirty_background_ratio is where the kernel begins to write in the background. That alone
     stalls nobody. Writers are held back near vm.dirty_ratio, which is no part of this: while the

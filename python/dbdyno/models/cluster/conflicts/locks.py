@@ -29,7 +29,7 @@ class _Row(Generic[T]):
 
 
 class Locks(Generic[T]):
-    """Owners are told apart by identity. A row is known as long as somebody wants it."""
+    """Owners are distinguished by identity. A row is known as long as somebody wants it."""
 
     def __init__(self) -> None:
         self._rows: dict[str, _Row[T]] = {}

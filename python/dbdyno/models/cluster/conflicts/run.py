@@ -167,7 +167,7 @@ class Run:
     # In the order of the group.
 
     def _certify(self, one: _Attempt, now_s: float) -> None:
-        """Ordered now: it passes, and every node is to commit it, or it fails."""
+        """Ordered now: it passes, and every node commits it, or it fails."""
         self._ordered += 1
         number, home = self._ordered, one.what.node
         too_old = number - one.saw > CERT_WINDOW

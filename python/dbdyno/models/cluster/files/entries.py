@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def text_of(path: Path, what: str, keys: str) -> str:
-    """What stands in a file. DynoError if it cannot be read, or is too large to be `what`."""
+    """The contents of a file. DynoError if it cannot be read, or is too large to be `what`."""
     try:
         with path.open("rb") as file:
             raw = file.read(FILE_BYTES_MAX + 1)

@@ -12,7 +12,7 @@
       - {at: 10s, crash: n1}
       - {at: 30s, start: n1}
 
-A site's name stands for all of its nodes.
+A site's name means all of its nodes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ EXAMPLE = "nodes: {n1: {}, n2: {}, n3: {}}"
 
 @dataclass(frozen=True)
 class Case:
-    """A file as read: what the cluster is, and what befalls it."""
+    """A file as read: what the cluster is, and what happens to it."""
 
     name: str
     topology: Topology

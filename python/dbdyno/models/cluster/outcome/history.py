@@ -10,7 +10,7 @@ from typing import Any
 DOWN, PAUSED, NON_PRIMARY = "down", "paused", "non-primary"
 STALLED, JOINING, PRIMARY, THROTTLED = "stalled", "joining", "primary", "flow control"
 STATES = (PRIMARY, THROTTLED, STALLED, JOINING, NON_PRIMARY, PAUSED, DOWN)
-BRIEF_S = 0.05  # what is shorter is not told
+BRIEF_S = 0.05  # what is shorter is not reported
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class History:
         return tuple((one.state, len(one.members)) for one in self.spans[node])
 
     def stalls(self) -> tuple[Stall, ...]:
-        """Of all nodes, in order of time; neighbouring spans without writes are one stall, told by
-        its longest part."""
+        """Of all nodes, in order of time; neighbouring spans without writes are one stall, reported
+        by its longest part."""
         found = []
         for node, spans in self.spans.items():
             if node in self.arbitrators:

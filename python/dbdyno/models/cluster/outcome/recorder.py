@@ -13,7 +13,7 @@ from dbdyno.models.cluster.topology import Topology
 
 
 class Recorder:
-    """Looks at every process after each step; a span begins where anything about it changed."""
+    """Samples every process after each step; a span begins where anything about it changed."""
 
     def __init__(self, topology: Topology, processes: Mapping[str, Process]) -> None:
         self.topology, self.processes = topology, processes

@@ -32,7 +32,7 @@ def text(found: History, width: int = 100) -> str:
 
 
 def answer(found: History) -> str:
-    """In a few sentences: whether it split, who can write at the end, how long nobody could."""
+    """In a few sentences: whether it split, who can write at the end, how long none could."""
     sentences = []
     for begin, end, views in found.split_brains():
         parts = " and ".join(f"{{{' '.join(members)}}}" for members in views)

@@ -5,32 +5,39 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate, Findings
 from dbdyno.experiment.claims.metrics import COST
 from dbdyno.plan.types import Plan
-from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.section import Section
 from dbdyno.report.sections.verdicts.claims import headline
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
+from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording import hosts_text
 
-SAME = 5e-3  # relative: one operation a transaction, but for those in flight at the end
+SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
 
 @dataclass(frozen=True)
 class View:
-    """The section on results; `counters` stands in it."""
+    """The section on results; `counters` is in it."""
 
     name: str  # of the experiment, for the names of files
     repeats: str
-    hosts: list[str]  # what to know of the machines
+    hosts: list[str]  # notes on the machines
     bounds: set[str]  # kinds of bounds among the numbers
     tables: list[CellTable]
     cells_csv: str
@@ -40,7 +47,7 @@ class View:
 
 
 def view(context: Context) -> View:
-    """Every run has results, if only the cells that it was to measure."""
+    """Every run has results, if only the cells of its plan."""
     plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
     multiples: list[Figure] = []
     for name in charted(context):
@@ -51,7 +58,7 @@ def view(context: Context) -> View:
     return View(
         plan.name,
         f"{plan.repeats}s",
-        hosts.sentences(plan, [name for r in context.complete for name in r.metrics]),
+        hosts_text.sentences(plan, [name for r in context.complete for name in r.metrics]),
         {one.bound for cell in findings.cells for one in cell.metrics.values()},
         cell_tables(findings, layout, groups),
         cells_csv(findings.cells, layout),
@@ -62,7 +69,7 @@ def view(context: Context) -> View:
 
 
 def charted(context: Context) -> list[str]:
-    """Every known metric but the headline; one that was always zero is left out."""
+    """Every known metric but the headline; one that was always zero is omitted."""
     findings, groups = context.findings, context.groups
     moving = {
         name
@@ -95,7 +102,7 @@ class CellRow:
 
 @dataclass(frozen=True)
 class CellTable:
-    """All cells, with the metrics that DBAs ask for first; one a group where there are several."""
+    """All cells, with the metrics that DBAs ask for first; one a group if there are several."""
 
     title: str
     factors: tuple[str, ...]
@@ -125,7 +132,7 @@ def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> li
         return [_cell_table("", tuple(wanted), findings, layout)]
     tables = []
     for i, group in enumerate(of_group):
-        # What belongs to no group (CPU of the server) stands in the first table.
+        # What belongs to no group (CPU of the server) is in the first table.
         metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
         tables.append(_cell_table(group, metrics, findings, layout))
     return tables
@@ -163,7 +170,7 @@ def _cell_table(
 
 
 def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:
-    """What is not known of all trials, of the metrics that a table shows."""
+    """What is not known for all trials, of the metrics that a table shows."""
     return [
         f"{one.column}: {cell.partial[one.name].sentence}"
         for one in metrics
@@ -198,8 +205,8 @@ def cells_csv(cells: Sequence[CellResult], layout: Layout) -> str:
 
 
 def trials_csv(records: Sequence[TrialRecord], plan: Plan, layout: Layout) -> str:
-    """Trials x metrics, wide form: one line a trial; metrics that are zero everywhere are left
-    out."""
+    """Trials x metrics, wide form: one line a trial; metrics that are zero everywhere are
+    omitted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     factors = [f.name for f in layout.factors]
@@ -219,3 +226,33 @@ def _number(value: float | None) -> str:
 def _safe(text: str) -> str:
     """A cell that a spreadsheet will not take for a formula."""
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    for table in view.tables:
+        yield from (Text(), _drawn(table))
+
+
+def _drawn(table: CellTable) -> Table:
+    """The cells themselves, if there is nothing to compare them with."""
+    shown = terminal_table(table.title)
+    for factor in table.factors:
+        shown.add_column(Text(visible(factor)), overflow="fold")
+    kept = [i for i, metric in enumerate(table.metrics) if _fits(metric, table)]
+    for i in kept:
+        shown.add_column(Text(visible(table.metrics[i].short)), justify="right")
+    for row in table.rows[:ROWS_MAX]:
+        values = (Text(row.values[i].mean) for i in kept)
+        shown.add_row(*(Text(visible(v)) for v in row.levels), *values)
+    return shown
+
+
+def _fits(metric: names.Metric, table: CellTable) -> bool:
+    """Whether a column is shown: next to response times only the main one of service times, since a
+    terminal is narrow."""
+    if not any(".response_ms_" in f".{other.name}" for other in table.metrics):
+        return True
+    return not metric.name.endswith(("_ms_p50", "service_ms_p99"))
+
+
+SECTION = Section(view, "Results", terminal=110, form=form)

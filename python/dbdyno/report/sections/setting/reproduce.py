@@ -6,13 +6,14 @@ import shlex
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.store.run import Run
 
 
 @dataclass(frozen=True)
 class View:
     """The command, and the files that it needs: the experiment's and that of the base it ran
-    against; empty where there is none."""
+    against; empty if there is none."""
 
     name: str
     command: str
@@ -32,3 +33,6 @@ def command(run: Run) -> str:
     if isinstance(recorded, list) and recorded:
         return shlex.join(map(str, recorded))
     return f"dyno run {run.plan.name}.yaml{' --quick' if run.plan.quick else ''}"
+
+
+SECTION = Section(view, "Reproduce")

@@ -1,4 +1,4 @@
-"""What was tested, on what, and what was not: the sentences and tables that say so."""
+"""What was tested, on what, and what was not: its sentences and tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dbdyno.experiment.workloads.measuring import CYCLES
 from dbdyno.plan import cpus
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import warnings
 from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -20,12 +21,12 @@ from dbdyno.wording.plurals import count
 
 @dataclass(frozen=True)
 class View:
-    """What was tested, in a line, and what stands around it."""
+    """What was tested, in a line, and its context."""
 
     about: About
     tested: str
     split: str  # how the CPUs were divided
-    looking: str  # how often the run was looked at
+    looking: str  # number of interim looks
     gaps: warnings.View
 
 
@@ -69,7 +70,7 @@ def _contained(records: Sequence[TrialRecord]) -> str:
 
 
 def _imported(plan: Plan, records: Sequence[TrialRecord]) -> str:
-    """One line: tools, design, durations. Nothing is known of the machines."""
+    """One line: tools, design, durations. Nothing is known about the machines."""
     assert plan.imported is not None
     parts = [f"imported from {', '.join(plan.imported.tools)}"]
     parts.append(f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}")
@@ -106,7 +107,7 @@ def machine(environment: Mapping[str, Any]) -> str:
 
 
 def split(plan: Plan) -> str:
-    """How CPUs were divided between load generator and servers; nothing is known of imports."""
+    """How CPUs were divided between load generator and servers; nothing is known about imports."""
     if plan.imported:
         return ""
     targets = [target for cell in plan.cells for target in cell.targets]
@@ -138,3 +139,6 @@ def cpu_ranges(numbers: Sequence[int]) -> str:
 def moment(unix_s: float) -> str:
     """A date and time in UTC."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+SECTION = Section(view, main=50, markdown=90)

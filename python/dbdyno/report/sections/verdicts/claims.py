@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
@@ -34,11 +37,14 @@ from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
+from dbdyno.report.text.table import terminal_table
 from dbdyno.wording.verdicts import verdict_text as why
 
-# verdict -> (CSS class, mark that tells it without colour)
+# verdict -> (CSS class, mark that shows it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
     SUPPORTED: ("supported", "✓"),
     REFUTED: ("refuted", "✗"),
@@ -55,9 +61,10 @@ CLAIMED = "†"  # behind the interval of a ratio that a claim is about
 SHOWN = 4
 
 _DETAIL = re.compile(r" \([^()]*\)$")
-# "generator-bound (lag)" has its explanation among the warnings; it is not told beside each claim.
+# "generator-bound (lag)" has its explanation among the warnings; it is not repeated for each claim.
 _NAMED = re.compile(r"^(generator-bound \([^()]*\)): .*$", re.DOTALL)
 _NUMBERS_FIRST = re.compile(r"^(?:[<>]= )?[\d.,]+\S* [^():]*\([^()]*\): ")
+STYLE = {"supported": "green", "refuted": "red", "undecided": "yellow", "untested": "dim"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class ClaimView:
     why: str
     warnings: tuple[str, ...]
     parts: tuple[PartView, ...]
-    foot: str  # of several parts: confidence of the intervals and what they are held against
+    foot: str  # of several parts: confidence of the intervals and what they are compared with
     figures: str = ""  # AGREE or CONTRADICT: what imported figures say of a claim left open
     checks: tuple[str, ...] = ()  # what other methods say, a line a comparison
 
@@ -113,11 +120,11 @@ class ClaimView:
 
 @dataclass(frozen=True)
 class View:
-    """Claims and their verdicts, beside the chart of the headline's metric."""
+    """Claims and their verdicts, next to the chart of the headline's metric."""
 
     claims: list[ClaimView]
     figures: list[Figure]  # one, or none
-    looking: str  # how often the run was looked at
+    looking: str  # number of interim looks
 
 
 def view(context: Context) -> View | None:
@@ -181,7 +188,7 @@ def levels_note(findings: Findings) -> str:
 
 
 def short_warning(text: str) -> str:
-    """A warning in a line: without its detail, which stands among the warnings, but with its count.
+    """A warning in a line: without its detail, which is among the warnings, but with its count.
 
     "generator-bound (CPU): a load thread ...; the system may be faster [6 of 48 trials]"
     """
@@ -197,7 +204,7 @@ def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVi
     small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
     span = _span(claim.parts)
     estimated = [i for i, part in enumerate(claim.parts) if part.estimate]
-    # The axis stands under the last dot of what is shown, and of what is folded away.
+    # The axis is under the last dot of what is shown, and of what is folded away.
     ends = {max((i for i in estimated if i < SHOWN), default=-1), max(estimated, default=-1)}
     parts = tuple(
         _part(part, layout, groups, span, axis=i in ends) for i, part in enumerate(claim.parts)
@@ -227,7 +234,7 @@ def _checks(part: ClaimPart, layout: Layout) -> str:
 
 
 def _reason(claim: ClaimResult) -> str:
-    """Why, without the numbers that stand right above it ("3.51x (3.39-3.65): all of it ...")."""
+    """Why, without the numbers right above it ("3.51x (3.39-3.65): all of it ...")."""
     if len(claim.parts) != 1 or claim.parts[0].estimate is None:
         return claim.why[:1].upper() + claim.why[1:]
     rest = _NUMBERS_FIRST.sub("", claim.why)
@@ -251,7 +258,7 @@ def _foot(claim: ClaimResult) -> str:
 
 
 def _asked(part: ClaimPart) -> str:
-    """What an estimate is held against: "≥ 2.5", "1 within 3 %"."""
+    """What an estimate is compared with: "≥ 2.5", "1 within 3 %"."""
     if part.operator == EQUAL:
         return f"{part.threshold:g} within {percent(part.margin)}"
     sign = {">=": "≥", "<=": "≤"}.get(part.operator, part.operator)
@@ -321,7 +328,7 @@ def _part(
     brief = (part.why or words) if e is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     if low is not None and high is not None:
         brief += f" ({ends(low, *edges)} to {ends(high, *edges)})"
-        if part.verdict == UNDECIDED:  # what is not known is not told by its middle
+        if part.verdict == UNDECIDED:  # an uncertain ratio is not reported by its middle
             brief = written
     value = MISSING if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     return PartView(
@@ -341,12 +348,12 @@ def _part(
 
 
 def _decided(part: ClaimPart) -> tuple[float, ...]:
-    """What the estimate of a part was told from."""
+    """What a part was estimated from."""
     return () if part.verdict == UNDECIDED else edges_of(part)
 
 
 def _unit(part: ClaimPart, groups: Sequence[str]) -> str:
-    """What stands behind the claim's numbers: × for ratios, the metric's unit for values."""
+    """What follows the claim's numbers: × for ratios, the metric's unit for values."""
     if part.kind in _RATIOS:
         return "×"
     if part.kind == VALUE and part.metric:
@@ -367,8 +374,53 @@ def _words(part: ClaimPart, unit: str) -> str:
         ends = edge if unit == "×" else sig3
         interval = f"{percent(e.level)} interval {ends(e.ci_low, *edges)}"
         interval += f" to {ends(e.ci_high, *edges)}"
-        open_ = part.verdict == UNDECIDED  # what is not known is not told by its middle
+        open_ = part.verdict == UNDECIDED  # an uncertain ratio is not reported by its middle
         text = f"{interval}{unit}" if open_ else f"{text} ({interval})"
     if part.kind == PEAK:
         return f"{text}: best level that the claim allows over the best that it rules out"
     return f"{text}, against {_asked(part)}"
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    if view.claims:
+        yield from (Text(), _claim_table(view.claims))
+        if view.looking:
+            yield Text(view.looking, style="dim")
+
+
+def _claim_table(views: list[ClaimView]) -> Table:
+    shown = terminal_table("", show_header=False)
+    shown.title, shown.title_style = "Claims", "bold"
+    shown.add_column(max_width=18)
+    shown.add_column(overflow="fold")
+    for claim in views:
+        style = STYLE[claim.css]
+        verdict = Text(f"{claim.mark} {claim.verdict_text}", style=style)
+        body = Text(visible(claim.text))
+        words = claim.parts[0].words if len(claim.parts) == 1 else ""
+        if words and claim.css != "undecided":  # whose reason says its interval
+            body.append(f"\n{visible(words)}", style="dim")
+        elif len({part.verdict for part in claim.parts}) > 1:
+            add_parts(body, claim)
+        if claim.why:
+            body.append(f"\n{visible(_short(claim.why))}", style="dim")
+        shown.add_row(verdict, body)
+    return shown
+
+
+def add_parts(body: Text, claim: ClaimView) -> None:
+    """The parts of a claim whose verdicts differ; where all agree, the claim's says it."""
+    for part in claim.shown:
+        body.append(f"\n{part.mark} {visible(part.at)}: {visible(part.brief)}", style="dim")
+    if claim.folded:
+        body.append(f"\n{len(claim.folded)} more in the report", style="dim")
+
+
+def _short(why: str) -> str:
+    """A reason without what the report says of the run's reach."""
+    return "; ".join(
+        part for part in why.split("; ") if not part.startswith("with this much noise")
+    )
+
+
+SECTION = Section(view, main=10, markdown=80, terminal=80, form=form)

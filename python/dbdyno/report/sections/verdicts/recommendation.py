@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 
 
 @dataclass(frozen=True)
@@ -18,3 +19,6 @@ def view(context: Context) -> View | None:
     """None where nothing was added."""
     text = context.annotations.recommendation.strip()
     return View(text) if text else None
+
+
+SECTION = Section(view, header=35, markdown=35)
