@@ -102,7 +102,7 @@ def check(site: Site, text: str) -> Checked:
 
 
 def _refuse_second(site: Site) -> None:
-    """DynoError while any run below the directory is under way, whoever started it."""
+    """DynoError while any run below the directory is under way, also from another terminal."""
     under_way, _ = site.catalogue().search(Wanted(status=RUNNING), most=1)
     for line in under_way:
         raise DynoError(
