@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import plans
 import pytest
 from starlette.routing import Route
 from webbed import BASE, TestClient, client, csrf, ids, measured
 
 from dbdyno.errors import DynoError
+from dbdyno.store.run import Run
 from dbdyno.web import runner
 from dbdyno.web.pages.editor import EXAMPLE
 
@@ -89,6 +91,12 @@ def test_one_run_at_a_time_which_is_stopped(
             break
         time.sleep(0.05)
     assert browser.get("/experiment.json").json()["started"][0]["code"] is not None
+
+
+def test_nothing_is_started_beside_a_run_of_another_terminal(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "other", plans.plan(), {}), client(tmp_path) as browser:
+        answer = send(browser, "/experiment.json", text=EXAMPLE, do="start").json()
+        assert "other is under way" in answer["checked"]["what"]
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:

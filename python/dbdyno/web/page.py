@@ -137,7 +137,9 @@ def _shown(request: Request, made: Page) -> Response:
         "read_only": site.read_only,
     }
     template = environment().get_template(made.template)
-    return HTMLResponse(template.render(**{**made.data(), **frame}), made.status)
+    # htmx shows what was answered well; what is wrong belongs on the page, too.
+    status = 200 if "hx-request" in request.headers else made.status
+    return HTMLResponse(template.render(**{**made.data(), **frame}), status)
 
 
 @lru_cache(maxsize=1)

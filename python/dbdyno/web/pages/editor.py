@@ -13,6 +13,8 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Spec
 from dbdyno.plan.make import check_settings
+from dbdyno.store.catalogue import Wanted
+from dbdyno.store.manifest import RUNNING
 from dbdyno.web.page import Elsewhere, Page
 from dbdyno.web.runner import FOLDER, Runner
 from dbdyno.web.site import Site
@@ -73,6 +75,7 @@ def sent(site: Site, request: Request, form: FormData) -> Page | Elsewhere:
     if form.get("do") == "dry-run":
         return _page(site, text, found, _runner(site).dry_run(text))
     try:
+        _refuse_second(site)
         _runner(site).start(text, found.spec.name)
     except DynoError as error:
         return _page(site, text, Checked(None, error.what, error.cause, error.fix))
@@ -96,6 +99,16 @@ def check(site: Site, text: str) -> Checked:
         line, column = (where.line, where.column) if where else (0, 0)
         return Checked(None, error.what, error.cause, error.fix, line, column, _excerpt(text, line))
     return Checked(spec)
+
+
+def _refuse_second(site: Site) -> None:
+    """DynoError while any run below the directory is under way, also from another terminal."""
+    under_way, _ = site.catalogue().search(Wanted(status=RUNNING), most=1)
+    for line in under_way:
+        raise DynoError(
+            f"{line.name} is under way, and another run would disturb it",
+            fix="wait for its end, or stop it",
+        )
 
 
 def _excerpt(text: str, line: int) -> tuple[tuple[int, str], ...]:

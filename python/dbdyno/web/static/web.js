@@ -19,10 +19,6 @@ document.addEventListener("input", event => {
   const shown = step ? Math.round(moved / step) * step : Number(moved.toPrecision(3));
   field.value = shown + found[2];
 });
-// A refused form is shown like any other answer.
-document.addEventListener("htmx:beforeSwap", event => {
-  if (event.detail.xhr.status === 422) { event.detail.shouldSwap = true; event.detail.isError = false; }
-});
 // A mistake's place leads to its line in the editor.
 document.addEventListener("click", event => {
   const place = event.target.closest("[data-line]"), text = document.getElementById("text");
