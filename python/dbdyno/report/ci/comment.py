@@ -27,7 +27,7 @@ def harmless(text: str) -> str:
 
 
 def shortened(text: str, length: int = LENGTH_MAX) -> str:
-    """Whole lines of at most `length` characters; says so where some are left out."""
+    """Whole lines of at most `length` characters; says so where it omits some."""
     if len(text) <= length:
         return text
     kept = text[: text.rfind("\n", 0, length) + 1]
