@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+import servers_there
 from running import Place, complete_trials, place, result
 
 SCHEMA = """
@@ -72,3 +73,34 @@ def test_a_workload_is_tried_at_several_numbers_of_sessions(there: Place) -> Non
     assert done.stderr == "experiment: out.yaml\n"
     assert "Against 1 session, within blocks" in done.stdout
     assert there.until_clean() == []
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgres"])
+def test_existing_data_is_read_and_written_only_if_named_again(kind: str, there: Place) -> None:
+    counting = "SELECT count(*) FROM " + ("shop.sbtest1" if kind == "mariadb" else "sbtest1")
+    with servers_there.there(kind) as server:
+        server.grant(*server.read_only())
+        give_password(there)
+        schemas = server.schemas()
+        words = ("--on", server.url, "--time", "6s", "--blocks", "1", "--dir")
+        done = there.dyno("try", "SELECT count(*) FROM sbtest1", *words, "out")
+        assert done.returncode == 0, done.stderr
+        assert "data: {existing: shop}" in (there.path / "out.yaml").read_text()
+        assert len(complete_trials(there.path / "out")) == 1
+        refused = there.dyno("try", "DELETE FROM sbtest1", *words, "no")
+        assert refused.returncode == 2
+        assert "would change `shop`, which exists already" in refused.stderr
+        assert not (there.path / "no").exists()
+        assert server.sql(counting) == [(servers_there.ROWS,)]
+        assert server.schemas() == schemas
+
+
+def give_password(there: Place) -> None:
+    """Puts the password where clients of both families look for it."""
+    mysql, postgres = there.path / ".my.cnf", there.path / ".pgpass"
+    mysql.write_text(f'[client]\npassword="{servers_there.PASSWORD}"\n')
+    escaped = servers_there.PASSWORD.replace(":", "\\:")
+    postgres.write_text(f"127.0.0.1:*:*:app:{escaped}\n")
+    for file in (mysql, postgres):
+        file.chmod(0o600)
+    there.environment |= {"HOME": str(there.path), "PGPASSFILE": str(postgres)}

@@ -66,7 +66,7 @@ def _value(estimate: Estimate | None) -> tuple[str, str]:
     values = estimate.values
     spread = ""
     if len(values) > 1 and estimate.mean > 0 and not estimate.bound:
-        spread = numbers.spread(statistics.stdev(values) / estimate.mean)
+        spread = numbers.spread(statistics.stdev(values) / statistics.fmean(values))
     return bounded(sig3(estimate.mean), estimate.bound), spread
 
 

@@ -13,6 +13,7 @@ import click
 
 from dbdyno import diskfiles
 from dbdyno.cli.running import gate as gates
+from dbdyno.cli.runs import latest
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@latest.arguments
 @click.option(
     "--redact", "redacted", is_flag=True, help="Aliases for all names; literals and prose go."
 )
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 @gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(
-    run: Path,
+    run: Path | None,
+    directory: Path,
     redacted: bool,
     bundle_to: Path | None,
     to: Path | None,
@@ -53,8 +55,9 @@ def report(
 ) -> int:
     """Draw the report of a run again, or share it.
 
-    Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
-    the answer. With --redact, whatever is written or printed is redacted.
+    Writes result.json, report.html and report.md of RUN, a run directory or a bundle (without
+    it, of the latest run), and prints the answer. With --redact, whatever is written or printed is
+    redacted.
     """
     # All of it here, and not in a child that has given root up, which can read no modules.
     import dbdyno.wording.findings  # noqa: F401
@@ -64,10 +67,13 @@ def report(
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
 
-    place = to or _default(run, redacted)
+    source = latest.chosen(run, directory)
+    if run is None:
+        click.echo(f"run directory: {source}", err=True)
+    place = to or _default(source, redacted)
 
     def drawn() -> int:
-        with stored(run), opened(run) as found, _shared(found, redacted) as shown:
+        with stored(source), opened(source) as found, _shared(found, redacted) as shown:
             there = _made(place, found)
             code = conclude(shown, strict=strict, decisive=decisive, as_json=as_json, to=there)
             if bundle_to is not None:
@@ -79,8 +85,8 @@ def report(
 
     makes = [place / name for name in (RESULT, MARKDOWN, HTML)]
     if bundle_to is not None:
-        makes += [bundle_to, run / RESULT]
-    return unprivileged.reading(drawn, [run], makes)
+        makes += [bundle_to, source / RESULT]
+    return unprivileged.reading(drawn, [source], makes)
 
 
 @contextlib.contextmanager

@@ -116,7 +116,7 @@ class Panel(Silent):
 
     def _summarise(self) -> None:
         """What changes with a trial only."""
-        self._table = Group(*_parts(self._plan, self._so_far))
+        self._table = Group(*parts(self._plan, self._so_far))
 
 
 def now_line(event: Event, cell: Cell) -> str:
@@ -129,7 +129,8 @@ def now_line(event: Event, cell: Cell) -> str:
     return f"{place}: {headline_of(event)}"
 
 
-def _parts(plan: Plan, so_far: SoFar) -> Iterator[RenderableType]:
+def parts(plan: Plan, so_far: SoFar) -> Iterator[RenderableType]:
+    """Means and spreads by cell, then the ratios that are asked about."""
     yield _cells(plan, so_far)
     if asked := [(one, found) for one in so_far.asked if (found := so_far.ratio(one))]:
         yield Text()
