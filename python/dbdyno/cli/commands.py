@@ -74,6 +74,10 @@ COMMANDS = {
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",
     ),
+    "config": (
+        "Show the settings of ~/.config/dbdyno/config.toml, and where that file is.",
+        "dbdyno.cli.config",
+    ),
     "serve": (
         "Serve the runs below DIR as pages, on this machine alone.",
         "dbdyno.cli.serve",

@@ -200,7 +200,9 @@ class SetupModel(Strict):
     duration: MeasuredTime = Field(
         30.0, description="measured time of a trial; or `{until: steady, max: 30m}`"
     )
-    interval: Duration = Field(1.0, description="length of a reported interval")
+    interval: Duration = Field(
+        1.0, description="length of a reported interval; default: less for trials under a second"
+    )
     sampling: Sampling = Field(
         1.0, description="interval of the samplers, at least 100ms; or `off`: no samples at all"
     )

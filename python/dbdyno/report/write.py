@@ -91,6 +91,10 @@ class Report:
         template = templating.environment(escaped=False).get_template("report.md.j2")
         return _squeeze(template.render(sections=Drawn(self.views, "md")))
 
+    def head(self) -> str:
+        """The beginning of the Markdown: the answer and its verdicts."""
+        return _squeeze(Drawn(self.views, "md").summary("markdown"))
+
     def terminal(self, to: Path | None = None) -> RenderableType:
         """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).
         `to`: where the reports are, if not in the run's directory."""

@@ -1,4 +1,4 @@
-"""What people add to a run for the readers of its report: customer, author, what they
+"""What people add to a run for the readers of its report: for whom and by whom it is, what they
 recommend, a logo. A file of its own, so that nothing that was measured is touched.
 """
 

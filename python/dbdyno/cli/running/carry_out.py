@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import RenderableType
 
-from dbdyno.cli.running import against as bases
 from dbdyno.cli.running.before.machine_checks import checked
 from dbdyno.cli.running.detail import Detail
 from dbdyno.cli.running.finish import conclude, decided, steady_from
@@ -29,7 +28,7 @@ from dbdyno.plan import cpus
 from dbdyno.plan.two_versions.differences import differences
 from dbdyno.plan.types import Plan
 from dbdyno.share import listen
-from dbdyno.store.manifest import INTERRUPTED, RUNNING
+from dbdyno.store.manifest import EXPERIMENT_FILE, INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
 from dbdyno.store.run import Run
 
@@ -60,7 +59,7 @@ def begun(
             RUNNING,
             command=["dyno", *sys.argv[1:]],
             directory=str(Path.cwd()),
-            **{bases.FILE: str(file.absolute())},
+            **{EXPERIMENT_FILE: str(file.absolute())},
         )
         yield created
 

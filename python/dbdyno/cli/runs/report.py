@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,18 @@ from dbdyno.errors import DynoError
 from dbdyno.store.text import files
 
 if TYPE_CHECKING:
+    from dbdyno.report import Report
     from dbdyno.store.run import Run
+
+
+def _for_ci(name: str, what: str) -> Callable[[Any], Any]:
+    """The option of a file for continuous integration."""
+    return click.option(
+        f"--{name}",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help=f"Also write {what}.",
+    )
 
 
 @click.command()
@@ -41,17 +52,22 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
+@_for_ci("comment", "the answer as Markdown for a comment on a pull or merge request")
+@_for_ci("annotations", "verdicts as workflow commands of GitHub Actions")
+@_for_ci("sarif", "refuted and undecided claims as SARIF 2.1.0, at their lines")
+@_for_ci("junit", "a test case for each claim as JUnit XML; undecided ones are skipped")
 @gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(
     run: Path | None,
-    directory: Path,
+    directory: Path | None,
     redacted: bool,
     bundle_to: Path | None,
     to: Path | None,
     strict: bool,
     decisive: bool,
     as_json: bool,
+    **for_ci: Path | None,
 ) -> int:
     """Draw the report of a run again, or share it.
 
@@ -63,6 +79,7 @@ def report(
     import dbdyno.wording.findings  # noqa: F401
     from dbdyno.cli import unprivileged
     from dbdyno.cli.running.finish import conclude
+    from dbdyno.report import ci
     from dbdyno.report.write import HTML, MARKDOWN, RESULT
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
@@ -71,11 +88,18 @@ def report(
     if run is None:
         click.echo(f"run directory: {source}", err=True)
     place = to or _default(source, redacted)
+    wanted = {name: path for name, path in for_ci.items() if path is not None}
+
+    def also(report: Report) -> None:
+        for name, path in wanted.items():
+            output.put(ci.FORMATS[name](report), path, name)
 
     def drawn() -> int:
         with stored(source), opened(source) as found, _shared(found, redacted) as shown:
             there = _made(place, found)
-            code = conclude(shown, strict=strict, decisive=decisive, as_json=as_json, to=there)
+            code = conclude(
+                shown, strict=strict, decisive=decisive, as_json=as_json, to=there, also=also
+            )
             if bundle_to is not None:
                 if there.resolve() != shown.path.resolve():
                     _copy(there / RESULT, shown.path / RESULT)
@@ -83,7 +107,7 @@ def report(
                 click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
         return code
 
-    makes = [place / name for name in (RESULT, MARKDOWN, HTML)]
+    makes = [*(place / name for name in (RESULT, MARKDOWN, HTML)), *wanted.values()]
     if bundle_to is not None:
         makes += [bundle_to, source / RESULT]
     return unprivileged.reading(drawn, [source], makes)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @latest.arguments
 @click.option("--watch", is_flag=True, help="Show it again and again, until the run ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
-def status(run: Path | None, directory: Path, watch: bool, as_json: bool) -> int:
+def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool) -> int:
     """Show the progress of a run.
 
     RUN is a run directory or a bundle; without it, the latest run. Shown: trials done, trial under
