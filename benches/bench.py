@@ -303,7 +303,7 @@ def main() -> None:
         default=os.environ.get("SYSBENCH_TPCC"),
         help="a copy of https://github.com/Percona-Lab/sysbench-tpcc",
     )
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="put them into docs/benchmarks.md")
     options = parser.parse_args()
     if not shutil.which("sysbench"):
         sys.exit("sysbench is not installed: apt-get install sysbench")

@@ -57,7 +57,7 @@ def _missing(found: list[Model]) -> str:
     lines = lines if set(PLANNED) - there else []
     measured = ", ".join(one.name for one in found if one.measured)
     lines.append(
-        f"- pages that show the model beside a measurement: only {measured}; speed to S3 was not"
+        f"- pages that compare the model with a measurement: only {measured}; speed to S3 was not"
         " measured, nor was any mongod (WiredTiger's files are, without it)"
     )
     lines.append(
@@ -163,7 +163,7 @@ def _reality(model: Model) -> list[str]:
             asked = ", ".join(filter(None, (code(inputs_), one.label)))
             rows.append((asked, name, words.shown(kind, value), words.shown(kind, there), away))
     return [
-        "## Beside reality",
+        "## Compared with reality",
         model.measured_on,
         table(("given", "of", "model", "measured", "difference"), rows),
     ]

@@ -1,7 +1,7 @@
-"""`make pictures`: the pictures of README, from real runs: docs/pictures/.
+"""`make pictures`: the pictures of README, from a real run: docs/pictures/.
 
-A report in a browser, light and dark, and a terminal. Nothing is drawn by hand; new pictures differ
-by what the machine measured.
+The head of a report in a browser, light and dark. Nothing is drawn by hand; new pictures differ by
+what the machine measured.
 """
 
 from __future__ import annotations
@@ -12,56 +12,36 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
-from rich.console import Console
-from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 DYNO = Path(sys.executable).with_name("dyno")
-# Width and height in CSS pixels: the head of a report, down to its first chart.
+# Width and height in CSS pixels: down to the table of contents.
 WINDOW = {"width": 1280, "height": 1080}
-COLUMNS = 100
 
 
 def main() -> None:
-    """Runs what is shown, and writes the pictures; about three minutes."""
+    """Runs the study quickstart and writes its pictures; about two minutes."""
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         run = Path(scratch) / "quickstart"
-        dyno("run", "quickstart", "--dir", str(run))
-        with sync_playwright() as playwright:
-            chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            for scheme in ("light", "dark"):
-                _report(browser, run / "report.html", scheme)
-        _terminal(["report", str(run)], "terminal")
+        subprocess.run([DYNO, "run", "quickstart", "--dir", run], check=True)
+        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        _take(browser, run / "report.html", "light")
+        _take(browser, run / "report.html", "dark")
+        browser.close()
 
 
-def dyno(*words: str) -> str:
-    """What a command prints, in colours, as on a terminal of `COLUMNS` columns."""
-    colours = {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
-    print("dyno", *words, file=sys.stderr)
-    done = subprocess.run(
-        [DYNO, *words], env={**os.environ, **colours}, check=True, text=True, stdout=subprocess.PIPE
-    )
-    return done.stdout
-
-
-def _report(browser: Browser, file: Path, scheme: str) -> None:
-    context = browser.new_context(viewport=WINDOW, color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
+def _take(browser: Browser, file: Path, scheme: Literal["light", "dark"]) -> None:
+    page = browser.new_page(viewport=WINDOW, color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(file.as_uri())
-    page.wait_for_timeout(1000)
+    page.wait_for_load_state("networkidle")
     page.screenshot(path=PICTURES / f"report-{scheme}.png")
-    context.close()
-
-
-def _terminal(words: list[str], name: str) -> None:
-    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"))
-    console.print(Text.from_ansi(dyno(*words)))
-    console.save_svg(str(PICTURES / f"{name}.svg"), title=f"dyno {words[0]}")
+    page.close()
 
 
 if __name__ == "__main__":

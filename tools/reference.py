@@ -1,5 +1,5 @@
-"""Writes docs/reference/ from the programs themselves, so that it cannot say anything else. Pages
-of `WRITTEN` are written by hand, and only listed.
+"""Writes docs/reference/ and the manual pages in share/man/ from the programs themselves, so that
+they cannot say anything else. Pages of `WRITTEN` are written by hand, and only listed.
 
 `make reference` rewrites the pages; `--check` only says which are stale (exit code 1), which is
 what `tests/contract/test_docs.py` asks. Each page is one module of `reference_pages` with a
@@ -12,9 +12,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from reference_pages import man
 from reference_pages.markdown import NOTE, link_list
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+ROOT = Path(__file__).parents[1]
+REFERENCE, MANUAL = ROOT / "docs" / "reference", ROOT / "share" / "man" / "man1"
 PAGES = {
     "commands": "every command of `dyno`, its options, exit codes, environment variables",
     "experiment": "every key of an experiment file",
@@ -36,17 +38,18 @@ WRITTEN = {
 }
 
 
-def pages() -> dict[str, str]:
-    """File name -> text of every page, the index included."""
+def pages() -> dict[Path, str]:
+    """Path -> text of every page, the index included."""
     texts = {f"{name}.md": _text(name) for name in PAGES}
     texts["README.md"] = f"# Reference\n\n{NOTE}\n\n{link_list(PAGES | WRITTEN)}\n"
-    return texts
+    found = {REFERENCE / name: text for name, text in texts.items()}
+    return found | {MANUAL / name: text for name, text in man.pages().items()}
 
 
-def stale(wanted: dict[str, str]) -> list[str]:
-    """Names of pages that differ from what is on disk, and of files that are no page."""
-    there = {path.name for path in REFERENCE.glob("*")} - {f"{name}.md" for name in WRITTEN}
-    differ = {name for name, text in wanted.items() if _read(REFERENCE / name) != text}
+def stale(wanted: dict[Path, str]) -> list[Path]:
+    """Pages that differ from what is on disk, and files that are no page."""
+    there = {*REFERENCE.glob("*"), *MANUAL.glob("*")} - {REFERENCE / f"{n}.md" for n in WRITTEN}
+    differ = {path for path, text in wanted.items() if _read(path) != text}
     return sorted(differ | (there - wanted.keys()))
 
 
@@ -58,16 +61,16 @@ def main(arguments: list[str]) -> int:
     wanted = pages()
     changed = stale(wanted)
     if arguments:
-        for name in changed:
-            print(f"docs/reference/{name} is stale: run `make reference`", file=sys.stderr)
+        for path in changed:
+            print(f"{path.relative_to(ROOT)} is stale: run `make reference`", file=sys.stderr)
         return 1 if changed else 0
-    REFERENCE.mkdir(parents=True, exist_ok=True)
-    for name in changed:
-        if name in wanted:
-            (REFERENCE / name).write_text(wanted[name])
+    for path in changed:
+        if path in wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[path])
         else:
-            (REFERENCE / name).unlink()
-        print(f"docs/reference/{name}", file=sys.stderr)
+            path.unlink()
+        print(path.relative_to(ROOT), file=sys.stderr)
     return 0
 
 

@@ -1,10 +1,10 @@
 """Regular files, opened and made so that nobody else decides what they are.
 
 A directory may belong to a stranger. A name in it may be a FIFO, on which open(2) waits for ever, a
-device without end, or a link to a file of ours. So files are opened without waiting and looked at
+device without end, or a link to a file of dbdyno. So files are opened without waiting and checked
 before the first byte is read; files are made under names that nobody can guess, with O_EXCL and
-O_NOFOLLOW, and renamed into place, which replaces a link instead of following it.
-Source: open(2), rename(2), fifo(7).
+O_NOFOLLOW, and renamed into place, which replaces a link instead of following it. Source: open(2),
+rename(2), fifo(7).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def read(path: Path, limit: int, *, links: bool = False) -> bytes:
 
 
 def write_text(path: Path, text: str, mode: str = "x") -> None:
-    """Writes a new file (or with mode `w` one that is there)."""
+    """Writes a new file (or with mode `w` an existing one)."""
     with opened_text(path, mode) as file:
         file.write(text)
 
@@ -159,7 +159,8 @@ def temporary_name(name: str) -> str:
 
 
 def writer_of(temporary: str) -> int | None:
-    """The process that made a temporary file, by its name; None if that is no name of ours."""
+    """The process that made a temporary file, by its name; None if that is no name of dbdyno's
+    files."""
     parts = temporary.split(".")
     found = next((part for part in parts[-3:-1] if part.isascii() and part.isdigit()), None)
     return int(found) if found and len(found) < 12 else None
@@ -171,7 +172,7 @@ def kind_of(mode: int) -> str:
 
 
 def _explained(error: OSError, path: Path) -> OSError:
-    """What open(2) says of a link and of a FIFO that nobody reads is said in plain words."""
+    """What open(2) says of a link and of a FIFO without a reader, in plain words."""
     said = {
         errno.ELOOP: "it is a symbolic link, not a regular file",
         errno.ENXIO: "it is a named pipe or a socket, not a regular file",

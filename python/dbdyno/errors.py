@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +46,11 @@ class DynoError(Exception):
         self.cause = cause
         self.fix = fix
 
+    @property
+    def each(self) -> tuple[DynoError, ...]:
+        """What it is made of: itself, or several errors."""
+        return (self,)
+
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.what}" if self.where else self.what]
         if self.cause:
@@ -51,3 +58,55 @@ class DynoError(Exception):
         if self.fix:
             lines.append(f"  next step: {self.fix}")
         return "\n".join(lines)
+
+
+class DynoErrors(DynoError):
+    """Several mistakes of one file, by line. It stands for the first where one is asked for."""
+
+    def __init__(self, errors: Sequence[DynoError]) -> None:
+        first = errors[0]
+        super().__init__(first.what, where=first.where, cause=first.cause, fix=first.fix)
+        self._errors = tuple(errors)
+
+    @property
+    def each(self) -> tuple[DynoError, ...]:
+        """All of them, by line."""
+        return self._errors
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._errors))
+
+
+class Mistakes:
+    """Collects the errors of parts that do not depend on each other, so that a user sees all."""
+
+    def __init__(self) -> None:
+        self._found: list[DynoError] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Keeps a DynoError that arises within, and goes on behind it."""
+        try:
+            yield
+        except DynoError as error:
+            self.add(error)
+
+    def add(self, error: DynoError) -> None:
+        """Keeps an error, or all of several; one at a place and of a text once."""
+        said = {str(one) for one in self._found}
+        self._found += [one for one in error.each if str(one) not in said]
+
+    def stop(self) -> None:
+        """Raises what was found: one error as it is, several by line."""
+        if len(self._found) == 1:
+            raise self._found[0]
+        if self._found:
+            raise DynoErrors(sorted(self._found, key=_place))
+
+
+def _place(error: DynoError) -> tuple[str, int, int]:
+    where = error.where
+    return (str(where.file), where.line, where.column) if where else ("", 0, 0)

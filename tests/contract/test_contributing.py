@@ -111,7 +111,7 @@ ROWS = {
         "python/dbdyno/report/sections",
         "*/*.py",
         PACKAGE,
-        r"\bSection\({name}\.view\b",
+        r"\b{name}\.SECTION\b",
         ("python/dbdyno/report/sections/__init__.py",),
     ),
     "a row of the proof": Row(

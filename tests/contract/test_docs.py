@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from dbdyno import systems
 from dbdyno.cli import studies
+from dbdyno.cli.commands import COMMANDS
 from dbdyno.cli.main import dyno
 from dbdyno.execute.engine import job
 from dbdyno.experiment import json_schema, workloads
@@ -52,6 +54,25 @@ def test_every_command_and_option_is_documented(text: str) -> None:
             if isinstance(parameter, click.Option):
                 for spelling in (*parameter.opts, *parameter.secondary_opts):
                     assert f"`{spelling}" in text or f", {spelling}" in text, spelling
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff draws manual pages")
+@pytest.mark.parametrize("name", ["dyno", *(f"dyno-{name}" for name in COMMANDS)])
+def test_each_manual_page_is_drawn_whole_and_without_a_warning(name: str) -> None:
+    page = ROOT / "share" / "man" / "man1" / f"{name}.1"
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", page],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    drawn = " ".join(done.stdout.replace("\u2010\n", "").split())
+    command = dyno if name == "dyno" else dyno.every()[name.removeprefix("dyno-")]
+    assert f"NAME {name} - " in drawn
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.opts[-1] in drawn
 
 
 def names() -> list[tuple[str, str]]:

@@ -51,7 +51,8 @@ PYTHON = {
 }
 # Of `wording`, numbers and counted nouns lie on the ground floor; its sentences above `analysis`.
 GROUND = {"wording.numbers", "wording.plurals"}
-EVERYBODY = {"errors", "installed", *GROUND, "kinds", "hosts", "diskfiles", "__version__"}
+EVERYBODY = {"errors", "installed", *GROUND, "kinds", "hosts", "diskfiles"}
+EVERYBODY |= {"userconfig", "__version__"}
 
 RUST = {
     "dyno-core": set(),

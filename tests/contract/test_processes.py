@@ -17,6 +17,11 @@ EXCEPTIONS = {
     "systems/process/guardian.py": "is a program of its own, which imports nothing of dbdyno",
 }
 
+# A default of a parameter is not counted: execution hands on its own host.
+OF_THIS_MACHINE = {
+    "systems/external/credentials.py": "the user's command for a password may ask in the terminal",
+}
+
 
 def starts(path: Path) -> Iterator[str]:
     """What of a file starts processes, or could."""
@@ -39,3 +44,13 @@ def test_processes_start_in_one_package() -> None:
         if name.parts[0] != "hosts" and (what := set(starts(path))):
             found[str(name)] = what
     assert found.keys() == EXCEPTIONS.keys(), found
+
+
+def test_servers_and_executions_start_nothing_past_their_host() -> None:
+    found = set()
+    for package in ("systems", "execute"):
+        for path in (PACKAGE / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "LOCAL":
+                    found.add(str(path.relative_to(PACKAGE)))
+    assert found == OF_THIS_MACHINE.keys()

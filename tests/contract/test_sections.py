@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jinja2 import meta
 
-from dbdyno.report import Report, sections, templating, terminal
+from dbdyno.report import Report, sections, templating
 from dbdyno.report.sections import SECTIONS
 from fixtures import stalling_run, synthetic
 
@@ -67,9 +67,12 @@ def test_every_partial_is_a_sections_and_every_section_has_one(medium: str) -> N
 
 @pytest.mark.parametrize("medium", ["html", "md"])
 def test_a_page_names_every_summary(medium: str) -> None:
-    calls = re.findall(r"sections\.summary\((.*?)\)", source(f"report.{medium}.j2"))
-    named = re.findall(r'"(\w+)"', " ".join(calls))
+    places = re.findall(r'sections\.summary\("(\w+)"\)', source(f"report.{medium}.j2"))
+    named = [one.name for place in places for one in sections.summary(place)]
     assert sorted(named) == [name for folder, name in partials(medium) if folder == "summary"]
+    for place in places:
+        taken = [getattr(one, place) for one in sections.summary(place)]
+        assert len(set(taken)) == len(taken), f"two sections at one place of {place}"
 
 
 def test_a_page_is_given_nothing_but_its_sections() -> None:
@@ -83,8 +86,12 @@ def test_a_partial_is_given_nothing_but_its_view(medium: str) -> None:
         assert variables(f"{folder}/{name}.{medium}.j2") <= {"view", "sections"}, name
 
 
-def test_forms_of_the_terminal_are_of_sections() -> None:
-    assert set(terminal.FORMS) < set(NAMES)
+def test_what_is_drawn_in_the_terminal_has_a_form_and_a_place() -> None:
+    shown = sections.summary("terminal")
+    assert shown == sorted(
+        (one for one in SECTIONS if one.form is not None), key=lambda one: one.terminal
+    )
+    assert len({one.terminal for one in shown}) == len(shown) > 0
 
 
 def having(views: dict[str, Any]) -> Report:

@@ -6,6 +6,7 @@ Update: `pytest tests/golden --snapshot-update`, then read the difference before
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__
-from dbdyno.report import Report, terminal
+from dbdyno.report import Report
+from dbdyno.report.sections.load import stalls
 from fixtures import stalling_run, synthetic
 from fixtures.printed import printed
 
@@ -35,6 +37,12 @@ class Svg(Html):
     file_extension = "svg"
 
 
+@cache
+def report(name: str) -> Report:
+    """A made-up run, judged once for all media."""
+    return Report(*getattr(synthetic, name)(Path("RUN")))
+
+
 def masked(html: str) -> str:
     """The page without what changes for other reasons: style, script, data, drawings, version."""
     html = re.sub(r"(?s)(<(style|script)\b[^>]*>).*?(</\2>)", r"\1...\3", html)
@@ -45,29 +53,29 @@ def masked(html: str) -> str:
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_html(name: str, snapshot: SnapshotAssertion) -> None:
-    html = Report(*getattr(synthetic, name)(Path("RUN"))).html()
+    html = report(name).html()
     assert masked(html) == snapshot(extension_class=Html)
 
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
-    body = Report(*getattr(synthetic, name)(Path("RUN"))).markdown().replace(__version__, "VERSION")
+    body = report(name).markdown().replace(__version__, "VERSION")
     assert body == snapshot(extension_class=Markdown)
 
 
 def test_stalls(snapshot: SnapshotAssertion) -> None:
     run, findings = stalling_run.stalling(Path("RUN"))
-    report = Report(run, findings)  # type: ignore[arg-type]
-    html = masked(report.html())
+    stalling = Report(run, findings)  # type: ignore[arg-type]
+    html = masked(stalling.html())
     section = html[html.index('<section aria-labelledby="stalls">') :]
     lead = html[html.index("<b>Stalls:</b>") :]
     shown = f"{lead.partition('</p>')[0]}\n{section.partition('</section>')[0]}"
     assert shown == snapshot(extension_class=Html, name="section")
-    body = report.markdown()
+    body = stalling.markdown()
     assert body[body.index("## Stalls") : body.index("## Ratios")] == snapshot(
         extension_class=Markdown, name="section"
     )
-    said = "\n".join(map(str, terminal.FORMS["stalls"](report.views["stalls"])))
+    said = "\n".join(map(str, stalls.form(stalling.views["stalls"])))
     assert said == snapshot(extension_class=Plain, name="lines")
 
 
@@ -79,13 +87,11 @@ def test_stalls_chart(snapshot: SnapshotAssertion) -> None:
 
 
 def test_terminal(snapshot: SnapshotAssertion) -> None:
-    run, findings = synthetic.engines(Path("RUN"))
-    said = printed(Report(run, findings).terminal())  # type: ignore[arg-type]
+    said = printed(report("engines").terminal())
     assert said == snapshot(extension_class=Plain)
 
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "open_loop"])
 def test_headline_chart(name: str, snapshot: SnapshotAssertion) -> None:
-    report = Report(*getattr(synthetic, name)(Path("RUN")))
-    drawing = report.views["claims"].figures[0].wide.replace("><", ">\n<")
+    drawing = report(name).views["claims"].figures[0].wide.replace("><", ">\n<")
     assert drawing == snapshot(extension_class=Svg)

@@ -64,6 +64,8 @@ def run(line: str, there: Place) -> None:
             line += FEW_ROWS if re.search(r"^workload:(?! {kind: io)", text, re.M) else ""
         elif "until:" not in text:  # the outcome of a quick run shows
             line += BRIEF
+    if line.startswith("dyno try") and "--dry-run" not in line:
+        line += " --time 5s --blocks 1"
     if line.startswith("dyno plan") and "--from" not in line:
         line += f"{BRIEF}{FEW_ROWS} --pilot-blocks 3 --pilot-duration 300ms"
     program, *arguments = shlex.split(line, comments=True)

@@ -124,6 +124,19 @@ def test_a_run_is_judged_by_its_history(there: Place) -> None:
     assert "is inconclusive: no earlier run of this plan" in other.stderr
 
 
+@pytest.mark.parametrize("earlier", [0, 1, 4])
+def test_a_short_history_is_no_pass(there: Place, tmp_path: Path, earlier: int) -> None:
+    for day in range(1, earlier + 1):
+        shutil.copytree(there.path / "runs" / f"day{day}", tmp_path / f"day{day}")
+    gate = ("--history", str(tmp_path), "--fail-on-regression=900%")
+    done = here(there, "compare", "runs/day5", "runs/day6", *gate)
+    assert done.return_value == 2, done.stdout + done.stderr
+    assert "--fail-on-regression is inconclusive: " in done.stderr
+    run = there.dyno("run", "experiment.yaml", "--dir", f"after-{earlier}", *gate)
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert "--fail-on-regression is inconclusive: " in run.stderr
+
+
 def test_a_history_shows_runs_by_plan_and_what_cannot_be_read(there: Place) -> None:
     newer = there.path / "runs" / "newer"
     newer.mkdir(exist_ok=True)

@@ -77,7 +77,7 @@ def test_three_engines_are_ranked_with_ties_shown() -> None:
     assert ranked.count(" ≈ ") == 2
     assert ranked.count("), a (") == 2
     assert "; at 1 session, " in ranked
-    assert ranked.endswith("(≈: cannot be told apart).")
+    assert ranked.endswith("(≈: no significant difference).")
     latency = make_plan(levels, claims=("p95[engine=b] < p95[engine=a] at sessions=8",))
     found = checked(latency, records(latency, truth))
     assert "), a (" in found.answer  # the longest latency is the worst

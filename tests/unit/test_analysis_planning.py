@@ -17,9 +17,9 @@ from dbdyno.analysis.planning import blocks as needs
 from dbdyno.analysis.planning.types import Criterion, Noise
 from dbdyno.errors import DynoError
 from dbdyno.plan.types import Plan
-from dbdyno.report.planning import planning_text
 from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.planning.power_text import planning_text
 from dbdyno.wording.runs import plan_blocks
 from fixtures.schemas import valid
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dbdyno.cli import main as commands
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,16 +87,31 @@ entry.main()
     assert word in done.stderr and "Traceback" not in done.stderr
 
 
-def refused(*args: str) -> tuple[int, Any, str]:
-    """The exit code of `dyno ARGS`, the document on its standard output, and what it says."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from dbdyno.cli import entry; entry.main()", *args],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout or "null"), done.stderr
+class Refused:
+    """Runs commands in this process: what begins before them is tested above."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *args: str) -> tuple[int, Any, str]:
+        """The exit code of `dyno ARGS`, the document on its standard output, and what it says."""
+        self.monkeypatch.setattr(sys, "argv", ["dyno", *args])
+        with pytest.raises(SystemExit) as ended:
+            commands.main()
+        out, err = self.capsys.readouterr()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return code, json.loads(out or "null"), err
+
+
+@pytest.fixture
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Refused]:
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield Refused(monkeypatch, capsys)
+    for number, handler in handlers.items():  # a command ends with both ignored
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +124,9 @@ def refused(*args: str) -> tuple[int, Any, str]:
         (("model", "nothing"), "no model is called `nothing`", "dyno model"),
     ],
 )
-def test_with_json_each_error_is_an_object(args: tuple[str, ...], what: str, fix: str) -> None:
+def test_with_json_each_error_is_an_object(
+    args: tuple[str, ...], what: str, fix: str, refused: Refused
+) -> None:
     code, found, said = refused(*args, "--json")
     assert (code, found["ok"], found["exit_code"]) == (2, False, 2)
     assert what in found["error"]["what"] and fix in found["error"]["fix"]
@@ -113,7 +134,7 @@ def test_with_json_each_error_is_an_object(args: tuple[str, ...], what: str, fix
     assert refused(*args)[1] is None
 
 
-def test_an_error_names_its_place_in_json(tmp_path: Path) -> None:
+def test_an_error_names_its_place_in_json(tmp_path: Path, refused: Refused) -> None:
     file = tmp_path / "x.yaml"
     text = (ROOT / "studies" / "quickstart.yaml").read_text()
     file.write_text(f"{text}\nmatters: many\n")
@@ -122,6 +143,6 @@ def test_an_error_names_its_place_in_json(tmp_path: Path) -> None:
     assert (found["error"]["where"]["file"], found["error"]["where"]["line"]) == (str(file), line)
 
 
-def test_a_format_that_is_json_counts_and_words_behind_dashes_do_not() -> None:
+def test_a_format_that_is_json_counts_and_words_behind_dashes_do_not(refused: Refused) -> None:
     assert refused("model", "nothing", "--format", "json")[1]["ok"] is False
     assert refused("status", "nowhere", "--", "--json")[1] is None

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from dbdyno.cli import starter
 from dbdyno.cli.init import init
 from dbdyno.cli.running.before.validate import check
+from dbdyno.cli.schema import schema
 from dbdyno.errors import DynoError
-from dbdyno.experiment import load
+from dbdyno.experiment import json_schema, load
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,17 @@ def test_every_combination_passes_the_check(
     target = loaded.cells[0].targets[0]
     assert (target.url is not None) is (kind == "url")
     assert kind in (target.kind, "url")
-    assert all(len(line) <= 100 for line in file.read_text().splitlines())
+    first, *lines = file.read_text().splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    named = Path(first.removeprefix("# yaml-language-server: $schema="))
+    assert json.loads(named.read_text()) == json_schema()
+
+
+def test_the_schema_is_printed_whole_or_by_its_place() -> None:
+    printed = CliRunner().invoke(schema, [])
+    assert json.loads(printed.output) == json_schema()
+    place = CliRunner().invoke(schema, ["--path"]).output
+    assert Path(place.removesuffix("\n")).read_text() == printed.output
 
 
 def test_what_is_commented_out_loads_too(tmp_path: Path) -> None:

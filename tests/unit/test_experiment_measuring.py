@@ -106,3 +106,17 @@ def test_a_plan_says_where_nothing_is_sampled() -> None:
     [note] = [n for n in planned("factors: {sampling: [1s, off]}\n").notes if "Sampling" in n]
     assert "1 of 2 cells (sampling=off)" in note
     assert not any("Sampling" in note for note in planned("sampling: 100ms\n").notes)
+
+
+@pytest.mark.parametrize(
+    ("duration", "interval_s"),
+    [("500ms", 0.1), ("900ms", 0.1), ("150ms", 0.1), ("1s", 1.0), ("3s", 1.0), ("1m", 1.0)],
+)
+def test_the_interval_fits_a_short_trial(duration: str, interval_s: float) -> None:
+    text = (
+        "experiment: short\nquestion: x\ntargets: {db: {kind: sqlite, isolation: serializable,"
+        " memory: 64Mi}}\nworkload: {kind: oltp, rows: 1000}\n"
+    )
+    assert load(f"{text}duration: {duration}\n").cells[0].interval_s == pytest.approx(interval_s)
+    with pytest.raises(DynoError, match="longer than `duration`"):
+        load(f"{text}duration: 500ms\ninterval: 1s\n")

@@ -9,11 +9,11 @@ import plans
 
 from dbdyno.experiment.types import Hook, Hooks, LevelHooks, MomentHook
 from dbdyno.plan.types import Plan
-from dbdyno.report import hosts
 from dbdyno.report.sections.setting.hooks import around
 from dbdyno.store.hooklog import DEADLINE, FAILED, OK, Applied, HookLog, HookRun
 from dbdyno.store.run import Run
 from dbdyno.systems.base import TargetPlan
+from dbdyno.wording import hosts_text
 
 UNDO = LevelHooks((Hook("sysctl x=1"),), (Hook("sysctl x=0", "ssh://me@db1"),))
 HOOKS = Hooks(
@@ -108,23 +108,25 @@ def at(url: str | None, host: str | None = None) -> Plan:
 
 
 def test_a_host_that_nobody_looked_at_is_said() -> None:
-    [said] = hosts.sentences(at("mysql://app@db1.example.com/shop"), ["cpu.busy"])
+    [said] = hosts_text.sentences(at("mysql://app@db1.example.com/shop"), ["cpu.busy"])
     assert said.startswith("Host of db: not seen. CPU, memory and disk are the load generator's")
 
 
 def test_servers_on_this_machine_are_seen() -> None:
     for url in (None, "mysql://app@127.0.0.1/shop", "mysql://app@/shop?socket=/run/x.sock"):
-        assert hosts.sentences(at(url), []) == []
+        assert hosts_text.sentences(at(url), []) == []
 
 
 def test_a_host_that_was_read_says_how() -> None:
     seen = ["host.cpu.busy"]
-    [said] = hosts.sentences(at("mysql://app@db1/shop", "ssh://me@db1"), seen)
+    [said] = hosts_text.sentences(at("mysql://app@db1/shop", "ssh://me@db1"), seen)
     assert "arrival" in said
-    [said] = hosts.sentences(at("mysql://app@db1/shop", "prometheus:http://p?instance=db1"), seen)
+    [said] = hosts_text.sentences(
+        at("mysql://app@db1/shop", "prometheus:http://p?instance=db1"), seen
+    )
     assert "clock" in said
 
 
 def test_a_host_that_did_not_answer_is_not_seen() -> None:
-    [said] = hosts.sentences(at("mysql://app@db1/shop", "ssh://me@db1"), ["cpu.busy"])
+    [said] = hosts_text.sentences(at("mysql://app@db1/shop", "ssh://me@db1"), ["cpu.busy"])
     assert "not seen, although ssh://me@db1 was asked" in said

@@ -138,14 +138,14 @@ def test_in_process_cpu_is_the_systems() -> None:
     late = end(generator_bound=True, lag=lag)
     _, warnings, _ = reduce_trial([late], [], [group()], MARIADB)
     assert warnings == (
-        "generator-bound (lag): 1 % of the answers may have lain unread for 600 µs or more, beside"
+        "generator-bound (lag): 1 % of the answers may have lain unread for 600 µs or more, next to"
         " a latency whose 99th percentile is 5,000 µs; latencies may be that much too high",
     )
     early = end(generator_bound=True, lag=lag | {"p50_ns": 200_000})
     _, warnings, _ = reduce_trial([early], [], [group()], MARIADB)
     assert warnings[0].startswith(
-        "generator-bound (lag): half of the answers may have lain unread for 200 µs or more, beside"
-        " a latency whose median is 1,000 µs;"
+        "generator-bound (lag): half of the answers may have lain unread for 200 µs or more, next"
+        " to a latency whose median is 1,000 µs;"
     )
     few = end(generator_bound=True, lag=lag | {"p50_ns": None, "p99_ns": None, "max_ns": 30_000})
     _, warnings, _ = reduce_trial([few], [], [group()], MARIADB)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import plans
 import pytest
 from webbed import add_trial, client, ids, make_run, measured
 
+from dbdyno.share import bundle
 from dbdyno.store.run import Run
 from dbdyno.web import live
 from dbdyno.web.progress import Watch
@@ -116,6 +118,31 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
         assert twin["rows"][0]["ratio"] == pytest.approx(1.1)
         assert browser.get(f"/compare?a={a}&b={a}").status_code == 422
         assert browser.get(f"/compare?a={a}").status_code == 404
+
+
+def test_a_bundle_is_shown_like_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    bundle.pack(Run.open(measured(tmp_path, "one")), tmp_path / "one.zip")
+    with client(tmp_path) as browser:
+        address = f"/runs/{ids(browser)['one.zip']}"
+        assert 'id="results"' in browser.get(address).text
+        assert browser.get(f"{address}.json").json()["result"]["schema_version"] == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a run away")
+def test_as_root_runs_of_other_accounts_are_not_parsed(tmp_path: Path) -> None:
+    path = measured(tmp_path, "theirs")
+    os.chown(path / "manifest.json", 12345, 12345)
+    with client(tmp_path) as browser:
+        line = browser.get("/runs.json").json()["runs"][0]
+        assert line["status"] == "unreadable" and "another account" in line["problem"]
+        assert browser.get(f"/runs/{line['id']}").status_code == 422
+        assert browser.get(f"/runs/{line['id']}/events").status_code == 404
+        assert browser.get(f"/experiment?run={line['id']}").status_code == 422
+        assert browser.get(f"/history.json?experiment={line['experiment']}").status_code in (
+            200,
+            404,
+        )
 
 
 def test_a_history_judges_and_its_change_points_link_to_runs(tmp_path: Path) -> None:

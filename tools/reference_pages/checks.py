@@ -9,7 +9,7 @@ INTRO = """Before the first trial dbdyno looks at the machine it runs on, for ha
 likely effect and a cure; `dyno run --dry-run`, the report (*Environment*) and `result.json` (`run.environment.checks`) hold the same. A check has one of three
 states: `found`, `fine`, or `not known` where the kernel, or a container, does not show what it needs. No check stops a run, and none changes anything.
 
-Checks are of this machine only. The host of an external server (`url:`) is not looked at, and the report says so. Other programs are listed by the
+Checks are of this machine only. The host of an external server (`url:`) is not inspected, and the report says so. Other programs are listed by the
 name of their executable file, never with arguments, which may hold passwords."""
 
 

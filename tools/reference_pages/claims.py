@@ -13,9 +13,9 @@ from reference_pages.markdown import block, code, sections, table
 VERDICTS = {
     types.SUPPORTED: "the whole interval lies on the claimed side; of `~=`, within the margin",
     types.REFUTED: "the whole interval lies on the other side; of `~=`, outside the margin",
-    types.UNDECIDED: "the interval holds both sides, or an end of the margin; or nothing may be said: a zero or an outage in a "
+    types.UNDECIDED: "the interval holds both sides, or an end of the margin; or no judgement is possible: a zero or an outage in a "
     f"compared cell, fewer than {BLOCKS_MIN} blocks, a `--quick` run",
-    types.NOT_TESTED: "the machine lacks what `needs:` asks for, or a system is missing",
+    types.NOT_TESTED: "the machine does not have what `needs:` asks for, or a system is missing",
 }
 
 EQUALITY = """`tps[on] ~= tps[off] within 3%` is supported only if the whole interval lies between 1/1.03 and 1.03: that no difference was
@@ -23,12 +23,12 @@ found shows nothing. Left undecided, it says within how much the run could have 
 `p95[on] ~= 5 within 10%` holds one quantity against a number. Not for `peak(...)`, which comes in steps, nor for zero.
 [Why so](../decisions/equivalence.md)."""
 
-CHECKS = """Two other methods are shown beside each verdict, in the details of a claim and as `checks` in `result.json`: the p of a
+CHECKS = """Two other methods are shown next to each verdict, in the details of a claim and as `checks` in `result.json`: the p of a
 permutation of signs, where the number of blocks allows it to reach the level asked for, and from 12 blocks on the BCa bootstrap interval.
 They never decide; where one leads to another verdict, the claim says so. [Why so](../decisions/cross-checks.md)."""
 
-SWEEPS = """Each numeric factor of three levels or more is also looked at as a whole, at each combination of the others' levels: where throughput
-peaks, which levels cannot be told from the best one, and of a load (sessions, rate) the knee, N* = X(best) / (X(first) / N(first)). A claim
+SWEEPS = """Each numeric factor of three levels or more is also analysed as a whole, at each combination of the others' levels: where throughput
+peaks, which levels do not differ significantly from the best one, and of a load (sessions, rate) the knee, N* = X(best) / (X(first) / N(first)). A claim
 such as `p95 <= 20 at sessions=16` sets a limit of which the report says up to which level it holds. [Why so](../decisions/knee-and-peak.md)."""
 
 REQUIRE = """An entry of `require:` is `metric operator number`, without selectors, since it holds for every trial alike:

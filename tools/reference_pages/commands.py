@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 
 import click
 
+from dbdyno import userconfig
 from dbdyno.cli.main import dyno
-from reference_pages.markdown import code, sections, table
+from reference_pages.markdown import block, code, sections, table
+
+EXAMPLE = textwrap.dedent((userconfig.__doc__ or "").split("\n\n")[1])
 
 EXIT_CODES = (
     (0, "done"),
@@ -29,9 +33,23 @@ EXIT_CODES = (
         " a second run confirms it (1) or does not (0)",
     ),
 )
+COMPLETION = """A Tab completes commands, options, experiments (studies and files), runs (the newest first), models and keys of `--set`, once the
+shell has read a script. One line in its start file does it; the script can be kept in a file as well, which starts the shell sooner.
+
+Manual pages come with the package: `man dyno`, `man dyno-run`."""
+SHELLS = (
+    ("bash, in `~/.bashrc`", 'eval "$(_DYNO_COMPLETE=bash_source dyno)"'),
+    ("zsh, in `~/.zshrc`", 'eval "$(_DYNO_COMPLETE=zsh_source dyno)"'),
+    ("fish, in `~/.config/fish/completions/dyno.fish`", "_DYNO_COMPLETE=fish_source dyno | source"),
+)
 VARIABLES = (
-    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one beside `dyno`, else the one on PATH"),
-    ("DYNO_SCRATCH", "where servers keep their files, unless `--scratch` says so; else /var/tmp"),
+    ("DYNO_ENGINE", "the `dyno-engine` to use; else the one next to `dyno`, else the one on PATH"),
+    (
+        "DYNO_SCRATCH",
+        "where servers keep their files, unless `--scratch` says so; else the user's settings, else"
+        " /var/tmp",
+    ),
+    ("XDG_CONFIG_HOME", "where `dbdyno/config.toml` is, the user's settings; else ~/.config"),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
     (
@@ -51,11 +69,21 @@ def page() -> str:
         about,
         "Data goes to standard output, messages to standard error. With `--json` an error is an object"
         " on standard output too, unless a document is there already: `ok` (false), `exit_code`, and"
-        " `error` with `what`, `where` (`file`, `line`, `column`, or null), `cause` and `fix`.",
+        " `error` with `what`, `where` (`file`, `line`, `column`, or null), `cause` and `fix`;"
+        " `errors` lists all mistakes of a file, by line.",
         table(("option", "meaning"), _options(dyno, _context())),
         *(_command(name, command) for name, command in dyno.every().items()),
+        "## Completion",
+        COMPLETION,
+        table(("shell", "line"), ((shell, code(line)) for shell, line in SHELLS)),
         "## Exit codes",
         table(("code", "meaning"), EXIT_CODES),
+        "## Settings of the user",
+        "`~/.config/dbdyno/config.toml` (TOML). What a command line, an environment variable or an experiment says comes before it."
+        " A file that others may write is refused, since it may name commands. `dyno config` shows what is in force.",
+        block(EXAMPLE, "toml"),
+        "A source is one of `env`, `file`, `command` and `defaults_group`, as the keys `password_*` of a target. Of entries for a server the one that"
+        " says most of `USER@HOST:PORT` counts.",
         "## Environment variables",
         table(("variable", "meaning"), ((code(n), text) for n, text in VARIABLES)),
     )

@@ -12,10 +12,10 @@ from reference_pages.markdown import block, code, sections, table
 
 INTRO = """The load engine: one job a call. `dyno` calls it; people need it by hand only to measure it. A job's plan
 (`schemas/engine-plan.schema.json`) goes in on standard input, events (`schemas/engine-event.schema.json`) come out on
-standard output, one JSON object a line; examples of all stand in `schemas/examples/`."""
+standard output, one JSON object a line; examples of all are in `schemas/examples/`."""
 
 BOUNDS = """What a server may make the engine take: in trials rows are counted and dropped, also within a row, and a transaction has its deadline; the end comes in time whatever a server sends. What is
-looked at whole (errors, definitions) has 1 MiB at most. While loading, the answer to a statement has 6 hours and 1 GiB, and a message that has begun must go on by 4 KiB a minute
+read whole (errors, definitions) has 1 MiB at most. While loading, the answer to a statement has 6 hours and 1 GiB, and a message that has begun must go on by 4 KiB a minute
 ([why](../decisions/answers-have-bounds.md)). For scripts see [`dyno sysbench`](sysbench.md#time-rate-and-end)."""
 
 

@@ -9,8 +9,10 @@ from dbdyno.experiment.model import TOP_KEYS, GroupBase
 from dbdyno.experiment.workloads import arrivals, measuring
 from reference_pages.markdown import code, sections, table
 
-INTRO = """One YAML 1.2 file. `schemas/experiment.schema.json` is the same for editors: put
-`# yaml-language-server: $schema=PATH` on the first line. What is not listed here is an error."""
+INTRO = """One YAML 1.2 file. `dyno schema` prints the same as a JSON Schema for editors, and `dyno schema --path` its file: `dyno init` puts
+`# yaml-language-server: $schema=PATH` on the first line. What is not listed here is an error.
+
+Words of other tools mean the same: `threads` and `clients` are `sessions` of a group, `name` is `experiment`."""
 
 VALUES = (
     ("duration", "`500ms`, `10s`, `5m`, `1h30m`", "a plain number is refused: of which unit?"),
@@ -26,7 +28,7 @@ VALUES = (
 
 GROUP = "One workload with its own sessions."
 
-SETUP = """Paths are relative to the experiment's file; what they hold belongs to the data set, so a changed dump is loaded anew and a
+SETUP = """Paths are relative to the experiment's file; what they hold belongs to the data set, so a changed dump is loaded again and a
 resumed run refuses it. Files of SQL go through the system's own client program (`mariadb`, `mysql`, `psql`; SQLite reads them itself) and may not leave
 the schema: `USE`, `CREATE DATABASE`, `\\connect`, grants and the client's own commands are refused with their line. What fails half-way is dropped whole."""
 
@@ -42,14 +44,14 @@ FACTORS = """A factor has two or more levels; cells are all combinations. Three 
 - `cache: {on: {db.config: {query_cache_type: 1}}, off: {...}}`: each level is a patch, dotted path -> value; mappings merge deeply.
 
 A path starts with a target's name (`db.config`), a group's name (`readers.sessions`), or a top-level key (`duration`).
-With one group its name may be left out (`sessions`). A factor is *hard* if a level changes a target (but for `protocol`, `tls`,
-`transport`, `options`, `session`), the loaded data, `cpus` of the servers or `state.cache`: servers then start anew between its levels.
+With one group its name may be omitted (`sessions`). A factor is *hard* if a level changes a target (except for `protocol`, `tls`,
+`transport`, `options`, `session`), the loaded data, `cpus` of the servers or `state.cache`: servers then restart between its levels.
 Other factors are *easy*. A level without `cpus` has the default. What decides how the run itself is laid out (`blocks`, `seed`,
 `state.data`, `matters`, `require`, `needs`, `budget`, `load_threads`, `drain`) holds for all cells alike and is no level."""
 
-TRIALS = """`trials: {max: 12, until: decided}` stands instead of `blocks: 6`. The plan has the order of all `max` blocks; after each whole block
-from `min` on every claim is looked at, and the run ends once all that can be judged are decided. Intervals and verdicts allow for the looks
-([decision](../decisions/stopping-when-decided.md)). `--dry-run` says how long both ends take, a `budget` may end the run before, `--resume` goes on looking."""
+TRIALS = """`trials: {max: 12, until: decided}` replaces `blocks: 6`. The plan has the order of all `max` blocks; after each whole block
+from `min` on an interim look judges every claim, and the run ends once all that can be judged are decided. Intervals and verdicts allow for the looks
+([decision](../decisions/stopping-when-decided.md)). `--dry-run` says how long both ends take, a `budget` may end the run before, `--resume` goes on with its looks."""
 
 STEADY = """Throughput of all groups together, without its warm-up, must have no change point and no trend that matters for at least 10 s, and its mean must be
 known to within `matters`; only that part of the trial counts. If `max` comes first, all of it does, with a warning. Not for groups with `rate` or `find`. With
@@ -66,7 +68,7 @@ your own `ssh`, which must need no password. It is given `DYNO_RUN`, and where i
 | `undo` | the run ends; `dyno run --resume` tries it again first |
 | `after_run` | the report says so |
 
-A command under `during_trial` runs at second `at_s` of the measured time, beside the load. Its moment must be within the trial, so `duration` has a length (not
+A command under `during_trial` runs at second `at_s` of the measured time, during the load. Its moment must be within the trial, so `duration` has a length (not
 `until: steady`). Where a group has `find`, it runs in each probe; with `--quick`, its moment comes sooner by as much as the trial is shorter.
 `hooks.ndjson` has the second that was asked (`at_s`) and the one at which it began (`started_s`). The trial waits for a command that is still running at its end
 ([decision](../decisions/moments-of-a-trial.md)).
@@ -118,7 +120,7 @@ def page() -> str:
         "## factors",
         FACTORS,
         _part("factors.NAME, short", parts["SetForm"], parts, ()),
-        _part("factors.NAME.LEVEL, beside its patches", parts["LevelHooksModel"], parts, ()),
+        _part("factors.NAME.LEVEL, besides its patches", parts["LevelHooksModel"], parts, ()),
         "A factor with such a level is *hard*.",
         _part("factors.NAME.LEVEL.wait_until, spelt out", parts["WaitModel"], parts, ()),
     )

@@ -13,7 +13,7 @@ from dbdyno.store.metrics.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
 
 INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; where a group is open in some cells only they are refused.
-The same names stand in results, claims, conditions and charts. With several groups, a group's metrics start with its
+The same names are in results, claims, conditions and charts. With several groups, a group's metrics start with its
 name (`readers.transactions_per_s`); with several targets in a cell, what is sampled of a server starts with the target's
 (`db.status.Threads_running`). Only committed work counts, in throughput and in latency. Service time runs from a transaction's first byte sent to its
 answer, response time from when it was due, which only an [open loop](../guide/open-loop.md) knows: a group with `rate` or `find`."""
@@ -56,7 +56,7 @@ OF_TOOLS = (
 HOSTS = """With `host:` an external target (`url:`) has samples of its own machine, under the same names with `host.` before them: `host.cpu.busy`,
 `host.memory.dirty_bytes`, `host.disk.util`, `host.paging.major_faults_per_s`, `host.load.runnable`; with several targets `db.host.cpu.busy`.
 `host.disk` is that of all its physical disks together, `host.network` that of all interfaces with hardware behind them; a Prometheus does not say which these are, so that
-bridges, bonds, VLANs, tunnels and the like are left out by their names.
+bridges, bonds, VLANs, tunnels and the like are omitted by their names.
 
 - `host: ssh://user@db1` reads /proc once a second over one connection of your own `ssh` and installs nothing. The server's process is `host.server`
   (`host.server.cpu_cores`) if it can be found: by its port for root and its own account, else by its name if there is only one. Samples are placed by their arrival.
@@ -79,7 +79,7 @@ def page() -> str:
         "## Sampled",
         SAMPLED,
         table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
-        f"Beside the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
+        f"Besides the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
         f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
         "## Of another host",
         HOSTS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.report import write
 from dbdyno.share.redact import aliases
-from dbdyno.store import hooklog, manifest, record, run
+from dbdyno.store import annotation, hooklog, manifest, record, run
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -15,8 +15,12 @@ SCHEMAS = Path(__file__).parents[2] / "schemas"
 FILES = (
     (manifest.MANIFEST, "status, versions, environment, the frozen plan; `manifest.schema.json`"),
     ("lock", "held (flock) by the process that works in the run"),
-    ("run.log", "what was said while it ran"),
+    ("run.log", "the program's output while it ran"),
     (write.RESULT, "the findings, for programs; `result.schema.json`"),
+    (
+        annotation.ANNOTATIONS,
+        "only where something was added for the report: customer, author, recommendation, logo",
+    ),
     (write.HTML, "the report: one file, opens offline"),
     (write.MARKDOWN, "the report's numbers as text"),
     ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),
@@ -49,15 +53,15 @@ FILES = (
     ),
     (
         "trials/ID/probe-N/",
-        "only where a rate is searched for: what the engine was given and left in each probe; those of the one that stands for the trial are copied up",
+        "only in a search for a rate: what the engine was given and left in each probe; those of the one that represents the trial are copied up",
     ),
     (
         f"trials/ID/{hooklog.LOGS}/NAME.log",
-        "only where there are `before_trial`, `during_trial` or `after_trial` commands: what each said",
+        "only with `before_trial`, `during_trial` or `after_trial` commands: the output of each",
     ),
     (
         "left-on-servers.json",
-        "settings and schemas on external servers, still to be put back; gone once they are",
+        "settings and schemas on external servers, still to be restored; gone once they are",
     ),
     ("trials/ID.void-N", "an attempt that did not meet `require:` or failed, with its record"),
     ("trials/ID.partial-N", "what an interrupted attempt left; never used"),

@@ -8,7 +8,7 @@ from reference_pages.markdown import code, sections, table
 INTRO = """A server asks first, and is believed later: what it may ask for until then is one policy for everything that logs in, the control connections of
 `dyno run`, `dyno digest` and `dyno model`, the load engine (`dyno-engine run`, trials and loading), and `dyno sysbench`. A server that asks for more ends the
 login; the message says what it asked for, and what can be done. Tests lead each of these to servers that ask for everything (`tests/live/hostile/`).
-Who else is trusted for what stands in the [threat model](../threat-model.md)."""
+Who else is trusted for what is in the [threat model](../threat-model.md)."""
 
 WAYS = """*Without TLS* is TCP that is not encrypted: `tls: off`, and `tls: prefer` (the default on loopback) where the server says that it has no TLS, or somebody
 on the way says so in its place. `tls: require` encrypts and knows nobody; `verify` and `ca:FILE` check the certificate, and are the default for other hosts."""
@@ -22,10 +22,10 @@ KEYS = """- `cleartext_password: yes` (`--cleartext-password`; `enable-cleartext
 
 SURFACE = """`dyno sysbench` takes the key from `--mysql-server-public-key=FILE` (or `get`), and clear text for MySQL from libmysqlclient's variable
 `LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1`; to PostgreSQL it sends a clear-text password over TLS and sockets without being told to, as libpq does. Without TLS it refuses
-both, as sysbench does with MySQL's client library; with MariaDB's, sysbench takes any key, and with libpq it sends the password to whoever asks."""
+both, as sysbench does with MySQL's client library; with MariaDB's, sysbench takes any key, and with libpq it sends the password to any server that asks."""
 
-OWN = """Servers that dbdyno starts itself are reached over their Unix socket, or over loopback with a password that was drawn for this start; nothing has to be said
-for them. The client programs that read dumps (`setup:`) log in by the rules of their own."""
+OWN = """Servers that dbdyno starts itself are reached over their Unix socket, or over loopback with a password that was drawn for this start; they need
+no options. The client programs that read dumps (`setup:`) log in by the rules of their own."""
 
 
 def page() -> str:
@@ -55,7 +55,7 @@ def page() -> str:
 def _answers() -> str:
     return f"""One answer to a control connection has at most {policy.ANSWER_BYTES_MAX >> 20} MiB and {policy.ANSWER_ROWS_MAX:,} rows, and as a whole the time that a single wait had
 before; more ends the connection. What cannot be made sense of (a version that is NULL, a counter that is a word, a row less) is an error that names the
-server. `LOAD DATA LOCAL` and `COPY FROM STDIN` of a server's own wish are never answered. `DYNO_TRACEBACK=1` shows where an answer was not understood."""
+server. `LOAD DATA LOCAL` and `COPY FROM STDIN` of a server's own wish are never answered. `DYNO_TRACEBACK=1` shows where an answer was malformed."""
 
 
 def _demands(protocol: policy.Protocol) -> str:

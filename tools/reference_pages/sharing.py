@@ -85,10 +85,10 @@ def _redaction() -> str:
                 "values of settings",
                 "quantities and plain words stay, unless the setting tells who or where (`hostname`, `init_connect`, ...)",
             ),
-            ("context, notes, comments of the file", "left out"),
+            ("context, notes, comments of the file", "omitted"),
             (
                 "names of the experiment itself: targets, groups, factors, levels, statements",
-                "stay, but for names of the kinds above in them",
+                "stay, except for names of the kinds above in them",
             ),
             ("numbers, metrics, settings' names, versions, the machine's kind", "stay"),
             ("output of commands, logs, what the engine was given", "not copied"),

@@ -21,10 +21,10 @@ def page() -> str:
     """docs/reference/studies.md"""
     return sections(
         "# Studies",
-        "`dyno run NAME` runs one, `dyno run NAME --quick` tries it in under a minute. The files stand in `studies/`.",
+        "`dyno run NAME` runs one, `dyno run NAME --quick` tries it in under a minute. The files are in `studies/`.",
         *(_study(name) for name in studies.names()),
         "## On imported results",
-        "`dyno import --experiment NAME` makes a report of published measurements, whose table is beside the file in `studies/imported/`.",
+        "`dyno import --experiment NAME` makes a report of published measurements, whose table is next to the file in `studies/imported/`.",
         table(
             ("name", "question", "claims"),
             ((code(path.stem), *_imported(path)) for path in studies.imported()),

@@ -12,7 +12,7 @@ from dbdyno.kinds import KINDS
 from dbdyno.systems.base import DURABILITY, ISOLATION, System, TargetPlan, Word
 from reference_pages.markdown import code, sections, table
 
-INTRO = """A target's `kind:`. Each server is started privately: on loopback or a socket, unprivileged, with a random password, in a
+INTRO = """A target's `kind:`. Each server is managed: on loopback or a socket, unprivileged, with a random password, in a
 directory of its own that is removed at the end. `durability`, `isolation` and `memory` are mapped as below; a value of
 `config:` that contradicts a word is an error, and so is a setting that the server does not keep as asked."""
 

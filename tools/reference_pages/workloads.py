@@ -41,11 +41,11 @@ What [`dyno sysbench`](sysbench.md) runs, in `dyno run`: `prepare` of the script
 Systems: mariadb, mysql, postgres (as `pgsql` in scripts), sqlite; not the null driver. Options of a script are levels like any other: `workload.options.range_size: 10`. All of them count for the data, so that
 levels that differ in one are loaded apart. Where connections go, how many sessions there are and for how long is the experiment's to say: `sysbench.opt` has `threads`, `time` and `db-driver`, and no password, host or port.
 
-A file's text is part of the plan, and with it of the run; modules that it requires from beside it are not, so keep these with the run yourself. What a script prints goes to standard error.
+A file's text is part of the plan, and with it of the run; modules that it requires from its directory are not, so keep these with the run yourself. What a script prints goes to standard error.
 A transaction is an event: its latency includes errors after which the event began again and, unlike that of other workloads, the script's own time. Operations and rows are those of its last attempt. Errors that are ignored
 (`mysql-ignore-errors`, by default 1213, 1020, 1205; `pgsql-ignore-errors`: 40P01, 40001, 23505; `sqlite-ignore-errors`: 5, 6) count by code; any other ends the trial, as does a script whose sessions end before
 the time is over.
-`protocol:` of the target is not looked at: the script says itself what it prepares. Its sessions keep load threads of their own, so a script is the only group of its experiment. There are no classes of statements, hence no EXPLAIN.
+`protocol:` of the target is ignored: the script decides what it prepares. Its sessions keep load threads of their own, so a script is the only group of its experiment. There are no classes of statements, hence no EXPLAIN.
 
 `rate` and `find` are as for other workloads: an event begins when it is due, its response counts from then, and the backlog is drained. A script with a `thread_run` of its own takes an event by
 `sb_more_events` and begins it by `sb_event_start`; one that it does not begin or not end has failed. `think`, `deadline` and `retries` are refused: within an event a script decides itself what it waits for
@@ -68,14 +68,14 @@ costly of those that are sent, the rest is `other`; statements have no EXPLAIN.
 `duration` is the trace's length by its speed where nothing is written, `warmup` 0, and as fast as it goes the trial ends with the trace (`--dry-run` then shows the limit of an hour or three times the trace). A `duration` cuts it. `rate`, `arrivals`, `find`, `think` and
 `retries` are refused, several instances or nodes too.
 
-**Read-only unless `writes: true`.** Sent is what is shown to be a read, words of transactions, and SET of session variables that lift no guard; anything else is skipped and counted in the trial's warnings, by effect and class: `SELECT ... FOR UPDATE`, CALL, SET GLOBAL, DDL, DML, what is not understood. And
-each session begins with `SET SESSION TRANSACTION READ ONLY` (PostgreSQL: `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`), so that a function that writes is refused by the server (1792, 25006) and counts as an error. With `writes: true` data
-that is there is written to only if `--write-to` names it, as for every workload; names with a schema in the statements themselves (`other.t`) are sent as they stand.
+**Read-only unless `writes: true`.** Sent is what is shown to be a read, words of transactions, and SET of session variables that lift no guard; anything else is skipped and counted in the trial's warnings, by effect and class: `SELECT ... FOR UPDATE`, CALL, SET GLOBAL, DDL, DML, unrecognised statements. And
+each session begins with `SET SESSION TRANSACTION READ ONLY` (PostgreSQL: `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`), so that a function that writes is refused by the server (1792, 25006) and counts as an error. With `writes: true` existing data
+is written to only if `--write-to` names it, as for every workload; names with a schema in the statements themselves (`other.t`) are sent unchanged.
 
 `databases: log` has sessions use the databases that the log names (MySQL: also USE in between; PostgreSQL: at login); with `target` all use the target's. All statements go as text, also those that were prepared; the user is the target's. Systems: mariadb, mysql, postgres of the trace's language, and the null driver."""
 
 GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
-beside it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
+next to it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
 `column` (parameters only) chooses among the values of a column, all alike or with `theta` some more often (the same ones wherever the column is named): looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th."""
 
 _OWN = {"type", "key", "null", "per", "nulls"}
@@ -86,13 +86,13 @@ def page() -> str:
     abouts = {entry["name"]: entry["about"] for entry in listed()["workloads"]}
     return sections(
         "# Workloads",
-        "Options stand beside `kind:` in a group. A level of a factor may patch any of them.",
+        "Options are next to `kind:` in a group. A level of a factor may patch any of them.",
         *(_workload(each, abouts[name]) for name, each in workloads.WORKLOADS.items()),
         "## Generators",
         GENERATORS_ABOUT,
-        table(("generator", "values", "beside it"), (_generator(name) for name in GENERATORS)),
-        "Beside all of them but `sum` (parameters only): `nulls`, the share of values that are NULL instead. A parameter also takes `per` (`transaction`, `statement` or `repetition`): with `statement` each statement and "
-        "each repetition has a value of its own, instead of one for the whole transaction, and each element of a list of a statement its own; `repetition` is the same, but that a `sequence` begins anew in each transaction: it numbers the lines of an order. A sum is made of what its terms are in the statement that names it, whether they stand in it or not. "
+        table(("generator", "values", "options"), (_generator(name) for name in GENERATORS)),
+        "Besides, all of them except `sum` have (parameters only): `nulls`, the share of values that are NULL instead. A parameter also takes `per` (`transaction`, `statement` or `repetition`): with `statement` each statement and "
+        "each repetition has a value of its own, instead of one for the whole transaction, and each element of a list of a statement its own; `repetition` is the same, but that a `sequence` begins again in each transaction: it numbers the lines of an order. A sum is made of what its terms are in the statement that names it, whether they are in it or not. "
         f"The engine also has {code(', '.join(workloads.LOAD_ONLY))} ({abouts['tables']}), which `setup:` of a target uses.",
     )
 
@@ -121,7 +121,7 @@ def _workload(workload: Workload, about: str) -> str:
 
 
 _PRESETS = {
-    "oltp": "A preset gives counts to start from; what it does not name is 0. `skip_trx` leaves out begin and commit.",
+    "oltp": "A preset gives counts to start from; what it does not name is 0. `skip_trx` omits begin and commit.",
     "io": "A preset gives access and the share of reads to start from.",
     "kv": "A preset gives proportions and the distribution to start from; what it does not name is 0.",
 }
@@ -132,7 +132,7 @@ _ABOUT = {
     "replay": REPLAY,
     "tpcc": """`mode: faithful` is TPC Benchmark C 5.11 in its inputs and data: non-uniform numbers whose constants hold for a run (and keep the prescribed distance from the load's), 1 % of order lines
 and 15 % of payments from other warehouses, 60 % of customers by last name, full text, 1 % of new orders rolled back; mix 45:43:4:4:4. `mode: sysbench` is what the published scripts for sysbench do instead:
-everything at home, constants drawn anew, text of one repeated character, mix 10:10:1:1:1, some statements more and some columns not kept up, tables named `warehouse1` and so on; their foreign keys are left out, the indexes of these are not.
+everything at home, constants drawn again, text of one repeated character, mix 10:10:1:1:1, some statements more and some columns not kept up, tables named `warehouse1` and so on; their foreign keys are omitted, the indexes of these are not.
 Neither yields a tpmC: there are no terminals, deliveries are not queued, and sessions send as fast as answers come unless `paced`.
 
 Each kind of transaction has metrics of its own: `kind.new_order.per_min`, `kind.payment.service_ms_p95`. A new order that rolls back as it should is counted, under the class `rollback`, and is no error.

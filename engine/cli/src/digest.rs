@@ -53,19 +53,19 @@ Options:
   --port N             A server's port in network captures; may be repeated
   --follow             Wait for more at the end of the only LOG, also after rotation
   --every SECONDS      With --follow: a document every so often (default: 10)
-  --strict             End with 1 if anything was not recognised
+  --strict             End with 1 if any input was not parsed
   --shape              What a workload like this is made of, instead: event `shape`
   --parallelism        What parallel replication could bring, instead: event `parallelism`
   --trace OUT          What sessions sent, with all literals, for a replay: the file OUT, event `trace`
 
 Signals: SIGINT and SIGTERM end reading; the document is of what was read so far.
 
-Exit codes: 0 done, 1 not all was understood (--strict), 2 the command line or a log must change,
+Exit codes: 0 done, 1 some input was not parsed (--strict), 2 the command line or a log must change,
 3 interrupted.
 ";
 
-/// Not all was understood.
-const NOT_UNDERSTOOD: i32 = 1;
+/// With `--strict`: some input was not parsed.
+const NOT_PARSED: i32 = 1;
 
 /// Runs the command; returns the exit code.
 pub fn main(args: &[String]) -> i32 {
@@ -84,7 +84,7 @@ pub fn main(args: &[String]) -> i32 {
         every: arguments.every,
         said: None,
         documented: now,
-        is_understood: true,
+        is_all_parsed: true,
     };
     let done = match &arguments.wanted {
         Wanted::Document => digest(&arguments.request, &signals::STOP, &mut watching),
@@ -108,7 +108,7 @@ pub fn main(args: &[String]) -> i32 {
     match done {
         Err(error) => failed(&error),
         Ok(()) if signals::STOP.load(Ordering::Relaxed) => INTERRUPTED,
-        Ok(()) if arguments.is_strict && !watching.is_understood => NOT_UNDERSTOOD,
+        Ok(()) if arguments.is_strict && !watching.is_all_parsed => NOT_PARSED,
         Ok(()) => DONE,
     }
 }
@@ -153,12 +153,12 @@ struct Watching {
     every: Duration,
     said: Option<Instant>,
     documented: Instant,
-    is_understood: bool,
+    is_all_parsed: bool,
 }
 
 impl Watching {
     fn read(&mut self, inputs: &[Input]) {
-        self.is_understood = inputs.iter().all(|input| input.pieces_not_understood == 0);
+        self.is_all_parsed = inputs.iter().all(|input| input.pieces_not_understood == 0);
     }
 }
 

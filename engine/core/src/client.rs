@@ -1,18 +1,14 @@
-//! A protocol's client side for statements that nobody knows beforehand, as scripts send them: what
-//! [`Wire`](crate::driver::Wire) is for workloads. Answers are kept, and taken apart only when asked.
+//! Client side of a protocol for statements that are not known in advance, such as those of
+//! scripts; the counterpart of [`Wire`](crate::driver::Wire) for workloads. Results are kept, and
+//! decoded only on demand.
 
 use crate::Result;
 use crate::protocol::{ServerError, WireProtocol};
 use std::time::Duration;
 
-/// A system bound to a target, for scripts. Shared by all sessions.
-pub trait Clients: Send + Sync {
-    /// A new connection's state; opens nothing by itself when it is a wire.
-    ///
-    /// # Errors
-    /// A library that cannot be opened.
-    fn client(&self) -> Result<Nature>;
-}
+/// A system bound to a target, for scripts: makes the state of a new connection, and opens nothing by
+/// itself when that is a wire. Shared by all sessions. Fails for a library that cannot be opened.
+pub type Clients = Box<dyn Fn() -> Result<Nature> + Send + Sync>;
 
 /// One connection, of one of two natures.
 pub enum Nature {
@@ -48,22 +44,23 @@ pub struct Answer {
     pub error: Option<Box<ServerError>>,
 }
 
-/// What the last request came to. Valid until the next one.
+/// Results of the last request. Valid until the next one.
 pub trait Answers {
     /// All its results; at least one.
     fn answers(&self) -> &[Answer];
 
-    /// Hands over row `row` (0-based) of result `answer`, field by field as text; `None` is NULL.
+    /// Passes row `row` (0-based) of result `answer` to `put`, field by field as text; `None` is
+    /// NULL.
     ///
     /// # Errors
-    /// Bytes that are no row.
+    /// Bytes that are not a row.
     fn fetch(&self, answer: usize, row: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()>;
 
     /// The statement just prepared, as `execute` and `close` name it, and its number of parameters.
     fn prepared(&self) -> (u32, u16);
 }
 
-/// The requests of a script over a [`WireProtocol`]: what they come to lies in [`Answers`].
+/// The requests of a script over a [`WireProtocol`]; [`Answers`] has their results.
 pub trait Client: WireProtocol<Reply = ()> + Answers {
     /// Encodes one or, where the protocol has it, several statements.
     fn query(&mut self, sql: &[u8], out: &mut Vec<u8>);
@@ -71,25 +68,26 @@ pub trait Client: WireProtocol<Reply = ()> + Answers {
     /// Encodes the preparation of a statement; `?` marks its parameters in any dialect.
     fn prepare(&mut self, sql: &[u8], out: &mut Vec<u8>);
 
-    /// Encodes the execution of a prepared statement with one value a parameter.
+    /// Encodes the execution of a prepared statement, with one value per parameter.
     fn execute(&mut self, statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>);
 
-    /// Encodes the end of a prepared statement. False: the server does not answer that.
+    /// Encodes the closing of a prepared statement. False: the server does not answer it.
     fn close(&mut self, statement: u32, out: &mut Vec<u8>) -> bool;
 
-    /// What the server itself said when it refused the login or ended the connection, once `receive`
-    /// has failed. None: nothing.
+    /// The server's own error when it refused the login or ended the connection, once `receive` has
+    /// failed. None if it sent none.
     fn parting(&self) -> Option<&ServerError> {
         None
     }
 }
 
-/// A library's connection: each call returns when the work is done. Refusals are in the answer.
+/// A library's connection: each call returns when the work is done. Results carry errors of
+/// statements.
 pub trait Library: Answers + Send {
     /// Runs one or several statements, within `remaining`.
     ///
     /// # Errors
-    /// The database is of no more use.
+    /// The database can no longer be used.
     fn query(&mut self, sql: &[u8], remaining: Duration) -> Result<()>;
 
     /// Prepares a statement.
@@ -104,6 +102,6 @@ pub trait Library: Answers + Send {
     /// As [`query`](Self::query).
     fn execute(&mut self, statement: u32, values: &[Bind<'_>], remaining: Duration) -> Result<()>;
 
-    /// Ends a prepared statement.
+    /// Closes a prepared statement.
     fn close(&mut self, statement: u32);
 }

@@ -43,7 +43,7 @@ impl MonotonicClock {
     }
 }
 
-/// Time that passes only when told to.
+/// Time that advances only when set.
 #[derive(Debug, Default)]
 pub struct SimulatedClock(Cell<u64>);
 
@@ -51,7 +51,7 @@ impl SimulatedClock {
     /// Moves time forward to `now_ns`.
     ///
     /// # Panics
-    /// When that lies in the past.
+    /// If `now_ns` is in the past.
     pub fn set_ns(&self, now_ns: u64) {
         assert!(now_ns >= self.0.get(), "time goes back: {} -> {now_ns}", self.0.get());
         self.0.set(now_ns);

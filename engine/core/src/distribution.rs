@@ -1,5 +1,5 @@
-//! Which keys are asked for how often: distributions over `1..=n`, with the names, parameters and
-//! defaults that sysbench 1.0 documents in its `--help` (`--rand-type` and following).
+//! Distributions of keys over `1..=n`, with the names, parameters and defaults that sysbench 1.0
+//! documents in its `--help` (`--rand-type` and following).
 //!
 //! Sources: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
 //! discrete distributions" (1996), for Zipf without a table of n entries; sysbench's manual for the
@@ -30,8 +30,8 @@ pub enum Shape {
         /// `0 < h < 1`; sysbench's default is 0.2.
         h: f64,
     },
-    /// `res_percent` of all draws fall, evenly, in the `pct_percent` of the keys that lie in the
-    /// middle; the rest is [`Shape::Gaussian`] over all keys.
+    /// `res_percent` of all draws fall, evenly, in the middle `pct_percent` of the keys; the rest
+    /// is [`Shape::Gaussian`] over all keys.
     Special {
         /// How many draws are averaged in the rest, at least 1; sysbench's default is 12.
         iterations: u32,
@@ -59,8 +59,8 @@ enum Sampler {
 }
 
 impl Distribution {
-    /// `shape` over `1..=n`. Panics on a parameter outside the limits that [`Shape`] states and on
-    /// an empty range: whoever reads options checks them and names the option.
+    /// `shape` over `1..=n`. Panics on an empty range and on a parameter outside the limits that
+    /// [`Shape`] states: the code that parses options checks them first and names the option.
     pub fn new(shape: Shape, n: u64) -> Self {
         assert!(n >= 1, "a distribution needs at least one key");
         let sampler = match shape {
@@ -126,9 +126,8 @@ impl Distribution {
     }
 }
 
-/// Rejection-inversion: the area under `x^-theta` is inverted in closed form, and a candidate is
-/// refused only in the sliver between the curve and the bars. Constant memory, about 1.1 draws a
-/// key.
+/// Rejection-inversion: inverts the area under `x^-theta` in closed form, and rejects a candidate
+/// only in the sliver between the curve and the bars. Constant memory, about 1.1 draws per key.
 #[derive(Debug, Clone, PartialEq)]
 struct Zipf {
     n: u64,
@@ -137,7 +136,7 @@ struct Zipf {
     area_first: f64,
     /// Area up to n + 0.5.
     area_last: f64,
-    /// Candidates closer to their integer than this are taken without a further look.
+    /// Candidates closer to their integer than this are accepted without a further test.
     shortcut: f64,
 }
 
@@ -168,7 +167,7 @@ impl Zipf {
         if power == 0.0 {
             area.exp()
         } else {
-            // Rounding may carry the argument below the pole at -1 where theta > 1.
+            // Rounding may push the argument below the pole at -1 if theta > 1.
             ((power * area).max(-1.0).ln_1p() / power).exp()
         }
     }

@@ -1,10 +1,10 @@
-//! How statements reach a system: a protocol as a sans-I/O state machine ([`Wire`]), or a library
+//! How requests reach a system: a protocol as a sans-I/O state machine ([`Wire`]), or a library
 //! call in this process ([`Blocking`]).
 //!
-//! A [`WireProtocol`] never touches a socket: `dyno-generator` owns the transport (TCP, Unix socket, TLS),
-//! the clock and the waiting; the driver only turns requests into bytes and bytes into replies. That
-//! makes every driver testable byte by byte and lets one worker drive thousands of sessions. What all
-//! connections have in common is `WireProtocol`; [`Wire`] adds the requests of workloads, and
+//! A [`WireProtocol`] never touches a socket: `dyno-generator` owns the transport (TCP, Unix
+//! socket, TLS), the clock and the waiting; the driver only encodes requests and decodes replies.
+//! That makes every driver testable byte by byte and lets one worker drive thousands of sessions.
+//! `WireProtocol` is common to all connections; [`Wire`] adds the requests of workloads, and
 //! [`Client`](crate::client::Client) those of scripts.
 
 use crate::client::Clients;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub use crate::protocol::{Cancel, Progress, Reply, ServerError, WireProtocol};
 
-/// A family member: a protocol or library that we can drive.
+/// A protocol or library that the engine can drive.
 pub struct DriverKind {
     /// Name in plans.
     pub name: &'static str,
@@ -27,17 +27,17 @@ pub struct DriverKind {
     pub about: &'static str,
     /// What it can do.
     pub capabilities: &'static [Capability],
-    /// What workloads write their SQL in.
+    /// SQL dialect for workloads.
     pub dialect: Dialect,
-    /// What `options` of a target may hold, for the reference. `build` refuses any other.
+    /// Keys that `options` of a target may have, for the reference. `build` refuses any other.
     pub options: &'static [DriverOption],
-    /// The system itself, where it is a library in this binary: "SQLite 3.50.4".
+    /// Name and version of the system if it is a library in this binary: "SQLite 3.50.4".
     pub library: fn() -> Option<String>,
-    /// Builds it for one target and one list of requests, shared by all its sessions; or says
-    /// which field of the target is wrong.
+    /// Builds a driver for one target and one list of requests, shared by all its sessions. Its
+    /// error names the wrong field of the target.
     pub build: BuildDriver,
-    /// Binds it to a target for scripts, whose statements nobody knows beforehand; none: scripts
-    /// cannot talk to it.
+    /// Binds it to a target for scripts, whose statements are not known in advance. None: the
+    /// driver does not support scripts.
     pub clients: Option<BuildClients>,
 }
 
@@ -55,7 +55,7 @@ pub struct DriverOption {
 pub type BuildDriver = fn(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>>;
 
 /// Binds a driver to a target for scripts, or says which field of the target is wrong.
-pub type BuildClients = fn(target: &Target) -> Result<Box<dyn Clients>>;
+pub type BuildClients = fn(target: &Target) -> Result<Clients>;
 
 /// A driver bound to a target and to the requests of one group. Shared by all workers.
 pub trait Driver: Send + Sync {
@@ -77,24 +77,24 @@ pub trait Driver: Send + Sync {
 pub enum Session {
     /// Bytes over a transport that the worker owns; many sessions a worker.
     Wire(Box<dyn Wire>),
-    /// Calls that block; one OS thread a session.
+    /// Calls that block; one OS thread per session.
     Blocking(Box<dyn Blocking>),
-    /// No system at all: answers that a formula gives (null driver, simulations).
+    /// No system: a formula computes the answers (null driver, simulations).
     Timed(Box<dyn Timed>),
 }
 
-/// What a session needs of its system beside requests and rows. Each driver knows the words.
+/// Work for a session besides requests and rows. Each driver has its own statements for it.
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
-    /// Leaves the open transaction.
+    /// Rolls back the open transaction.
     Rollback,
-    /// Makes an empty table, which must not be there already.
+    /// Creates an empty table, which must not exist yet.
     Create(&'a Table),
-    /// One session is about to fill the whole table, which is empty and ours.
+    /// Precedes one session's rows for the whole table, which is empty and private to the run.
     BeginLoad(&'a Table),
-    /// All rows that followed `BeginLoad` are in.
+    /// Follows the last row after `BeginLoad`.
     EndLoad(&'a Table),
-    /// Statement of that number of the table's `finish`.
+    /// Runs the table's `finish` statement of that index.
     Finish(&'a Table, usize),
     /// Counts the table's rows: the first value of the [first row](Wire::first_row).
     Count(&'a Table),
@@ -119,18 +119,17 @@ pub trait Wire: WireProtocol<Reply = Reply> {
     /// Encodes operation `op` of `tx`, one of the group's statements.
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
 
-    /// Encodes a task, answered by a `Reply`. False: this system has nothing to do for it, and there
-    /// will be no answer.
+    /// Encodes a task, answered by a `Reply`. False: this system has nothing to do for it and sends
+    /// no answer.
     fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool;
 
-    /// Encodes a statement given as text, outside the group's list (recorded words, control).
+    /// Encodes a statement given as text, outside the group's list (replayed statements, control).
     fn query(&mut self, sql: &str, out: &mut Vec<u8>);
 
     /// Starts a bulk load into `table` (`columns`, the key first), answered by `WantData`.
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
 
-    /// Where rows are written, in the protocol's bulk format, framed and appended to `out` by
-    /// [`Wire::bulk_data`].
+    /// Appends `rows`, in the protocol's bulk format, to `out` with framing.
     fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>);
 
     /// Ends the bulk load; the answer is a `Reply` whose `affected` counts the rows.
@@ -167,9 +166,9 @@ pub trait Blocking: Send {
         Err(not_capable(Capability::Sql))
     }
 
-    /// Makes the files of `set` and fills them with random bytes that follow from `seed`; `told`
-    /// hears how many have just gone in. Returns how many bytes the files then hold. A file that is
-    /// there already is an error, and is not touched. Of files.
+    /// Creates the files of `set` and fills them with random bytes derived from `seed`; calls
+    /// `told` with the number of bytes just written. Returns the total bytes. An existing file is
+    /// an error and stays unchanged. For file systems only.
     fn create_files(
         &mut self,
         _set: &FileSet,

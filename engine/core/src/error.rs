@@ -1,11 +1,11 @@
-//! What can go wrong, in terms a user can act on.
+//! Errors, in terms that a user can act on.
 
 use std::fmt;
 
 /// An error that ends a run or a connection: what happened, and what to do about it.
 ///
-/// Errors that a server returns for one statement are not this type but
-/// [`ServerError`](crate::driver::ServerError): they are data, counted and kept.
+/// [`ServerError`](crate::driver::ServerError) is for errors that a server returns for one
+/// statement: these are data, counted and kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
     /// Whose fault it probably is, which decides the exit code.
@@ -25,9 +25,9 @@ pub enum Kind {
     Connection,
     /// The server refused the login or the certificate.
     Authentication,
-    /// The server said something that its protocol does not allow.
+    /// The server sent something that its protocol does not allow.
     Protocol,
-    /// The server refused a statement that the run cannot do without (DDL, load).
+    /// The server refused a statement that the run cannot continue without (DDL, load).
     Server,
     /// The operating system refused (descriptors, memory, disk).
     System,
@@ -49,7 +49,7 @@ impl Error {
         self
     }
 
-    /// The same error, naming the server: a protocol does not know from whom its bytes came.
+    /// The same error with the server's name, which a protocol does not know.
     #[must_use]
     pub fn at_server(mut self, label: &str) -> Self {
         if !self.what.contains(label) {

@@ -7,7 +7,7 @@
 
 use crate::event::Latency;
 
-/// Largest value told apart: one hour in nanoseconds. Larger ones count as this.
+/// Largest distinct value: one hour in nanoseconds. Larger values count as this.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Buckets: 36 chunks of [`CHUNK`].
 pub const BUCKETS: usize = CHUNKS * CHUNK;
@@ -81,7 +81,7 @@ impl Histogram {
         self.add_sum(other.sum_ns);
     }
 
-    /// What came in since `earlier`, a former state of the same histogram.
+    /// The values recorded since `earlier`, a former state of the same histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let counts: Box<[u64]> =
@@ -146,8 +146,9 @@ impl Histogram {
         self.counts.iter().position(|&count| count > 0).map_or(0, |bucket| range_of(bucket).0)
     }
 
-    /// Mean in nanoseconds, 0 when empty. From the exact sum, held between the smallest and largest
-    /// bucket because a snapshot of a living recorder may have a sum one value ahead of its counts.
+    /// Mean in nanoseconds, 0 when empty. Computed from the exact sum and clamped to the smallest
+    /// and largest bucket, because a snapshot of a live recorder may have a sum one value ahead of
+    /// its counts.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -172,8 +173,9 @@ impl Histogram {
         })
     }
 
-    /// The summary of these values and of `ages`: lower bounds of values that nobody knows. What
-    /// would be larger, by more than a bucket, if they were endless is a lower bound too.
+    /// The summary of these values and of `ages`, which are censored values (lower bounds). A
+    /// statistic that would grow by more than a bucket if the censored values were infinite is a
+    /// lower bound too.
     pub fn latency_with(&self, ages: &Self) -> Option<Latency> {
         let mut all = self.clone();
         all.merge(ages);
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!((latency.count, latency.censored), (10_000, 80));
         assert_eq!(latency.at_least, ["mean_ns", "p999_ns"]);
         assert!(latency.p999_ns.unwrap() >= 200_000_000 && latency.p99_ns.unwrap() < 5_100_000);
-        // A failure that came at once says as much of the tail, and nothing of the rest.
+        // An immediate failure affects the tail alone.
         let mut ages = Histogram::default();
         ages.record(1_000);
         let latency = known.latency_with(&ages).unwrap();

@@ -1,5 +1,4 @@
-//! Nouns and traits of the load engine. No sockets, no files, no runtime: everything here can be
-//! tested in an instant.
+//! Types and traits of the load engine. No sockets, no files, no runtime: tests need no waiting.
 
 pub mod client;
 pub mod clock;

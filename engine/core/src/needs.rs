@@ -1,4 +1,4 @@
-//! Whether a driver can do what a workload needs.
+//! Checks that a driver can do what a workload needs.
 
 use crate::driver::DriverKind;
 use crate::error::{Error, Kind, Result};
@@ -6,7 +6,7 @@ use crate::request::capability::{Capability, names};
 use crate::request::{Command, Effect, Request, Verb};
 use crate::workload::WorkloadKind;
 
-/// What a request needs, whatever else its workload may.
+/// The capability that a request needs.
 fn needed(request: &Request) -> Capability {
     match (request.effect, &request.command) {
         (Effect::BeginRead | Effect::BeginWrite | Effect::Commit | Effect::Rollback, _) => {
@@ -21,8 +21,7 @@ fn needed(request: &Request) -> Capability {
     }
 }
 
-/// Checks that the driver can do all that the workload needs, and all that these `requests` of it
-/// need.
+/// Checks that the driver has all capabilities that the workload and these `requests` of it need.
 ///
 /// # Errors
 /// [`Kind::Plan`], naming workload, capability, the request that needs it, and driver.

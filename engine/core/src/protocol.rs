@@ -1,46 +1,47 @@
-//! A protocol as a sans-I/O state machine: what the connection of a workload and that of a script
-//! have in common, and whoever drives them may rely on.
+//! A protocol as a sans-I/O state machine: the common part of connections of workloads and of
+//! scripts.
 
 use crate::Result;
 use crate::rows::Rows;
 
-/// A protocol's client side, without I/O: what the connection of a workload
-/// ([`Wire`](crate::driver::Wire)) and that of a script ([`Client`](crate::client::Client)) have in
-/// common.
+/// Client side of a protocol, without I/O: the common part of a workload's connection
+/// ([`Wire`](crate::driver::Wire)) and a script's ([`Client`](crate::client::Client)).
 ///
 /// Order of calls: `connected`, then `receive` until `Ready` (sending `out` whenever it is not
-/// empty), then any number of (a request, `receive` until `Reply`). At most one request is in flight.
+/// empty), then any number of (a request, `receive` until `Reply`). At most one request is in
+/// flight.
 pub trait WireProtocol: Send {
-    /// What the answer to a request comes to.
+    /// Result of a request.
     type Reply;
 
-    /// Whether TLS comes before the first byte of the protocol: the transport shakes hands at once,
-    /// and calls [`tls_established`](Self::tls_established) instead of `connected`.
+    /// Whether TLS precedes the first byte of the protocol: the transport shakes hands at once, and
+    /// calls [`tls_established`](Self::tls_established) instead of `connected`.
     fn begins_with_tls(&self) -> bool {
         false
     }
 
-    /// The transport is connected; `secure_transport` is true on a Unix socket, where TLS is not
-    /// asked for. `out`: bytes to send.
+    /// The transport is connected; `secure_transport` is true on a Unix socket, over which the
+    /// driver requests no TLS. `out`: bytes to send.
     fn connected(&mut self, secure_transport: bool, out: &mut Vec<u8>);
 
     /// The transport is now encrypted.
     fn tls_established(&mut self, out: &mut Vec<u8>);
 
-    /// Reads from the front of `input`; returns how many bytes it consumed and what they meant.
+    /// Reads from the front of `input`; returns the number of bytes consumed and their meaning.
     /// Returns at the first event, leaving later bytes unconsumed. Incomplete messages need not be
-    /// consumed: the caller keeps them and calls again with more behind them.
+    /// consumed: the caller keeps them and calls again with more bytes appended.
     ///
     /// # Errors
-    /// The connection is useless; the error's kind tells a lost connection from a refused login.
+    /// The connection is unusable; the error's kind distinguishes a lost connection from a refused
+    /// login.
     fn receive(
         &mut self,
         input: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(usize, Progress<Self::Reply>)>;
 
-    /// Whether a message is being taken or skipped in pieces, of which more must come at once: none of
-    /// it is in what `receive` has left.
+    /// Whether a message is being received or skipped in pieces: more bytes must follow, and none
+    /// of the message is in the input that `receive` left unconsumed.
     fn is_amid_message(&self) -> bool {
         false
     }
@@ -48,11 +49,11 @@ pub trait WireProtocol: Send {
     /// How to make the server stop what this connection is doing, from another connection.
     fn cancel(&self) -> Cancel;
 
-    /// A polite farewell, where the protocol has one.
+    /// Encodes the protocol's message that ends a connection, if it has one.
     fn quit(&mut self, out: &mut Vec<u8>);
 }
 
-/// What `receive` found in the bytes. `R`: what the answer to a request comes to.
+/// What `receive` found in the bytes. `R`: result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<R = Reply> {
     /// Nothing complete yet; call again with more bytes.
@@ -69,7 +70,7 @@ pub enum Progress<R = Reply> {
     WantData,
 }
 
-/// What a reply said. Rows are counted, and built only for statements that keep them.
+/// Result of a request. Rows are counted, and built only for statements that keep them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     /// Rows returned.

@@ -1,21 +1,22 @@
-//! Recorded sessions, played again: what a workload has that does not compose transactions but knows
-//! what each session sent, and when.
+//! Replay of recorded sessions: the interface of a workload that sends recorded statements at their
+//! recorded times instead of composing transactions.
 
 use crate::request::Transaction;
 use crate::trace::Place;
 
-/// When and where a statement is to be sent.
+/// When and in which database to send a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cue {
-    /// Nanoseconds since the first of all, at the speed of the play; 0 where there is no pace.
+    /// Nanoseconds since the first statement, at the speed of the replay; 0 without pacing.
     pub due_ns: u64,
     /// Index into [`Recording::databases`].
     pub database: u32,
 }
 
-/// Sessions that were recorded. Shared by all workers; whoever plays a session keeps its place.
+/// Recorded sessions. Shared by all workers; the caller keeps each session's position.
 pub trait Recording: Send + Sync {
-    /// Sessions that send something, in the order in which they begin; their numbers lie below.
+    /// Number of sessions that send something. They are numbered from 0 in the order of their
+    /// begins.
     fn sessions(&self) -> u32;
 
     /// Whether statements have due times; otherwise each follows the answer before it.
@@ -24,10 +25,11 @@ pub trait Recording: Send + Sync {
     /// Databases by number; an empty name: the target's own.
     fn databases(&self) -> &[String];
 
-    /// Whether nothing that is played may write.
+    /// Whether the replay must only read.
     fn only_reads(&self) -> bool;
 
-    /// The words that make `database` a connection's default; none where a connection keeps its own.
+    /// The statement that makes `database` a connection's default; none if the system cannot change
+    /// it.
     fn switch(&self, database: &str) -> Option<String>;
 
     /// When a session begins, and in which database.
@@ -36,12 +38,12 @@ pub trait Recording: Send + Sync {
     /// Where a session begins.
     fn begin(&self, session: u32) -> Place;
 
-    /// What a reader of the results must know: what is not sent, and why.
+    /// Warnings for reports, such as statements that are not sent, and why.
     fn remarks(&self) -> Vec<String> {
         vec![]
     }
 
-    /// The session's statement there, appended to `tx` as its one operation; none: the session has
-    /// ended. `place` moves behind it.
+    /// Appends the session's statement at `place` to `tx` as its one operation and advances
+    /// `place`. None: the session has ended.
     fn next(&self, session: u32, place: &mut Place, tx: Option<&mut Transaction>) -> Option<Cue>;
 }

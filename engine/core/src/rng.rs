@@ -9,7 +9,7 @@
 /// Step of the SplitMix64 sequence: 2^64 divided by the golden ratio, odd.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Keeps transactions and rows apart that happen to have the same numbers.
+/// Separates the draws of transactions from those of rows with the same numbers.
 const DOMAIN_TRANSACTION: u64 = 0x7472_616E_7361_6374;
 const DOMAIN_ROW: u64 = 0x726F_7773_726F_7773;
 
@@ -38,14 +38,15 @@ impl Rng {
         Self { state: [word(1), word(2), word(3), word(4)] }
     }
 
-    /// The generator of transaction number `index` of session `session`: whatever ran before, on
-    /// whichever thread, the draws are the same.
+    /// The generator of transaction number `index` of session `session`. Its draws do not depend on
+    /// earlier transactions or on the thread.
     #[inline]
     pub fn for_transaction(seed: u64, session: u32, index: u64) -> Self {
         Self::keyed(seed, DOMAIN_TRANSACTION, u64::from(session), index)
     }
 
-    /// The generator of row `row` (0-based) of table number `table`, whoever loads it.
+    /// The generator of row `row` (0-based) of table number `table`; independent of the loading
+    /// thread.
     #[inline]
     pub fn for_row(seed: u64, table: u64, row: u64) -> Self {
         Self::keyed(seed, DOMAIN_ROW, table, row)
@@ -75,8 +76,8 @@ impl Rng {
         assert!(n > 0, "an empty range has no random element");
         let mut product = u128::from(self.u64()) * u128::from(n);
         if (product as u64) < n {
-            // The slots do not divide 2^64 evenly: draws in the surplus are thrown away. Seldom
-            // reached, hence the division stands here and not above.
+            // The slots do not divide 2^64 evenly: draws in the surplus are rejected. Rare, hence
+            // the division is here and not above.
             let surplus = n.wrapping_neg() % n;
             while (product as u64) < surplus {
                 product = u128::from(self.u64()) * u128::from(n);

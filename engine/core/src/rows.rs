@@ -3,16 +3,16 @@
 
 use std::fmt;
 
-/// Most bytes of one answer's rows: a workload that looks at more of them does the server's work.
-/// Each of thousands of sessions may have as much.
+/// Upper bound of the bytes of one answer's rows: a workload that reads more of them does the
+/// server's work. Each of thousands of sessions may keep as much.
 pub const KEPT_BYTES_MAX: usize = 1 << 20;
 /// The length of a value that is NULL.
 const NULL: u32 = u32::MAX;
 /// Bytes of a length.
 const HEAD: usize = 4;
 
-/// Rows in order. Each is its length in bytes and its values, each of these its length and its
-/// bytes: one allocation an answer, none for an answer that nobody keeps.
+/// Rows in order. Each is its length in bytes and its values, and each value its length and its
+/// bytes: one allocation per answer, none for an answer without kept rows.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Rows {
     bytes: Vec<u8>,
@@ -22,8 +22,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No system answered (null driver, examples of statements): a workload goes on as if the rows
-    /// had been there, with any values.
+    /// Rows of an answer without a system (null driver, examples of statements): a workload
+    /// continues with any values.
     pub fn unknown() -> Self {
         Self { is_unknown: true, ..Self::default() }
     }
@@ -92,12 +92,12 @@ impl<'a> Row<'a> {
         std::iter::from_fn(move || take(&mut rest))
     }
 
-    /// Value number `place` (0-based); `None` too where there is none.
+    /// Value number `place` (0-based); `None` if NULL or missing.
     pub fn get(self, place: usize) -> Option<&'a [u8]> {
         self.values().nth(place).flatten()
     }
 
-    /// The value as text; `None` where it is NULL, missing, or not UTF-8.
+    /// The value as text; `None` if NULL, missing, or not UTF-8.
     pub fn text(self, place: usize) -> Option<&'a str> {
         self.get(place).and_then(|value| std::str::from_utf8(value).ok())
     }

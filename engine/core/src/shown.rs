@@ -1,12 +1,12 @@
-//! Text of others (servers, files, names) on its way to a terminal: what would command the terminal
-//! is shown instead.
+//! Text from outside (servers, files, names) on its way to a terminal: control sequences are
+//! escaped.
 //!
 //! Sources: ECMA-48 (C0, C1); Unicode Annex 9 (bidirectional formatting characters).
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with control characters, but for line ends and tabs, and with overrides of the writing
+/// The text with control characters (except line ends and tabs) and overrides of the writing
 /// direction as `\u001b`: JSON stays JSON of the same meaning.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.chars().any(commands) {
@@ -15,7 +15,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if commands(c) {
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = write!(out, "\\u{:04x}", u32::from(c));
         } else {
             out.push(c);

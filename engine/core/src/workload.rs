@@ -1,4 +1,4 @@
-//! What is sent: a workload names its requests once and then composes transactions from them.
+//! Workloads: a workload names its requests once and then composes transactions from them.
 
 use crate::Result;
 use crate::plan::Options;
@@ -20,40 +20,40 @@ pub enum Dialect {
     Mysql,
     /// PostgreSQL.
     Postgres,
-    /// Any: the null driver looks at nothing.
+    /// Any: the null driver does not read the text.
     Null,
 }
 
-/// What a workload is made for.
+/// Parameters from which a workload is built.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
     /// Options of the group.
     pub options: &'a Options,
-    /// What its SQL is written in.
+    /// Dialect of its SQL.
     pub dialect: Dialect,
     /// Everything random follows from this.
     pub seed: u64,
-    /// Sessions of the group: the low 24 bits of a session's number lie below.
+    /// Sessions of the group: the low 24 bits of a session's number are below this.
     pub sessions: u32,
 }
 
-/// Builds a workload, or says which option is wrong and what is allowed.
+/// Builds a workload. The error names the wrong option and the allowed values.
 pub type BuildWorkload = fn(order: &Order<'_>) -> Result<Box<dyn Workload>>;
 
-/// A family member: makes workloads from options.
+/// Builds workloads of one kind from options.
 pub struct WorkloadKind {
     /// Name in plans.
     pub name: &'static str,
     /// One line for the reference.
     pub about: &'static str,
-    /// What it needs of a system, whatever its options; its requests may need more.
+    /// Capabilities that it always needs; its requests may need more.
     pub needs: &'static [Capability],
-    /// Builds it, or says which option is wrong and what is allowed.
+    /// Builds it. The error names the wrong option and the allowed values.
     pub build: BuildWorkload,
 }
 
-/// What is sent. Shared by all workers, hence immutable: every transaction is a pure function of
-/// (seed, session, index), and of the answers to its own statements where it asks for them.
+/// Source of transactions. Shared by all workers, hence immutable: every transaction is a pure
+/// function of (seed, session, index), and of the answers to its own statements if it keeps them.
 pub trait Workload: Send + Sync {
     /// All requests it may use, SQL in its dialect. Called once.
     fn requests(&self) -> Vec<Request>;
@@ -61,13 +61,14 @@ pub trait Workload: Send + Sync {
     /// Fills `tx` (already clear) with transaction number `index` of session `session`.
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction);
 
-    /// All operations so far are answered: appends those that follow from the answers, or nothing,
-    /// and the transaction has ended. `stage` counts the calls from 1. `answers`: the rows of each
-    /// operation so far whose statement [keeps](Request::keeps) them, in order. Random parameters
-    /// are those of [`fill`](Self::fill): a pure function of (seed, session, index) and the answers.
+    /// Called when all operations so far are answered: appends operations that depend on the
+    /// answers, or nothing, which ends the transaction. `stage` counts the calls from 1. `answers`:
+    /// the rows of each operation so far whose statement [keeps](Request::keeps) them, in order.
+    /// Random parameters are a pure function of (seed, session, index) and the answers, as in
+    /// [`fill`](Self::fill).
     ///
-    /// Rows may be [unknown](Rows::unknown), where there is no system: then any values do. Where a
-    /// system must not leave them out, the statement [expects](Request::expect) them.
+    /// Rows are [unknown](Rows::unknown) if there is no system: then any values do. A statement
+    /// that needs rows [expects](Request::expect) them.
     ///
     /// Called only if a statement keeps its rows.
     fn more(
@@ -80,7 +81,7 @@ pub trait Workload: Send + Sync {
     ) {
     }
 
-    /// Names of the kinds of its transactions, whose latencies are told apart; at most 16.
+    /// Names of the kinds of its transactions, each with its own latencies; at most 16.
     fn kinds(&self) -> Vec<String> {
         vec![]
     }
@@ -90,26 +91,26 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// How long a session pauses before transaction number `index`, nanoseconds; asked only of a
-    /// workload that [pauses](Self::pauses), and not before the first transaction of a connection.
+    /// Pause of a session before transaction number `index`, nanoseconds; called only if the
+    /// workload [pauses](Self::pauses), and not before the first transaction of a connection.
     fn pause_ns(&self, _session: u32, _index: u64) -> u64 {
         0
     }
 
-    /// What was recorded, of a workload that plays it: its sessions are not composed by
+    /// The recorded sessions, of a workload that replays them instead of composing transactions in
     /// [`fill`](Self::fill).
     fn recording(&self) -> Option<&dyn Recording> {
         None
     }
 
-    /// Whether a run changes what a later run would read.
+    /// Whether a run changes data that a later run reads.
     fn changes_data(&self) -> bool;
 
     /// Tables to create and fill, in order.
     fn tables(&self) -> Vec<Table>;
 
     /// Writes rows `rows` (0-based) of table number `table`; row n is a pure function of (seed,
-    /// table, n), whoever loads it.
+    /// table, n), independent of the loading thread.
     fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink);
 
     /// Files to make and fill with random bytes.
@@ -129,11 +130,11 @@ pub struct Table {
     pub create: String,
     /// Statements after the rows are in: secondary indexes, sequences.
     pub finish: Vec<String>,
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// Takes rows: the driver's bulk format decides how they look.
+/// Receives rows and encodes them in the driver's bulk format.
 pub trait RowSink {
     /// A whole number.
     fn int(&mut self, value: i64);

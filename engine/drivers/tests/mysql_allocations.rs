@@ -87,7 +87,7 @@ fn requests_and_replies_allocate_nothing() {
 fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
     let clients =
         (dyno_drivers::mysql::KIND.clients.unwrap())(&target(Protocol::Prepared)).unwrap();
-    let Nature::Wire(mut client) = clients.client().unwrap() else { panic!("not a wire") };
+    let Nature::Wire(mut client) = clients().unwrap() else { panic!("not a wire") };
     let mut out = Vec::with_capacity(4096);
     client.connected(true, &mut out);
     let mut login = vec![];

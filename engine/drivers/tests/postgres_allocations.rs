@@ -34,7 +34,7 @@ fn connected() -> Box<dyn Client> {
         options: Default::default(),
     };
     let clients = (dyno_drivers::postgres::KIND.clients.unwrap())(&target).unwrap();
-    let Nature::Wire(mut client) = clients.client().unwrap() else { panic!("a wire") };
+    let Nature::Wire(mut client) = clients().unwrap() else { panic!("a wire") };
     let mut out = Vec::new();
     client.connected(true, &mut out);
     let login = messages(&[(b'R', &[0; 4]), (b'Z', b"I")]);

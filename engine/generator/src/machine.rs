@@ -64,9 +64,12 @@ pub fn pin(cpus: &[u32]) -> Result<()> {
 /// then waits until the server's thread is done with what it does, and finds several answers. For
 /// threads that nothing but answers wakes: `docs/decisions/load-threads-let-servers-go-first.md`.
 pub fn let_servers_go_first() {
-    let normal = libc::sched_param { sched_priority: 0 };
-    // SAFETY: `normal` is valid for the call. Refused, the thread stays as it is.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const normal) };
+    let priority: libc::c_int = 0;
+    // The system call itself: musl's function of its name does nothing.
+    // SAFETY: `priority` is valid for the call. Refused, the thread stays as it is.
+    unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_BATCH, &raw const priority)
+    };
 }
 
 /// Sessions a CPU above which servers on the same CPUs always have work: see [`load_threads`].

@@ -7,7 +7,7 @@
 //! Sessions execute a prepared statement an event, against a database that answers at once, in
 //! turns, as a load thread resumes them.
 
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress, WireProtocol};
 use dyno_core::error::Result;
 use dyno_sysbench::connection::Connection;
@@ -85,13 +85,9 @@ impl Client for Instant1 {
     }
 }
 
-struct Here;
-
-impl Clients for Here {
-    fn client(&self) -> Result<Nature> {
-        let answer = Answer { fields: 1, rows: 1, ..Answer::default() };
-        Ok(Nature::Wire(Box::new(Instant1([answer]))))
-    }
+fn client() -> Result<Nature> {
+    let answer = Answer { fields: 1, rows: 1, ..Answer::default() };
+    Ok(Nature::Wire(Box::new(Instant1([answer]))))
 }
 
 fn setup() -> Arc<Setup> {
@@ -114,7 +110,7 @@ fn setup() -> Arc<Setup> {
     Arc::new(Setup {
         options: Options::default(),
         drivers,
-        servers: [Server { clients: Box::new(Here), endpoint: None }].into(),
+        servers: [Server { clients: Box::new(client), endpoint: None }].into(),
         rand,
         uniques: Arc::new(Uniques::new(7)),
         version: ["1.0.20".into(), "sysbench 1.0.20".into()],

@@ -64,7 +64,7 @@ class Estimate:
 @dataclass(frozen=True)
 class Partial:
     """A metric that not all trials of a cell have, or whose side is not known. `trials`: those that
-    have it; `of`: all. `why`: what the others lack. `sentence`: what follows `METRIC is`."""
+    have it; `of`: all. `why`: what the others do not have. `sentence`: what follows `METRIC is`."""
 
     why: str
     trials: int = 0
@@ -132,7 +132,7 @@ class ClaimPart:
     estimate: Ratio | None
     verdict: str
     small: bool  # supported, but the effect is below `matters`
-    blocks_needed: MoreBlocks | None  # undecided: how many more; None: cannot be told
+    blocks_needed: MoreBlocks | None  # undecided: how many more; None: unknown
     why: str  # one sentence for people: what decided it, or what kept it open
     kind: str = "ratio"  # what `estimate` is: RATIO, VALUE, PEAK or PEAKS
     metric: str = ""  # canonical, of the left side

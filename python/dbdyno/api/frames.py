@@ -1,4 +1,5 @@
-"""A table for programs: Arrow for whoever takes that (polars, pandas, DuckDB), lists for all."""
+"""A table for programs: Arrow for libraries that take it (polars, pandas, DuckDB), lists for
+all."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ def open(path: Path | str) -> Run:
 
 
 class Run:
-    """A stored run. Reads its files when asked, so a run that goes on shows what is there then.
+    """A stored run. Reads its files when asked, so a run that goes on shows its files of that
+    moment.
 
     A bundle is unpacked into a temporary directory that lives as long as this object.
     """
@@ -92,7 +93,7 @@ class Run:
             return by_tag(self._stored.histograms(trial))
 
     def result(self) -> dict[str, Any]:
-        """The findings, as `result.json` holds them: analysed anew, which takes seconds."""
+        """The findings, as `result.json` holds them: analysed again, which takes seconds."""
         from dbdyno.analysis import result
         from dbdyno.wording.findings import analyse
 

@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 # In the order of a user's work: the first paragraph of its help, and the module that declares it.
 COMMANDS = {
+    "try": (
+        "Try WHAT in one line: an answer in about two minutes, and an experiment to go on with.",
+        "dbdyno.cli.trying.command",
+    ),
     "init": (
         "Write a commented experiment to start from.",
         "dbdyno.cli.init",
+    ),
+    "schema": (
+        "Print the JSON Schema of an experiment, for editors.",
+        "dbdyno.cli.schema",
     ),
     "plan": (
         "Plan EXPERIMENT: how many blocks and minutes find a difference of a given size.",
@@ -66,6 +74,10 @@ COMMANDS = {
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",
     ),
+    "config": (
+        "Show the settings of ~/.config/dbdyno/config.toml, and where that file is.",
+        "dbdyno.cli.config",
+    ),
     "serve": (
         "Serve the runs below DIR as pages, on this machine alone.",
         "dbdyno.cli.serve",
@@ -99,14 +111,14 @@ class Commands(click.Group):
         return {name: command for name, command in loaded.items() if command is not None}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As Group's, from what stands above."""
+        """As Group's, from the lists above."""
         limit = formatter.width - 6 - max(map(len, COMMANDS))
         rows = [(name, _about(name, limit)) for name in COMMANDS]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """As Group's, from what stands above."""
+        """As Group's, from the lists above."""
         from click.shell_completion import CompletionItem
 
         named = [
@@ -118,7 +130,7 @@ class Commands(click.Group):
 
 
 def _about(name: str, limit: int = 45) -> str:
-    """What click makes of the help's first paragraph."""
+    """The help's first paragraph, as click shortens it."""
     return click.Command(name, help=COMMANDS[name][0]).get_short_help_str(limit)
 
 

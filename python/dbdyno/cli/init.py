@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli import starter
+from dbdyno.cli import schema, starter
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
 
@@ -46,6 +46,7 @@ def init(file: str, kind: str, workload: str | None, as_json: bool) -> int:
     with output.explained(path):
         try:
             with path.open("x", encoding="utf-8") as out:  # fails if anything is there
+                out.write(schema.editor_line())
                 out.write(starter.text(name, str(path), kind, workload))
         except FileExistsError:
             raise DynoError(

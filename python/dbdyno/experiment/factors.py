@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dbdyno.errors import DynoError, Where
+from dbdyno.errors import DynoError, Mistakes, Where
 from dbdyno.experiment.file.document import Node, leaves, overlay, shown
 from dbdyno.experiment.file.paths import Keys, Paths
 from dbdyno.experiment.targets import hooks
@@ -80,7 +80,12 @@ def read(node: Node | None, paths: Paths) -> tuple[RawFactor, ...]:
         )
     if len(node.value) > FACTORS_MAX:
         raise DynoError(f"more than {FACTORS_MAX} factors", where=node.where)
-    factors = tuple(_factor(name, child, paths) for name, child in node.value.items())
+    mistakes, found = Mistakes(), []
+    for name, child in node.value.items():
+        with mistakes.collect():
+            found.append(_factor(name, child, paths))
+    mistakes.stop()
+    factors = tuple(found)
     _refuse_shared_paths(factors)
     _refuse_too_many_cells(factors, node.where)
     return factors

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from dbdyno.errors import DynoError, Where
+from dbdyno.errors import DynoError, Mistakes, Where
 from dbdyno.experiment import checks, factors, model, prices, typed
 from dbdyno.experiment.claims import conditions
 from dbdyno.experiment.claims import scope as scopes
@@ -36,32 +36,54 @@ def load(
 
     `overrides_` are `path=value` texts, as after `--set`. `file` is where a text came from: paths
     in it are relative to that, and messages name it. Raises DynoError with file, line and column
-    for everything that is wrong.
+    for what is wrong; DynoErrors, by line, for several mistakes that do not hang together.
     """
     text, origin = _read(path_or_text)
     origin = file or origin
     server_url.refuse_passwords_typed(overrides_)
     document_root = document.parse(text, origin)
     server_url.refuse_passwords(document_root)
+    mistakes = Mistakes()
+    collect = mistakes.collect
     root = paths.normal(document_root)
-    _refuse_unknown_keys(root)
-    _require(root)
+    _refuse_unknown_keys(root, mistakes)
     changes = overrides.read(overrides_, root)
     written, root = root, overrides.apply(changes, root)
-    checks.names(root)
-    head = _head(root)
+    with collect():
+        checks.names(root)
+    with collect():
+        head = _head(root)
     setup = _setup_of(root)
-    setup_model = _validated(paths.with_setup(setup))
-    raw_factors = factors.read(root.mapping.get("factors"), paths.Paths.of(root))
+    with collect():
+        setup_model = _validated(paths.with_setup(setup))
+    with collect():
+        raw_factors = factors.read(root.mapping.get("factors"), paths.Paths.of(root))
+    with collect():
+        parsed = _parsed(root)
+    mistakes.stop()  # what follows is about all parts together
     checks.overrides_matter({change.keys: change.path for change in changes}, raw_factors)
     cells = _cells(setup, raw_factors)
-    checks.targets_used(cells, root)
-    checks.levels_differ(raw_factors, cells)
-    measuring.check_matters(cells, head.matters, (root.mapping.get("duration") or root).where)
     scope = scopes.of(cells)
-    hooked = hooks.read(head.hooks, {each.name: each.hooks() for each in raw_factors}, root)
-    hooks.check_moments(hooked, cells, root)
     typed_factors = tuple(factor.typed() for factor in raw_factors)
+    with collect():
+        checks.targets_used(cells, root)
+    with collect():
+        checks.levels_differ(raw_factors, cells)
+    with collect():
+        place = (root.mapping.get("duration") or root).where
+        measuring.check_matters(cells, head.matters, place)
+    with collect():
+        hooked = hooks.read(head.hooks, {each.name: each.hooks() for each in raw_factors}, root)
+        hooks.check_moments(hooked, cells, root)
+    with collect():
+        require = _conditions(root, scope)
+    with collect():
+        claims = _claims(parsed, root, typed_factors, cells, scope)
+    with collect():
+        priced = prices.read(head.prices, root, typed_factors, scope)
+    with collect():
+        looks = _looks(head, root)
+    mistakes.stop()
     return Spec(
         name=head.experiment,
         question=head.question.strip(),
@@ -73,19 +95,19 @@ def load(
         seed=head.seed,
         matters=head.matters,
         needs=Needs(head.needs.cores, head.needs.memory),
-        require=_conditions(root, scope),
+        require=require,
         budget_s=head.budget,
-        claims=_claims(root, typed_factors, cells, scope),
+        claims=claims,
         claim_needs=_claim_needs(head),
         scope=scope,
         drain_s=head.drain,
         load_threads=head.load_threads or 0,
         text=overrides.rewrite(text, changes, written),
         path=str(origin),
-        prices=prices.read(head.prices, root, typed_factors, scope),
+        prices=priced,
         places={key: node.where for key, node in root.mapping.items()},
         about=_about(head),
-        looks=_looks(head, root),
+        looks=looks,
         hooks=hooked,
     )
 
@@ -114,15 +136,22 @@ def _read(path_or_text: Path | str) -> tuple[str, Path | str]:
         ) from None
 
 
-def _refuse_unknown_keys(root: Node) -> None:
+def _refuse_unknown_keys(root: Node, mistakes: Mistakes) -> None:
+    """Collects keys that do not exist; raises where those that must be there are missing."""
     known = (*model.TOP_KEYS,)
     for key, node in root.mapping.items():
         if key not in known:
-            raise DynoError(
+            unknown = DynoError(
                 f"there is no key `{key}` in an experiment",
                 where=node.place,
                 fix=did_you_mean(key, known),
             )
+            mistakes.add(unknown)
+    try:
+        _require(root)
+    except DynoError:
+        mistakes.stop()  # a misspelt key is why another one is missing
+        raise
 
 
 def _require(root: Node) -> None:
@@ -158,13 +187,12 @@ def _part(root: Node, keys: Sequence[str]) -> Node:
     return replace(root, value={k: node for k, node in kept.items() if node.value is not None})
 
 
-def _validated(setup: Node, levels: str = "") -> SetupModel:
+def _validated(setup: Node) -> SetupModel:
     setup = _null_is_a_kind(setup)
     try:
         return SetupModel.model_validate(setup.plain())
     except ValidationError as error:
-        found = problems.translate(error, setup, SetupModel)
-        raise _in_cell(found, levels) from None
+        raise problems.translate(error, setup, SetupModel) from None
 
 
 def _null_is_a_kind(setup: Node) -> Node:
@@ -183,23 +211,33 @@ def _null_is_a_kind(setup: Node) -> Node:
 
 
 def _cells(setup: Node, raw_factors: tuple[factors.RawFactor, ...]) -> tuple[Cell, ...]:
-    cells = []
+    cells, mistakes = [], Mistakes()
+    places: set[Where | None] = set()
     for index, chosen in enumerate(factors.combinations(raw_factors)):
         levels = {f.name: level.name for f, level in zip(raw_factors, chosen, strict=True)}
-        label = ", ".join(f"{name}={level}" for name, level in levels.items())
-        patched = setup
-        for level in chosen:
-            patched = paths.patch(patched, level.patches)
-        patched = paths.with_setup(patched)
-        validated = _validated(patched, label)
         try:
-            cell = typed.cell(index, levels, validated, patched)
-            checks.shared_data(cell, patched)
-            checks.capabilities(cell, patched)
+            cells.append(_cell(setup, chosen, index, levels))
         except DynoError as error:
-            raise _in_cell(error, label) from None
-        cells.append(cell)
+            label = ", ".join(f"{name}={level}" for name, level in levels.items())
+            for one in error.each:
+                if one.where not in places:  # of one mistake in many cells, the first
+                    places.add(one.where)
+                    mistakes.add(_in_cell(one, label))
+    mistakes.stop()
     return tuple(cells)
+
+
+def _cell(
+    setup: Node, chosen: Sequence[factors.Level], index: int, levels: Mapping[str, str]
+) -> Cell:
+    patched = setup
+    for level in chosen:
+        patched = paths.patch(patched, level.patches)
+    patched = paths.with_setup(patched)
+    cell = typed.cell(index, levels, _validated(patched), patched)
+    checks.shared_data(cell, patched)
+    checks.capabilities(cell, patched)
+    return cell
 
 
 def _in_cell(error: DynoError, levels: str) -> DynoError:
@@ -208,23 +246,41 @@ def _in_cell(error: DynoError, levels: str) -> DynoError:
     return DynoError(what, where=error.where, cause=error.cause, fix=error.fix)
 
 
-def _claims(
-    root: Node, typed_factors: tuple[Factor, ...], cells: tuple[Cell, ...], scope: Scope
-) -> tuple[Claim, ...]:
+def _parsed(root: Node) -> list[tuple[Claim, Node]]:
+    """The claims as written, each with its node."""
     nodes = root.mapping["claims"].items if "claims" in root.mapping else ()
     if len(nodes) > CLAIMS_MAX:
         raise DynoError(f"more than {CLAIMS_MAX} claims", where=nodes[CLAIMS_MAX].where)
-    found: dict[str, Claim] = {}
+    mistakes, found, texts = Mistakes(), [], set()
     for entry in nodes:
         node = entry.mapping.get("claim", entry)
-        claim = parse_claim(str(node.value), _start(node))
-        if claim.text in found:
-            raise DynoError("this claim is given twice", where=node.where, fix="keep one of them")
-        parts = resolve(claim, typed_factors, cells, scope)
-        if "prices" not in root.mapping:
-            _refuse_costs(parts, node)
-        found[claim.text] = claim
-    return tuple(found.values())
+        with mistakes.collect():
+            claim = parse_claim(str(node.value), _start(node))
+            if claim.text in texts:
+                raise DynoError(
+                    "this claim is given twice", where=node.where, fix="keep one of them"
+                )
+            texts.add(claim.text)
+            found.append((claim, node))
+    mistakes.stop()
+    return found
+
+
+def _claims(
+    parsed: Sequence[tuple[Claim, Node]],
+    root: Node,
+    typed_factors: tuple[Factor, ...],
+    cells: tuple[Cell, ...],
+    scope: Scope,
+) -> tuple[Claim, ...]:
+    mistakes = Mistakes()
+    for claim, node in parsed:
+        with mistakes.collect():
+            parts = resolve(claim, typed_factors, cells, scope)
+            if "prices" not in root.mapping:
+                _refuse_costs(parts, node)
+    mistakes.stop()
+    return tuple(claim for claim, _ in parsed)
 
 
 def _looks(head: HeadModel, root: Node) -> Looks | None:
@@ -277,13 +333,14 @@ def _claim_needs(head: HeadModel) -> dict[str, Needs]:
 
 def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:
     nodes = root.mapping["require"].items if "require" in root.mapping else ()
-    return tuple(
-        conditions.of_surroundings(
-            prices.of_trial(parse_condition(str(node.value), scope, _start(node)), node.where),
-            node.where,
-        )
-        for node in nodes
-    )
+    mistakes, found = Mistakes(), []
+    for node in nodes:
+        with mistakes.collect():
+            condition = parse_condition(str(node.value), scope, _start(node))
+            priced = prices.of_trial(condition, node.where)
+            found.append(conditions.of_surroundings(priced, node.where))
+    mistakes.stop()
+    return tuple(found)
 
 
 def _start(node: Node) -> Where:

@@ -106,7 +106,7 @@ class TargetModel(Strict):
         " TLS the password may be sent under it (MySQL)",
     )
     may: MayModel | None = Field(None, description="what is allowed on an external server")
-    data: DataModel | None = Field(None, description="existing tables, instead of ours")
+    data: DataModel | None = Field(None, description="existing tables, instead of generated ones")
     host: Host | None = Field(
         None,
         description="where samples of its machine come from: `ssh://user@db1`, or"
@@ -200,7 +200,9 @@ class SetupModel(Strict):
     duration: MeasuredTime = Field(
         30.0, description="measured time of a trial; or `{until: steady, max: 30m}`"
     )
-    interval: Duration = Field(1.0, description="length of a reported interval")
+    interval: Duration = Field(
+        1.0, description="length of a reported interval; default: less for trials under a second"
+    )
     sampling: Sampling = Field(
         1.0, description="interval of the samplers, at least 100ms; or `off`: no samples at all"
     )

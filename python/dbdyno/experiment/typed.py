@@ -28,22 +28,10 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         _group(name, each, targets, duration, root) for name, each in setup.groups.items()
     )
     used = {group.target for group in groups}
-    if not INTERVAL_MIN_S <= setup.interval <= INTERVAL_MAX_S:
-        raise DynoError(
-            f"`interval` {setup.interval:g} s is not between 100 ms and 1 h",
-            where=_at(root, "interval", "duration").where,
-            cause="the engine counts in steps of 100 ms",
-            fix="write `interval: 1s`",
-        )
-    if setup.interval > duration_s:
-        raise DynoError(
-            f"`interval` {setup.interval:g} s is longer than `duration` {duration_s:g} s",
-            where=_at(root, "interval", "duration").where,
-            fix="make the interval shorter, or measure longer",
-        )
+    interval_s = _interval_s(setup, duration_s, root)
     _one_search(groups, root)
     _alone(groups, root)
-    duration_s, warmup_s = _lengths(setup, groups, duration_s)
+    duration_s, warmup_s = _lengths(setup, groups, duration_s, interval_s)
     measuring.check(setup.duration, groups, duration[1])
     return Cell(
         index=index,
@@ -52,7 +40,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         groups=groups,
         warmup_s=warmup_s,
         duration_s=duration_s,
-        interval_s=setup.interval,
+        interval_s=interval_s,
         until_steady=isinstance(setup.duration, measuring.SteadyModel),
         steady_min_s=setup.duration.min
         if isinstance(setup.duration, measuring.SteadyModel)
@@ -257,7 +245,31 @@ def _deadline_s(model: GroupBase) -> float:
     return model.deadline
 
 
-def _lengths(setup: SetupModel, groups: Sequence[Group], duration_s: float) -> tuple[float, float]:
+def _interval_s(setup: SetupModel, duration_s: float, root: Node) -> float:
+    """The length of an interval: as written, else a second, or a fifth of a trial that is shorter
+    than that, in steps of 100 ms."""
+    interval_s = setup.interval
+    if "interval" not in setup.model_fields_set and duration_s < interval_s:
+        interval_s = max(INTERVAL_MIN_S, int(duration_s * 2 + 1e-9) / 10)
+    if not INTERVAL_MIN_S <= interval_s <= INTERVAL_MAX_S:
+        raise DynoError(
+            f"`interval` {interval_s:g} s is not between 100 ms and 1 h",
+            where=_at(root, "interval", "duration").where,
+            cause="the engine counts in steps of 100 ms",
+            fix="write `interval: 1s`",
+        )
+    if interval_s > duration_s:
+        raise DynoError(
+            f"`interval` {interval_s:g} s is longer than `duration` {duration_s:g} s",
+            where=_at(root, "interval", "duration").where,
+            fix="make the interval shorter, or measure longer",
+        )
+    return interval_s
+
+
+def _lengths(
+    setup: SetupModel, groups: Sequence[Group], duration_s: float, interval_s: float
+) -> tuple[float, float]:
     """Measured time and warm-up, seconds. A recording is played from its begin to its end, and all
     of it counts, unless the file says otherwise."""
     played = [group for group in groups if group.kind == workloads.REPLAY.name]
@@ -266,7 +278,7 @@ def _lengths(setup: SetupModel, groups: Sequence[Group], duration_s: float) -> t
     said = setup.model_fields_set
     if "duration" not in said:
         longest_s = max(workloads.REPLAY.length_s(group.options) for group in played)
-        duration_s = max(longest_s, setup.interval)
+        duration_s = max(longest_s, interval_s)
     return duration_s, setup.warmup if "warmup" in said else 0.0
 
 

@@ -61,7 +61,9 @@ class Shell(Protocol):
 
 
 class Host(Shell, Protocol):
-    """Starts processes."""
+    """Starts processes. Hashable: what was asked of one host is kept by host."""
+
+    def __hash__(self) -> int: ...
 
     def start(
         self,

@@ -17,7 +17,7 @@ from dbdyno.experiment import model, prices
 from dbdyno.experiment import types as spec_types
 from dbdyno.experiment.claims.grammar import parse, resolve
 from dbdyno.experiment.claims.metrics import Scope
-from dbdyno.experiment.file import document, problems
+from dbdyno.experiment.file import document, problems, synonyms
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.model import HeadModel
@@ -90,6 +90,7 @@ def read_head(path: Path) -> Head:
     root = document.parse(text, path)
     if not root.mapping:
         raise DynoError("an experiment is a mapping of keys to values", where=root.where)
+    root = synonyms.normal(root, synonyms.OF_FILE)
     for key, node in root.mapping.items():
         if key not in model.TOP_KEYS:
             raise DynoError(

@@ -1,4 +1,4 @@
-"""What dbdyno knows of a kind of server without asking one: plain data, one file a kind."""
+"""What dbdyno knows about a kind of server without asking one: plain data, one file a kind."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ from dbdyno.report import layout
 from dbdyno.report.layout import Layout
 from dbdyno.report.text import names
 from dbdyno.report.trials.read import Trials, read
+from dbdyno.store import annotation
+from dbdyno.store.annotation import Annotations
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 
@@ -34,6 +36,10 @@ class Context:
     def complete(self) -> list[TrialRecord]:
         """The records that count, those of a cell together."""
         return sorted((r for r in self.records if r.status == COMPLETE), key=lambda r: r.cell)
+
+    @cached_property
+    def annotations(self) -> Annotations:
+        return annotation.read(self.run.path)
 
     @cached_property
     def layout(self) -> Layout:

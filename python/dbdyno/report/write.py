@@ -15,7 +15,7 @@ from rich.console import RenderableType
 
 from dbdyno.analysis import result
 from dbdyno.analysis.types import Findings
-from dbdyno.report import sections, templating, terminal
+from dbdyno.report import sections, short, templating, terminal
 from dbdyno.report.context import Context
 from dbdyno.store.run import Run
 from dbdyno.store.text import files
@@ -30,9 +30,9 @@ class Drawn:
     views: Mapping[str, Any]
     medium: str  # ending of the partials: html or md
 
-    def summary(self, *names: str) -> Markup:
-        """What the page says at its head of these sections."""
-        return self._joined((f"summary/{name}", name) for name in names)
+    def summary(self, place: str) -> Markup:
+        """What the page says at its head: the sections of a place, see `Section`."""
+        return self._joined((f"summary/{one.name}", one.name) for one in sections.summary(place))
 
     def body(self, inside: str = "") -> Markup:
         """All sections in their order; in HTML those within the element of `inside`."""
@@ -91,10 +91,19 @@ class Report:
         template = templating.environment(escaped=False).get_template("report.md.j2")
         return _squeeze(template.render(sections=Drawn(self.views, "md")))
 
+    def head(self) -> str:
+        """The beginning of the Markdown: the answer and its verdicts."""
+        return _squeeze(Drawn(self.views, "md").summary("markdown"))
+
     def terminal(self, to: Path | None = None) -> RenderableType:
         """What `dyno run` prints at the end; print it with a rich Console (which honours NO_COLOR).
         `to`: where the reports are, if not in the run's directory."""
         return terminal.ending(self.views, (to or self.run.path) / HTML)
+
+    def short(self) -> RenderableType:
+        """What `dyno try` prints at the end, in the same way."""
+        context = Context(self.run, self.findings)
+        return short.ending(context, self.views, self.run.path / HTML)
 
     def write(self, to: Path | None = None) -> None:
         """Writes result.json, report.md and report.html into `to`, which is the run's directory

@@ -22,6 +22,7 @@ from typing import IO
 
 from dbdyno import __version__, diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.store.annotation import ANNOTATIONS
 from dbdyno.store.run import ENGINE_PLAN, EVENTS, HISTOGRAMS, SAMPLES, TRIAL, Run
 from dbdyno.store.text import files
 
@@ -40,7 +41,7 @@ _ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 _TRIAL_FILES = (TRIAL, ENGINE_PLAN, EVENTS, SAMPLES, HISTOGRAMS)
 _LOG = r"hooks/[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}"
 _ALLOWED = re.compile(
-    rf"{re.escape(MARK)}|manifest\.json|result\.json|hooks\.ndjson|{_LOG}|trials/{_ID}/{_LOG}"
+    rf"{re.escape(MARK)}|manifest\.json|result\.json|annotations\.json|hooks\.ndjson|{_LOG}|trials/{_ID}/{_LOG}"
     rf"|trials/{_ID}/(?:{'|'.join(map(re.escape, _TRIAL_FILES))})"
     rf"|trials/{_ID}\.void-[0-9]{{1,6}}/{re.escape(TRIAL)}"
 )
@@ -83,7 +84,9 @@ def members(run: Run) -> list[str]:
     """Names of the files of a run that a bundle holds, sorted: of trials that are over, and the
     records of attempts that were void."""
     found = ["manifest.json"]
-    found += [name for name in ("result.json", "hooks.ndjson") if (run.path / name).is_file()]
+    found += [
+        name for name in ("result.json", "hooks.ndjson", ANNOTATIONS) if (run.path / name).is_file()
+    ]
     logs = [*run.path.glob("hooks/*"), *run.path.glob("trials/*/hooks/*")]
     names = [path.relative_to(run.path).as_posix() for path in logs if path.is_file()]
     found += [name for name in names if _ALLOWED.fullmatch(name)]

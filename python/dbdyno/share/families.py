@@ -51,7 +51,7 @@ SERVICE = Family(
 SERVICE_MEAN = Family(
     "dbdyno_service_mean_seconds", GAUGE, "service time of transactions, mean", "seconds"
 )
-DUE = Family("dbdyno_due_per_second", GAUGE, "open loop: arrivals that fell due, a second")
+DUE = Family("dbdyno_due_per_second", GAUGE, "open loop: arrivals that were due, a second")
 BACKLOG = Family("dbdyno_backlog", GAUGE, "open loop: arrivals due that have not begun")
 RESPONSE = Family(
     "dbdyno_response_seconds", GAUGE, "open loop: response time, by percentile", "seconds"

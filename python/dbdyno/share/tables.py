@@ -193,7 +193,7 @@ TABLES: Mapping[str, Table] = {
                 Column("retries", INTEGER, "attempts begun again"),
                 Column("lost", INTEGER, "sessions without a connection at the end"),
                 *_latencies("service", "service time of transactions"),
-                Column("due", INTEGER, "open loop: arrivals that fell due"),
+                Column("due", INTEGER, "open loop: arrivals that were due"),
                 Column("backlog", INTEGER, "open loop: due and not begun at the end"),
                 *_latencies("response", "open loop: response time of transactions"),
                 Column("generator_busy_max", NUMBER, "busiest load thread, 0 to 1"),

@@ -1,10 +1,10 @@
 """A catalogue of runs: one line a run in an SQLite file, so that a thousand runs are listed without
 a thousand manifests being read.
 
-It is never the truth. A line holds what the run's own files said when they had a certain stamp
-(sizes and times); another stamp, and the line is read anew. A catalogue that is missing, damaged,
-of another version or somebody else's is made again, in memory if it cannot be written.
-Source: sqlite.org/security.html (a database of others is never opened).
+It is never the truth. A line has what the run's own files said at a certain stamp (sizes and
+times); after a change of stamp the line is read again. A catalogue that is missing, damaged, of
+another version or somebody else's is made again, in memory if it cannot be written. Source:
+sqlite.org/security.html (a database of others is never opened).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.store import manifest as manifests
+from dbdyno.store.annotation import ANNOTATIONS
 from dbdyno.store.lock import holder
 from dbdyno.store.manifest import INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.text import files
@@ -67,8 +68,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for; empty: anything. `words` stand in names, questions, answers, systems;
-    times are Unix seconds, `until_unix_s` is not part of it."""
+    """Filters of a search; empty: anything. `words` are searched in names, questions, answers,
+    systems; times are Unix seconds, `until_unix_s` is not part of it."""
 
     words: str = ""
     system: str = ""
@@ -203,8 +204,8 @@ def _containing(text: str) -> str:
 
 
 def _stamp(path: Path) -> str:
-    """What changes whenever a run's manifest or result does."""
-    places = [path] if path.is_file() else [path / MANIFEST, path / RESULT]
+    """What changes whenever a run's manifest, result or annotations do."""
+    places = [path] if path.is_file() else [path / MANIFEST, path / RESULT, path / ANNOTATIONS]
     return " ".join(map(_stamp_of, places))
 
 
@@ -281,8 +282,7 @@ def _complete(place: Path) -> Iterator[str]:
 
 
 def _on_disk(path: Path) -> sqlite3.Connection | None:
-    """The database in a file of ours, made again if it is none that can be used; None where that
-    cannot be."""
+    """The database in dbdyno's file, made again if it is unusable; None where that cannot be."""
     for _ in range(2):
         try:
             _refuse_foreign(path)

@@ -22,7 +22,7 @@ from dbdyno.hosts.base import DEVNULL, PIPE, Host, TimedOut
 
 STOP_TIMEOUT_S = 10.0
 SAID_BYTES_MAX = 8192  # of what a client says
-SEEN_BYTES = 4096  # of a line that is looked at: statements are known by how they begin
+SEEN_BYTES = 4096  # of a line that are checked: statements are known by how they begin
 
 
 class Rejected(Exception):

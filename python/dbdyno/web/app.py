@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from dbdyno.web import live, page
-from dbdyno.web.pages import compare, history, run, runs
+from dbdyno.web.pages import annotate, compare, digests, editor, history, models, run, runs
 from dbdyno.web.security import Access, Guard
 from dbdyno.web.site import Site
 
@@ -27,7 +27,20 @@ def create(directory: Path, access: Access, *, read_only: bool = False) -> tuple
         Route("/runs/{id:str}/events", live.events),
         *page.get("/compare", compare.shown),
         *page.get("/history", history.listing),
+        *page.get("/digests", digests.listing),
+        *page.get("/digests/compare", digests.compared),
+        *page.get("/digests/{id:str}", digests.shown),
+        *page.get("/models", models.listing),
+        *page.get("/models/{name:str}", models.shown),
     ]
+    if not read_only:
+        routes += [
+            *page.get("/experiment", editor.shown),
+            *page.post("/experiment", editor.sent),
+            *page.post("/runs/{id:str}/stop", editor.stopped),
+            *page.get("/runs/{id:str}/annotations", annotate.shown),
+            *page.post("/runs/{id:str}/annotations", annotate.sent),
+        ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.state.site = site
     return Guard(app, access), site

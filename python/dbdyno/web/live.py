@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from dbdyno.errors import DynoError
+from dbdyno.store.catalogue import UNREADABLE
 from dbdyno.store.manifest import RUNNING
 from dbdyno.web.page import environment, missing
 from dbdyno.web.progress import Progress, Watch
@@ -26,6 +27,8 @@ async def events(request: Request) -> Response:
     try:
         line = await run_in_threadpool(site.line, request.path_params["id"])
     except NotFound:
+        return missing(request)
+    if line.status == UNREADABLE:  # somebody else's, perhaps: not to be parsed here
         return missing(request)
     return StreamingResponse(_stream(Path(line.path)), media_type="text/event-stream")
 

@@ -15,11 +15,12 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from dbdyno.errors import DynoError
 from dbdyno.report import templating
+from dbdyno.report.models.page import coded
 from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.web.security import CSRF_FIELD, CSRF_HEADER
 from dbdyno.web.site import NotFound, Site
@@ -29,13 +30,16 @@ BODY_BYTES_MAX = 4 << 20
 NAVIGATION = (
     ("/runs", "Runs"),
     ("/history", "History"),
+    ("/digests", "Digests"),
+    ("/models", "Models"),
 )
+CHANGING = (("/experiment", "Experiment"),)  # not where pages are read-only
 
 
 @dataclass(frozen=True)
 class Page:
     """What an address answers. `data`: of the template; `twin`: what the `.json` holds. Each is
-    made only where it is asked for. `scripts`: of `STATIC`, beside those that every page has."""
+    made only where it is asked for. `scripts`: of `STATIC`, besides those that every page has."""
 
     template: str
     data: Callable[[], Mapping[str, Any]]
@@ -67,7 +71,7 @@ def get(path: str, make: Get) -> list[Route]:
 
 
 def post(path: str, make: Post) -> list[Route]:
-    """The route of a form. Whatever is sent must come from a page of ours."""
+    """The routes of a form and its twin. All requests must come from dbdyno's own pages."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -76,13 +80,18 @@ def post(path: str, make: Post) -> list[Route]:
                 return _shown(request, _failed("The form is too old, or of another site.", 403))
             return await run_in_threadpool(_answered, request, lambda: make(site, request, form))
 
-    return [Route(path, endpoint, methods=["POST"], max_body_size=BODY_BYTES_MAX)]
+    return [
+        Route(each, endpoint, methods=["POST"], max_body_size=BODY_BYTES_MAX)
+        for each in (f"{path}.json", path)
+    ]
 
 
 def _answered(request: Request, make: Callable[[], Page | Elsewhere]) -> Response:
     try:
         made = make()
         if isinstance(made, Elsewhere):
+            if _wants_json(request):
+                return JSONResponse({"address": made.place})
             return RedirectResponse(made.place, status_code=303)
         return _shown(request, made)
     except NotFound as error:
@@ -97,6 +106,10 @@ def _answered(request: Request, make: Callable[[], Page | Elsewhere]) -> Respons
         return _shown(request, _failed(what, 500, cause, fix))
 
 
+def _wants_json(request: Request) -> bool:
+    return request.url.path.endswith(".json")
+
+
 def missing(request: Request) -> Response:
     """The answer to an address that is none."""
     return _shown(request, _failed("There is no such page.", 404))
@@ -108,13 +121,13 @@ def _failed(what: str, status: int, cause: str = "", fix: str = "") -> Page:
 
 
 def _shown(request: Request, made: Page) -> Response:
-    if request.url.path.endswith(".json"):
+    if _wants_json(request):
         text = json.dumps(made.twin(), indent=1, allow_nan=False) + "\n"
         return Response(text, made.status, media_type="application/json")
     site: Site = request.app.state.site
     query = f"?{request.url.query}" if request.url.query else ""
     frame = {
-        "navigation": NAVIGATION,
+        "navigation": NAVIGATION if site.read_only else NAVIGATION + CHANGING,
         "here": request.url.path,
         "twin": f"{request.url.path}.json{query}",
         "scripts": made.scripts,
@@ -124,7 +137,9 @@ def _shown(request: Request, made: Page) -> Response:
         "read_only": site.read_only,
     }
     template = environment().get_template(made.template)
-    return HTMLResponse(template.render(**{**made.data(), **frame}), made.status)
+    # htmx shows what was answered well; what is wrong belongs on the page, too.
+    status = 200 if "hx-request" in request.headers else made.status
+    return HTMLResponse(template.render(**{**made.data(), **frame}), status)
 
 
 @lru_cache(maxsize=1)
@@ -133,6 +148,7 @@ def environment() -> Environment:
     own = templating.environment(escaped=True)
     assert own.loader is not None
     made = own.overlay(loader=ChoiceLoader([PackageLoader("dbdyno.web", "templates"), own.loader]))
+    made.filters = {**own.filters, "code": lambda text: coded([text])[0]}
     made.globals = {**own.globals, "sig3": sig3, "length": seconds}
     return made
 
@@ -150,7 +166,7 @@ STATIC = {  # what the browser loads, and where it stands
 
 
 async def static(request: Request) -> Response:
-    """A file of ours."""
+    """A file of the package."""
     found = STATIC.get(request.path_params["name"])
     if found is None:
         return missing(request)

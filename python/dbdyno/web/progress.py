@@ -60,7 +60,7 @@ class Watch:
             done=len(records),
             void=sum(one.status == VOID for one in records),
             left_s=round(_left_s(run, self._records)),
-            heads=tuple(f"{one.column}, {one.unit}" for one in known),
+            heads=tuple(one.column for one in known),
             cells=tuple(_cells(run, records, metrics)),
             current=_current(run, self._records) if run.status == RUNNING else None,
         )

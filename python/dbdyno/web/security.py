@@ -149,7 +149,7 @@ def is_own_host(host: str) -> bool:
 
 
 def _is_own_origin(headers: Headers, host: str) -> bool:
-    """A browser says where a POST comes from; a program says nothing, and must bring the token."""
+    """A browser says where a POST comes from; a program sends none, and must bring the token."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
     if origin is None:
         return site in ("same-origin", "none")

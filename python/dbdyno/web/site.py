@@ -19,6 +19,7 @@ from dbdyno.share.opened import placed
 from dbdyno.store.catalogue import Catalogue, Line
 from dbdyno.store.owner import is_ours
 from dbdyno.store.run import Run
+from dbdyno.web.runner import Runner
 from dbdyno.web.security import Access
 
 FRESH_S = 1.0  # so long the catalogue is taken as it is
@@ -36,12 +37,17 @@ class Site:
     def __init__(self, directory: Path, access: Access, *, read_only: bool) -> None:
         self.directory = directory
         self.access = access
-        self.read_only = read_only
+        self.runner = None if read_only else Runner(directory)
         self._catalogue = Catalogue(directory, on_disk=os.access(directory, os.W_OK))
         self._refreshed = 0.0
         self._refreshing = threading.Lock()
         self._made: dict[str, OrderedDict[tuple[str, ...], Any]] = {}
         self._making = threading.Lock()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be changed or started."""
+        return self.runner is None
 
     def close(self) -> None:
         """Closes what is open."""
@@ -57,6 +63,10 @@ class Site:
                 self._refreshed = time.monotonic()
         return self._catalogue
 
+    def forget(self) -> None:
+        """Has the next page look for changed files at once."""
+        self._refreshed = 0.0
+
     def line(self, identity: str) -> Line:
         """The run with this id. NotFound."""
         found = self.catalogue().run(identity)
@@ -71,7 +81,8 @@ class Site:
             yield Run.open(directory)
 
     def reduced(self, line: Line) -> Reduced:
-        """A run as comparisons take it. DynoError if it cannot be read, or stands in no history."""
+        """A run as comparisons take it. DynoError if it cannot be read, or is part of no
+        history."""
 
         def make() -> Reduced:
             with self.opened(line) as run:

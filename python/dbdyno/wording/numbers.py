@@ -69,6 +69,11 @@ def percent(share: float) -> str:
     return f"{significant(share * 100, usual):.{max(6, usual)}g} %"
 
 
+def spread(share: float) -> str:
+    """A standard deviation over its mean: `0.4 %`, `12 %`."""
+    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:,.0f} %"
+
+
 def interval(low: float | None, high: float | None, *edges: float) -> str:
     """`0.38-0.44`, `under 0.001 to 29.7`; open ends are named."""
     if low is None and high is None:

@@ -159,7 +159,7 @@ ROW = Row(
     name="hostile_servers",
     attack="servers that ask for passwords in every way, or let anybody in and answer anything",
     survived="every command that connects ends by itself, within a minute and 1 GiB, names the"
-    " server, and neither password nor file of ours is given away, nor a terminal's escape printed"
+    " server, and neither password nor local file is revealed, nor a terminal's escape printed"
     " (not tried: `prepare` on a silent server, which may be building an index)",
     run=_run,
 )

@@ -130,7 +130,7 @@ impl Timer {
     pub fn arm(&self, delay: Duration) -> io::Result<()> {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let value = libc::timespec {
-            tv_sec: delay.as_secs() as libc::time_t,
+            tv_sec: delay.as_secs() as _,
             // Zero would disarm it.
             tv_nsec: delay.subsec_nanos().max(1) as libc::c_long,
         };

@@ -1,4 +1,4 @@
-//! What a driver can do and what a workload needs, by the same names.
+//! Capabilities: what drivers can do and workloads need, under the same names.
 
 /// Something that a workload may need of a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Capability {
     pub const ALL: &[Self] =
         &[Self::Sql, Self::Transactions, Self::KeyValue, Self::KeyRanges, Self::Populate, Self::Io];
 
-    /// Those of a system of SQL.
+    /// Capabilities of an SQL system.
     pub const OF_SQL: &[Self] =
         &[Self::Sql, Self::Transactions, Self::KeyValue, Self::KeyRanges, Self::Populate];
 

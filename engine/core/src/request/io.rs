@@ -3,12 +3,12 @@
 use super::{Effect, ParamType};
 use std::sync::Arc;
 
-/// Files alike, which one workload reads and writes: `NAME.0`, `NAME.1`, and so on.
+/// A set of equal files that one workload reads and writes: `NAME.0`, `NAME.1`, and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSet {
-    /// What their names begin with.
+    /// Prefix of their names.
     pub name: String,
-    /// How many they are, at least one.
+    /// Number of files, at least one.
     pub files: u32,
     /// Bytes of each.
     pub file_bytes: u64,
@@ -19,26 +19,26 @@ pub struct FileSet {
 pub struct Io {
     /// Where the file is.
     pub set: Arc<FileSet>,
-    /// What is done.
+    /// The operation.
     pub verb: FileVerb,
 }
 
-/// What is done to a file. The parameters of each, in order; files are numbered from 0:
+/// An operation on a file. The parameters of each, in order; files are numbered from 0:
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileVerb {
-    /// file, offset: reads so many bytes.
+    /// file, offset: reads `bytes` bytes.
     Read {
         /// How many, at least one.
         bytes: u32,
     },
-    /// file, offset: writes so many bytes.
+    /// file, offset: writes `bytes` bytes.
     Write {
         /// How many, at least one.
         bytes: u32,
     },
-    /// file: makes durable what was written of it, and what the file system knows of it (`fsync`).
+    /// file: makes its data and metadata durable (`fsync`).
     Sync,
-    /// file: makes durable what was written of it (`fdatasync`).
+    /// file: makes its data durable (`fdatasync`).
     SyncData,
 }
 

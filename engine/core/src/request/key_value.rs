@@ -1,9 +1,9 @@
-//! Operations on records that have a key, and what they are in SQL.
+//! Operations on records by key, and their SQL.
 
 use super::{Effect, ParamType, Sql};
 use std::sync::Arc;
 
-/// A named set of records alike: a table, or the keys of one prefix.
+/// A named set of records with the same fields: a table, or the keys with one prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     /// Name of the table.
@@ -19,11 +19,11 @@ pub struct Store {
 pub struct KeyValue {
     /// Where the records are.
     pub store: Arc<Store>,
-    /// What is done.
+    /// The operation.
     pub verb: Verb,
 }
 
-/// What is done to a record. The parameters of each, in order:
+/// An operation on a record. The parameters of each, in order:
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// key: returns all fields.
@@ -37,7 +37,7 @@ pub enum Verb {
 }
 
 impl KeyValue {
-    /// What it does to the transaction around it.
+    /// Its effect on the transaction.
     pub fn effect(&self) -> Effect {
         match self.verb {
             Verb::Read | Verb::Scan => Effect::Read,
@@ -55,7 +55,7 @@ impl KeyValue {
         }
     }
 
-    /// The statement that does it, in any dialect.
+    /// The statement for it, in any dialect.
     pub fn sql(&self) -> Sql {
         let Store { name, key, fields } = &*self.store;
         let list = fields.join(", ");

@@ -1,5 +1,5 @@
-//! What a workload asks of a system: requests in SQL, as key-value operations or as operations on
-//! files, the transactions composed of them, and what a system must be capable of to answer them.
+//! Requests of a workload (SQL, key-value operations, operations on files), the transactions
+//! composed of them, and the capabilities that they need.
 
 pub mod capability;
 mod io;
@@ -15,27 +15,27 @@ pub use transaction::{Op, SCALE_MAX, Transaction, Value, put_decimal};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
-/// What a request does to the transaction around it.
+/// Effect of a request on its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Opens a transaction that only reads; the driver knows the words.
+    /// Opens a read-only transaction; each driver has its own statement.
     BeginRead,
     /// Opens a transaction that will write (SQLite: `BEGIN IMMEDIATE`).
     BeginWrite,
-    /// Commits; the driver knows the word.
+    /// Commits; each driver has its own statement.
     Commit,
-    /// Rolls back, because the workload wants that: the transaction counts as committed work, and
-    /// this request's class says how many ended so. The driver knows the word.
+    /// Rolls back because the workload wants that: the transaction counts as committed work, and
+    /// this request's class counts such transactions. Each driver has its own statement.
     Rollback,
     /// Returns rows.
     Read,
     /// Changes rows.
     Write,
-    /// Any text, its only value: sent as it stands, never prepared.
+    /// Any text, its only value: sent unchanged, never prepared.
     Verbatim,
 }
 
-/// What a request asks of the system. Its parameters are the request's.
+/// A request's operation. It takes the request's parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// A statement of SQL.
@@ -52,15 +52,15 @@ pub enum Command {
 pub struct Request {
     /// Name of its class in results (`point_select`); the engine allows 64 classes a plan.
     pub class: String,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
-    /// What is asked of the system.
+    /// The operation.
     pub command: Command,
     /// Type of each parameter of `command`.
     pub params: Vec<ParamType>,
-    /// What its user calls each parameter, for messages; empty where they have no names.
+    /// The user's name of each parameter, for messages; empty without names.
     pub names: Vec<String>,
-    /// What the answer must be, or the transaction fails with code `check`.
+    /// Condition on the answer; otherwise the transaction fails with code `check`.
     pub expect: Option<Expect>,
     /// Whether the rows of its answers are kept for [`Workload::more`](crate::workload::Workload::more).
     pub keeps: bool,
@@ -105,7 +105,7 @@ impl Request {
         }
     }
 
-    /// Parameter `index` (0-based) as a message names it: `parameter 2 (:city)`.
+    /// Parameter `index` (0-based) as messages name it: `parameter 2 (:city)`.
     pub fn name_of(&self, index: usize) -> String {
         match self.names.get(index) {
             Some(name) => format!("parameter {} (:{name})", index + 1),
@@ -114,12 +114,12 @@ impl Request {
     }
 }
 
-/// What an answer must be.
+/// Condition on an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expect {
-    /// How many rows are returned.
+    /// Number of rows returned.
     pub rows: Option<RangeInclusive<u64>>,
-    /// How many rows are changed, as the server counts them.
+    /// Number of rows changed, as the server counts them.
     pub affected: Option<RangeInclusive<u64>>,
 }
 
@@ -132,12 +132,12 @@ pub enum ParamType {
     BigInt,
     /// Character column.
     Text,
-    /// Nobody here knows the column: the server infers its type where it can (PostgreSQL), else
-    /// converts. All values of the parameter have this form, or are NULL.
+    /// Unknown column type: the server infers it if it can (PostgreSQL), else converts. All values
+    /// of the parameter have this form, or are NULL.
     Inferred(Form),
 }
 
-/// What the values of a parameter look like.
+/// Form of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// [`Value::Int`].
@@ -153,8 +153,9 @@ pub enum Form {
 }
 
 /// The same requests in SQL, for drivers of SQL systems: key-value operations become statements,
-/// which are the same in all dialects. Nothing is copied where all of them are SQL. Operations on
-/// files stay as they are: no driver of such a system is given any ([`needs::check`](crate::needs::check)).
+/// which are the same in all dialects. Requests that are all SQL are not copied. Operations on
+/// files stay unchanged: drivers of SQL systems never receive them
+/// ([`needs::check`](crate::needs::check)).
 pub fn in_sql(requests: Arc<[Request]>) -> Arc<[Request]> {
     if requests.iter().all(|request| matches!(request.command, Command::Sql(_))) {
         return requests;

@@ -1,24 +1,23 @@
-//! SQL cut at its parameters.
+//! SQL split at its parameters.
 
 use std::fmt;
 
-/// SQL cut at its parameters. Not a text with marks in it: no mark is left that somebody's SQL
-/// could not hold for another reason (`?` is an operator of PostgreSQL's jsonb, and stands in
-/// literals anywhere).
+/// SQL split at its parameters, not text with placeholders: every placeholder may have another
+/// meaning in the user's SQL (`?` is an operator of PostgreSQL's jsonb, and occurs in literals).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sql {
-    /// Never empty: what precedes the first parameter, and what follows each.
+    /// Never empty: the text before the first parameter, and the text after each.
     pieces: Vec<String>,
 }
 
 impl Sql {
-    /// What precedes the first parameter, and what follows each. Panics without a piece.
+    /// From the text before the first parameter and the text after each. Panics without a piece.
     pub fn new(pieces: Vec<String>) -> Self {
         assert!(!pieces.is_empty(), "SQL has a piece more than parameters");
         Self { pieces }
     }
 
-    /// What precedes the first parameter, and what follows each.
+    /// The text before the first parameter, and the text after each.
     pub fn pieces(&self) -> &[String] {
         &self.pieces
     }
@@ -47,7 +46,7 @@ impl Sql {
     }
 }
 
-/// Each `?` is a parameter, wherever it stands: for SQL that is written here.
+/// Each `?` is a parameter, also in literals: for SQL written in this code base.
 impl From<&str> for Sql {
     fn from(text: &str) -> Self {
         Self { pieces: text.split('?').map(str::to_owned).collect() }

@@ -11,9 +11,9 @@ pub enum Value {
     Int(i64),
     /// The exact number `unscaled / 10^scale`.
     Decimal {
-        /// All its digits.
+        /// All its digits, without the point.
         unscaled: i64,
-        /// How many of them stand behind the point, up to [`SCALE_MAX`].
+        /// Number of digits after the point, up to [`SCALE_MAX`].
         scale: u8,
     },
     /// Finite floating-point number.
@@ -24,7 +24,7 @@ pub enum Value {
     Text(Range<u32>),
 }
 
-/// Most digits behind a decimal's point.
+/// Largest number of digits after a decimal's point.
 pub const SCALE_MAX: u8 = 18;
 
 /// Writes `unscaled / 10^scale` with all its decimals: `-0.05`.
@@ -61,9 +61,9 @@ pub struct Op {
     pub values: Range<u32>,
 }
 
-/// The operations that commit together. Filled anew for every transaction; allocates only until
-/// its buffers have grown to the largest transaction. A retry sends it again unchanged, as far as it
-/// does not depend on answers.
+/// Operations that commit together. Refilled for every transaction; allocates only until its
+/// buffers have grown to the largest transaction. A retry sends it again unchanged, except for
+/// operations that depend on answers.
 #[derive(Debug, Default)]
 pub struct Transaction {
     /// Index into [`Workload::kinds`](crate::workload::Workload::kinds), where there are any.

@@ -1,4 +1,4 @@
-//! Numbers as a trace has them.
+//! Numbers in a replay file.
 
 /// Appends a LEB128 varint.
 pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -14,7 +14,7 @@ pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, (value << 1 ^ value >> 63).cast_unsigned());
 }
 
-/// Reads from the front of bytes; `None` once they are not what they should be.
+/// Reads from the front of bytes; `None` on invalid or missing bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Front<'a>(pub &'a [u8]);
 

@@ -1,5 +1,5 @@
-//! A trace: what sessions of a server sent, in their order and with their times, made from a log to
-//! be sent again.
+//! Replay file: the statements of a server's sessions in order and with their times, extracted from
+//! a log to be sent again.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -8,11 +8,11 @@
 //! | footer | payload, its CRC-32 (u32), its length (u64), `dynotend` |
 //!
 //! A block's payload belongs to one session: its number, the first event's begin (nanoseconds since
-//! 1970, zigzag), and events: begin after the one before, duration, effect (a byte), class, origin,
-//! the text's length, the text. Numbers are LEB128 varints, fixed ones little-endian. Blocks of a
-//! session stand in the order of its events, so that whoever plays a session reads it as a stream,
-//! and whoever writes a trace keeps little of each. The footer's payload: the length of the
-//! [`Meta`] and itself as JSON, the number of blocks, and of each session, payload bytes and events.
+//! 1970, zigzag), and events: time since the previous begin, duration, effect (a byte), class,
+//! origin, the text's length, the text. Numbers are LEB128 varints, fixed ones little-endian.
+//! Blocks of a session are in the order of its events, so that a reader can stream a session and a
+//! writer buffers little of each. The footer's payload: the length of the [`Meta`] and itself as
+//! JSON, the number of blocks, and for each block its session, payload bytes and events.
 //!
 //! See `docs/decisions/trace-format.md`.
 
@@ -26,19 +26,19 @@ pub use write::Writer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What every trace begins with.
+/// First bytes of every replay file.
 pub const MAGIC: &[u8; 8] = b"dynotrac";
-/// What every whole trace ends with.
+/// Last bytes of every complete replay file.
 const END: &[u8; 8] = b"dynotend";
-/// This format.
+/// Version of this format.
 pub const VERSION: u16 = 1;
 const HEADER_BYTES: usize = 16;
-/// Behind the footer's payload.
+/// Bytes after the footer's payload.
 const TAIL_BYTES: usize = 20;
 /// Length and checksum before a block's payload.
 const FRAME_BYTES: usize = 8;
 
-/// Whose statements these are.
+/// Statement language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -51,7 +51,7 @@ pub enum Language {
 
 macro_rules! effects {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal;)*) => {
-        /// What sending a statement again would do.
+        /// Effect of sending a statement again.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Effect { $($(#[doc = $doc])* $variant,)* }
@@ -69,11 +69,11 @@ macro_rules! effects {
 }
 
 effects! {
-    /// Reads, as far as its text can show.
+    /// Reads, as far as the text shows.
     Read = "read";
-    /// Begins or ends a transaction, without a word that it writes.
+    /// Begins or ends a transaction, without a keyword that allows writing.
     Transaction = "transaction";
-    /// Sets something of its session that does not lift a guard against writing.
+    /// Changes a session setting that does not lift a guard against writing.
     Session = "session";
     /// Changes rows.
     Write = "write";
@@ -85,12 +85,12 @@ effects! {
     Define = "define";
     /// Changes the server or its accounts.
     Administer = "administer";
-    /// None of these can be shown.
+    /// Cannot be classified.
     Unknown = "unknown";
 }
 
 impl Effect {
-    /// Whether it may be sent where nothing must change.
+    /// Whether a read-only replay may send it.
     pub fn is_harmless(self) -> bool {
         matches!(self, Self::Read | Self::Transaction | Self::Session)
     }
@@ -101,11 +101,11 @@ impl Effect {
 pub struct Event<'a> {
     /// When it began, nanoseconds since 1970; not before the session's event before it.
     pub begin_ns: i64,
-    /// How long it took; 0: not known.
+    /// Duration; 0: unknown.
     pub duration_ns: u64,
-    /// What sending it would do.
+    /// Effect of sending it again.
     pub effect: Effect,
-    /// Index into [`Meta::classes`]; from its length on: none of them.
+    /// Index into [`Meta::classes`]; an index past its end: no class.
     pub class: u32,
     /// Index into [`Meta::origins`].
     pub origin: u32,
@@ -116,43 +116,43 @@ pub struct Event<'a> {
 /// Statements that differ in their literals only.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Class {
-    /// As reports call it: `SELECT orders 480afcbd`.
+    /// Name in reports: `SELECT orders 480afcbd`.
     pub name: String,
     /// Without its literals; long ones are cut.
     pub statement: String,
-    /// How many.
+    /// Number of events.
     pub events: u64,
-    /// What they took together.
+    /// Sum of their durations, nanoseconds.
     pub time_ns: u64,
 }
 
 /// Where a statement was sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin {
-    /// Default database; empty: none, or not known.
+    /// Default database; empty: none or unknown.
     pub database: String,
-    /// Account; empty: not known.
+    /// Account; empty: unknown.
     pub user: String,
 }
 
-/// What is known of a whole trace.
+/// Summary of a replay file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// First begin, nanoseconds since 1970.
     pub begin_ns: i64,
-    /// From there to the last end.
+    /// From there to the last end, nanoseconds.
     pub length_ns: u64,
-    /// Sessions; their numbers lie below.
+    /// Number of sessions; they are numbered from 0.
     pub sessions: u32,
-    /// The most that were there at the same time.
+    /// Maximum number of concurrent sessions.
     pub sessions_at_once: u32,
     /// Statements.
     pub events: u64,
-    /// Of these, by effect.
+    /// Statements by effect.
     pub effects: BTreeMap<String, u64>,
-    /// What the logs have beside and the trace has not, by reason.
+    /// Events of the logs that the file omits, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Step of the log's clock: its times are whole multiples.
+    /// Resolution of the log's clock: all times are multiples of it.
     pub clock_ns: u64,
     /// Classes of statements.
     pub classes: Vec<Class>,

@@ -1,5 +1,4 @@
-//! Reading a trace: all of it is checked once; afterwards events of any session are read where they
-//! lie.
+//! Reads a replay file: checks all of it once, then reads events of any session in place.
 
 use super::bytes::Front;
 use super::{
@@ -8,23 +7,23 @@ use super::{
 use crate::Result;
 use crate::error::{Error, Kind};
 
-/// Sessions beyond these make no trace.
+/// Upper bound of the number of sessions.
 const SESSIONS_MAX: u32 = 1 << 24;
 
-/// Where the events of each session lie.
+/// Positions of each session's events.
 #[derive(Debug)]
 pub struct Index {
-    /// Whose statements.
+    /// Statement language.
     pub language: Language,
-    /// What is known of all.
+    /// Summary.
     pub meta: Meta,
-    /// Where payloads begin, bytes, and their lengths: blocks of session 0, then of session 1...
+    /// Offset in bytes and length of each payload: blocks of session 0, then of session 1...
     blocks: Vec<(u64, u32)>,
-    /// Where each session's blocks begin in `blocks`; one more than sessions.
+    /// Index of each session's first block in `blocks`, with one entry more than sessions.
     first: Vec<u32>,
 }
 
-/// Where in a session.
+/// Position in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     block: u32,
@@ -36,7 +35,7 @@ impl Index {
     /// Reads the index of `trace`, and checks every byte of it.
     ///
     /// # Errors
-    /// [`Kind::Plan`]: it is no trace, of another version, cut, or damaged, and where.
+    /// [`Kind::Plan`]: not a replay file, another version, truncated, or damaged, and where.
     pub fn read(trace: &[u8]) -> Result<Self> {
         let language = header(trace)?;
         let end = trace.len() - TAIL_BYTES;
@@ -63,7 +62,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Blocks in the order of the file become those of one session after the other.
+    /// Reorders the blocks from file order to session order.
     fn of(language: Language, meta: Meta, sizes: &[(u32, u32)], end: usize) -> Option<Self> {
         let mut first = vec![0_u32; meta.sessions as usize + 1];
         for &(session, _) in sizes {
@@ -123,12 +122,12 @@ impl Index {
         Ok(())
     }
 
-    /// Where a session begins. Panics if there is none of that number.
+    /// First position of a session. Panics if there is no session of that number.
     pub fn begin(&self, session: u32) -> Place {
         Place { block: self.first[session as usize], at: 0, last_ns: 0 }
     }
 
-    /// The event there, of the same trace and session; none where the session ends.
+    /// The event at `place`, of the same file and session; none at the session's end.
     pub fn next<'a>(&self, trace: &'a [u8], session: u32, place: &mut Place) -> Option<Event<'a>> {
         loop {
             if place.block >= self.first[session as usize + 1] {
@@ -176,7 +175,7 @@ fn damaged(what: &str) -> Error {
         .hint("make it again from its log")
 }
 
-/// The meta data; (session, payload bytes) of each block in the file's order.
+/// The summary; (session, payload bytes) of each block in file order.
 fn footer(payload: &[u8]) -> Option<(Meta, Vec<(u32, u32)>)> {
     let mut front = Front(payload);
     let length = usize::try_from(front.number()?).ok()?;
@@ -190,7 +189,7 @@ fn footer(payload: &[u8]) -> Option<(Meta, Vec<(u32, u32)>)> {
     front.0.is_empty().then_some((meta, sizes))
 }
 
-/// The begin of a block's first event; none: it is of another session.
+/// The begin of a block's first event; none if the block is of another session.
 fn begin(front: &mut Front<'_>, session: u32) -> Option<i64> {
     let of = front.small()?;
     let begin_ns = front.signed()?;

@@ -1,16 +1,16 @@
-//! Writing a trace: one pass, blocks of a session as they fill.
+//! Writes a replay file in one pass; each session's blocks are written as they fill.
 
 use super::bytes::{put, put_signed};
 use super::{END, Event, Language, MAGIC, Meta, VERSION};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// A session's events go out once they take so much.
+/// Size at which a session's pending events are written.
 const BLOCK_BYTES: usize = 64 << 10;
-/// All sessions' events go out once they take so much together.
+/// Total size at which all sessions' pending events are written.
 const PENDING_BYTES: usize = 64 << 20;
 
-/// Writes a trace into anything.
+/// Writes a replay file to any output.
 pub struct Writer<W> {
     out: W,
     pending: HashMap<u32, Pending>,
@@ -28,10 +28,10 @@ struct Pending {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace.
+    /// Begins a replay file.
     ///
     /// # Errors
-    /// What `out` says; so do the others.
+    /// I/O errors of `out`; the other methods likewise.
     pub fn new(mut out: W, language: Language) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
@@ -40,9 +40,9 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, pending, pending_bytes: 0, index, blocks: 0 })
     }
 
-    /// Appends an event of a session, which come in the order of their begins: a block that begins
-    /// before the session's block before it makes no trace. Within a block, an event that begins
-    /// before the last one is taken to begin with it.
+    /// Appends an event of a session. Events must come in the order of their begins: a block that
+    /// begins before the session's previous block makes the file invalid. Within a block, an event
+    /// that begins before the last one is recorded with the begin of the last one.
     pub fn event(&mut self, session: u32, event: &Event<'_>) -> io::Result<()> {
         let pending = self.pending.entry(session).or_insert_with(|| {
             let mut payload = Vec::new();
@@ -71,7 +71,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Nothing more of this session comes soon.
+    /// Writes the session's pending events, because no more are expected soon.
     pub fn end(&mut self, session: u32) -> io::Result<()> {
         let Some(Pending { payload, events, .. }) = self.pending.remove(&session) else {
             return Ok(());
@@ -95,7 +95,7 @@ impl<W: Write> Writer<W> {
         sessions.into_iter().try_for_each(|session| self.end(session))
     }
 
-    /// Writes what is left, and the footer.
+    /// Writes the pending events and the footer.
     pub fn finish(mut self, meta: &Meta) -> io::Result<W> {
         self.flush()?;
         let json = serde_json::to_vec(meta)?;

@@ -8,11 +8,26 @@ use super::buffer::Buffer;
 use std::ffi::{c_long, c_ulong};
 use std::io;
 use std::os::fd::RawFd;
-use std::{mem, ptr};
+use std::ptr;
 
 /// Operation codes of `linux/aio_abi.h`.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+
+/// The kernel's `struct iocb` (linux/aio_abi.h), which libc has for glibc alone.
+#[repr(C)]
+#[derive(Default)]
+struct Block {
+    data: u64,
+    key_and_flags: u64,
+    operation: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    unused: [u64; 2],
+}
 
 /// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
@@ -115,14 +130,15 @@ impl Queue {
         let at = slot % self.buffers.len();
         let buffer = self.buffers[at].as_ref().expect("it was made with the room");
         assert!(pending.place.bytes <= buffer.bytes(), "a request fits its buffer");
-        // SAFETY: zeros are valid for every field.
-        let mut block: libc::iocb = unsafe { mem::zeroed() };
-        block.aio_data = slot as u64;
-        block.aio_lio_opcode = if pending.is_write { PWRITE } else { PREAD };
-        block.aio_fildes = file as u32;
-        block.aio_buf = buffer.start() as u64;
-        block.aio_nbytes = pending.place.bytes;
-        block.aio_offset = pending.place.offset.cast_signed();
+        let mut block = Block {
+            data: slot as u64,
+            operation: if pending.is_write { PWRITE } else { PREAD },
+            file: file as u32,
+            buffer: buffer.start() as u64,
+            bytes: pending.place.bytes,
+            offset: pending.place.offset.cast_signed(),
+            ..Block::default()
+        };
         let mut blocks = [&raw mut block];
         // SAFETY: the kernel copies the block during the call. The buffer is not freed before the request
         // has ended, for `drop` destroys the context first; and it is looked at only if it is the

@@ -25,7 +25,6 @@ mod statement;
 use super::column::Column;
 use super::errors;
 use super::flags::{capability, command};
-use super::login;
 use super::opening::Opening;
 use super::reader::{Found, Reader};
 use super::statements::put_command;
@@ -40,23 +39,11 @@ use reply::{Expect, Whole};
 use statement::Statement;
 use std::sync::Arc;
 
-struct MysqlClients(Arc<Config>);
-
-impl Clients for MysqlClients {
-    fn client(&self) -> Result<Nature> {
-        let client = MysqlClient::new(Arc::clone(&self.0));
-        Ok(Nature::Wire(match self.0.capabilities & capability::COMPRESS {
-            0 => Box::new(client),
-            _ => Box::new(Compressing::new(client)),
-        }))
-    }
-}
-
 /// Binds it to a target.
 ///
 /// # Errors
 /// Says which field of the target is wrong.
-pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
+pub fn build(target: &Target) -> Result<Clients> {
     let mut config = Config::of(target)?;
     config.capabilities |= capability::MULTI_STATEMENTS;
     for (name, value) in &target.options {
@@ -81,7 +68,14 @@ pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
             ));
         }
     }
-    Ok(Box::new(MysqlClients(Arc::new(config))))
+    let config = Arc::new(config);
+    Ok(Box::new(move || {
+        let client = MysqlClient::new(Arc::clone(&config));
+        Ok(Nature::Wire(match config.capabilities & capability::COMPRESS {
+            0 => Box::new(client),
+            _ => Box::new(Compressing::new(client)),
+        }))
+    }))
 }
 
 /// A connection's state.
@@ -99,7 +93,7 @@ struct MysqlClient {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    Opening,
+    /// Nothing is in flight, or the connection is on its way to its first request.
     Idle,
     /// A request is in flight.
     Busy,
@@ -111,7 +105,7 @@ impl MysqlClient {
     fn new(config: Arc<Config>) -> Self {
         Self {
             opening: Opening::new(config),
-            phase: Phase::Opening,
+            phase: Phase::Idle,
             reader: Reader::default(),
             statements: Slots::default(),
             prepared: (0, 0),
@@ -205,17 +199,11 @@ impl WireProtocol for MysqlClient {
                 let said = if is_whole { self.answered()? } else { Progress::More };
                 Ok((consumed, said))
             }
-            Phase::Opening | Phase::Idle => {
-                let (consumed, found) = self.opening.receive(input, out)?;
-                let said = match found {
-                    login::Found::More => Progress::More,
-                    login::Found::StartTls => Progress::StartTls,
-                    login::Found::Done => {
-                        self.reader = Reader::new(&self.opening.agreed);
-                        self.phase = Phase::Idle;
-                        Progress::Ready
-                    }
-                };
+            Phase::Idle => {
+                let (consumed, said) = self.opening.receive(input, out)?;
+                if said == Progress::Ready {
+                    self.reader = Reader::new(&self.opening.agreed);
+                }
                 Ok((consumed, said))
             }
         }

@@ -3,12 +3,12 @@
 use super::Config;
 use super::errors;
 use super::flags::{capability, command};
+use super::login::LoginState;
 use super::login::handshake::Agreed;
-use super::login::{Found, LoginState};
-use super::reader::{self, Reader};
+use super::reader::{Found, Reader};
 use super::reply::{Counted, Expect};
 use super::statements::put_command;
-use dyno_core::driver::{Cancel, ServerError};
+use dyno_core::driver::{Cancel, Progress, ServerError};
 use dyno_core::error::{Error, Result};
 use std::sync::Arc;
 
@@ -66,12 +66,12 @@ impl Opening {
         self.agreed.has(capability::COMPRESS)
     }
 
-    /// Reads from the front of `input`; returns the bytes consumed and what they meant. Done: requests
+    /// Reads from the front of `input`; returns the bytes consumed and what they meant. Ready: requests
     /// may be sent; until the reply to one is due, whatever comes is the server's farewell.
-    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Found)> {
+    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         match &mut self.stage {
             Stage::New | Stage::Over => match errors::farewell(input)? {
-                None => Ok((0, Found::More)),
+                None => Ok((0, Progress::More)),
                 Some(refused) => Err(self.part(refused)),
             },
             Stage::Login(_) => self.login(input, out),
@@ -79,22 +79,22 @@ impl Opening {
                 let index = *index;
                 let (consumed, found) = self.reader.feed(input)?;
                 match found {
-                    reader::Found::Done => Ok((consumed, self.session_done(index, out)?)),
-                    _ => Ok((consumed, Found::More)),
+                    Found::Done => Ok((consumed, self.session_done(index, out)?)),
+                    _ => Ok((consumed, Progress::More)),
                 }
             }
         }
     }
 
-    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Found)> {
-        let Stage::Login(login) = &mut self.stage else { return Ok((0, Found::More)) };
+    fn login(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
+        let Stage::Login(login) = &mut self.stage else { return Ok((0, Progress::More)) };
         let fed = login.feed(&self.config, input, out);
         if fed.is_err() {
             self.parting = errors::farewell(input).ok().flatten().map(Box::new);
         }
         let (consumed, found) = fed?;
         self.connection_id = login.connection_id();
-        if found != Found::Done {
+        if found != Progress::Ready {
             return Ok((consumed, found));
         }
         self.agreed = login.agreed;
@@ -104,19 +104,19 @@ impl Opening {
     }
 
     /// Sends session statement `index`, if there is one.
-    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Found {
+    fn session(&mut self, index: usize, out: &mut Vec<u8>) -> Progress<()> {
         let Some(sql) = self.config.session_sql.get(index) else {
             self.stage = Stage::Over;
-            return Found::Done;
+            return Progress::Ready;
         };
         put_command(out, command::QUERY, sql.as_bytes());
         let asks = self.config.asks(index);
         self.reader.begin(if asks { Expect::FirstRow } else { Expect::Result });
         self.stage = Stage::Session(index);
-        Found::More
+        Progress::More
     }
 
-    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Found> {
+    fn session_done(&mut self, index: usize, out: &mut Vec<u8>) -> Result<Progress<()>> {
         if let Some(refused) = self.reader.reply.refusal.take() {
             let what = format!("session statement {:?}", self.config.session_sql[index]);
             return Err(self.fatal(*refused, &what));

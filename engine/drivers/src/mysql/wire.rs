@@ -4,7 +4,6 @@ use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
 use super::errors;
 use super::flags::command;
-use super::login::Found as LoginFound;
 use super::opening::Opening;
 use super::packet::{self, broken};
 use super::reader::{Found, Reader};
@@ -42,9 +41,9 @@ struct Prepared {
 
 #[derive(Debug)]
 enum Phase {
-    Opening,
     /// All preparations are in flight, statement number n is answered next.
     Prepare(usize),
+    /// Nothing is in flight, or the connection is on its way to its first request.
     Idle,
     /// A request or query is in flight.
     Busy,
@@ -76,7 +75,7 @@ impl MysqlWire {
         Self {
             opening: Opening::new(Arc::clone(&config)),
             config,
-            phase: Phase::Opening,
+            phase: Phase::Idle,
             statement: None,
             reader: Reader::default(),
             prepared: vec![],
@@ -337,12 +336,12 @@ impl WireProtocol for MysqlWire {
                 (consumed, _) => Ok((consumed, Progress::More)),
             },
             Phase::Bulk(_) => self.bulk_receive(input, out),
-            Phase::Opening | Phase::Idle => {
+            Phase::Idle => {
                 let (consumed, found) = self.opening.receive(input, out)?;
                 let said = match found {
-                    LoginFound::More => Progress::More,
-                    LoginFound::StartTls => Progress::StartTls,
-                    LoginFound::Done => self.opened(out)?,
+                    Progress::Ready => self.opened(out)?,
+                    Progress::StartTls => Progress::StartTls,
+                    _ => Progress::More,
                 };
                 Ok((consumed, said))
             }

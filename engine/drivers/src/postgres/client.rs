@@ -46,18 +46,9 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Says which field of the target is wrong.
-pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
-    Ok(Box::new(Postgres { login: Arc::new(Login::of(target)?) }))
-}
-
-struct Postgres {
-    login: Arc<Login>,
-}
-
-impl Clients for Postgres {
-    fn client(&self) -> Result<Nature> {
-        Ok(Nature::Wire(Box::new(Connection::new(&self.login, Calls::default()))))
-    }
+pub fn build(target: &Target) -> Result<Clients> {
+    let login = Arc::new(Login::of(target)?);
+    Ok(Box::new(move || Ok(Nature::Wire(Box::new(Connection::new(&login, Calls::default()))))))
 }
 
 /// What a script asks of its connection.

@@ -60,7 +60,9 @@ impl<R: Requests> Connection<R> {
     }
 
     fn advance(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<R::Reply>)> {
-        if let Some((used, tls)) = self.opening.before_messages(input, out)? {
+        if !self.opening.is_over()
+            && let Some((used, tls)) = self.opening.before_messages(input, out)?
+        {
             return Ok((used, if tls { Progress::StartTls } else { Progress::More }));
         }
         let mut at = self.skip.min(input.len());

@@ -13,11 +13,11 @@
 #[cfg(test)]
 mod tests;
 
+use super::Sqlite;
 use super::connection::{Deadline, Handle, check_setting};
 use super::errors::{self, fatal};
 use super::session::RowStatement;
 use super::wait::{Wait, Waiters};
-use super::{file_of, read_options};
 use crate::guard;
 use crate::results::Results;
 use crate::slots::Slots;
@@ -28,7 +28,6 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, TransactionState, ffi};
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,39 +40,9 @@ const NULL: [u8; 4] = [0xff; 4];
 ///
 /// # Errors
 /// Says which field of the target is wrong.
-pub fn build(target: &Target) -> Result<Box<dyn Clients>> {
-    let (busy_timeout, create) = read_options(&target.options, true)?;
-    Ok(Box::new(Sqlite {
-        path: file_of(target)?,
-        create,
-        busy_timeout,
-        waiters: Arc::default(),
-        session_sql: guard::SQLITE.statements(target),
-        read_only: target.read_only,
-    }))
-}
-
-struct Sqlite {
-    path: PathBuf,
-    create: bool,
-    busy_timeout: Duration,
-    waiters: Arc<Waiters>,
-    session_sql: Vec<String>,
-    read_only: bool,
-}
-
-impl Clients for Sqlite {
-    fn client(&self) -> Result<Nature> {
-        let mut client = SqliteClient::open(self)?;
-        let mut last = None;
-        for sql in &self.session_sql {
-            last = client.setting(sql)?;
-        }
-        if self.read_only {
-            guard::SQLITE.check(&self.path.display().to_string(), &[last])?;
-        }
-        Ok(Nature::Blocking(Box::new(client)))
-    }
+pub fn build(target: &Target) -> Result<Clients> {
+    let driver = Sqlite::of(target, true, [].into())?;
+    Ok(Box::new(move || Ok(Nature::Blocking(Box::new(SqliteClient::open(&driver)?)))))
 }
 
 /// One connection.
@@ -126,18 +95,27 @@ impl Patience {
 }
 
 impl SqliteClient {
-    fn open(clients: &Sqlite) -> Result<Self> {
-        let (connection, deadline) = Handle::open(&clients.path, clients.create, Arc::default())?;
+    fn open(driver: &Sqlite) -> Result<Self> {
+        let (connection, deadline) =
+            Handle::open(&driver.path, driver.create, Arc::clone(&driver.is_stopped))?;
         let patience =
-            Patience { busy_timeout: clients.busy_timeout, waiters: Arc::clone(&clients.waiters) };
-        Ok(Self {
+            Patience { busy_timeout: driver.busy_timeout, waiters: Arc::clone(&driver.waiters) };
+        let mut client = Self {
             statements: Slots::default(),
             prepared: (0, 0),
             results: Results::default(),
             patience,
             deadline,
             connection,
-        })
+        };
+        let mut last = None;
+        for sql in &driver.session_sql {
+            last = client.setting(sql)?;
+        }
+        if driver.read_only {
+            guard::SQLITE.check(&driver.path.display().to_string(), &[last])?;
+        }
+        Ok(client)
     }
 
     /// Runs one statement of `session_sql`; the first value that it answers.

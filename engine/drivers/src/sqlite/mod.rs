@@ -56,7 +56,7 @@ pub static KIND: DriverKind = DriverKind {
 /// Longest accepted `busy_timeout_ms`: an hour, as the longest latency a histogram holds.
 const BUSY_TIMEOUT_MS_MAX: u64 = 3_600_000;
 
-/// What every session of one group shares.
+/// What every session of one group shares, and every connection of scripts.
 struct Sqlite {
     path: PathBuf,
     /// Whether a missing file is created (loading) or refused (running).
@@ -89,19 +89,26 @@ fn file_of(target: &Target) -> Result<PathBuf> {
 }
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
-    let path = file_of(target)?;
-    let (busy_timeout, create) = read_options(&target.options, false)?;
-    Ok(Box::new(Sqlite {
-        path,
-        create,
-        busy_timeout,
-        waiters: Arc::default(),
-        is_stopped: Arc::default(),
-        protocol: target.protocol,
-        session_sql: guard::SQLITE.statements(target),
-        read_only: target.read_only,
-        statements: in_sql(requests),
-    }))
+    Ok(Box::new(Sqlite::of(target, false, requests)?))
+}
+
+impl Sqlite {
+    /// Checks `target`. `create`: what holds if it does not say.
+    fn of(target: &Target, create: bool, requests: Arc<[Request]>) -> Result<Self> {
+        let path = file_of(target)?;
+        let (busy_timeout, create) = read_options(&target.options, create)?;
+        Ok(Self {
+            path,
+            create,
+            busy_timeout,
+            waiters: Arc::default(),
+            is_stopped: Arc::default(),
+            protocol: target.protocol,
+            session_sql: guard::SQLITE.statements(target),
+            read_only: target.read_only,
+            statements: in_sql(requests),
+        })
+    }
 }
 
 /// `create`: what holds if the target does not say.

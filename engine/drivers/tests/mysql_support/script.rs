@@ -41,7 +41,7 @@ impl Script {
 
     fn connect(target: &Target) -> Self {
         let clients = (dyno_drivers::mysql::KIND.clients.unwrap())(target).unwrap();
-        let Ok(Nature::Wire(client)) = clients.client() else { panic!("mysql is a wire") };
+        let Ok(Nature::Wire(client)) = clients() else { panic!("mysql is a wire") };
         let patience = Some(Duration::from_secs(30));
         let (stream, secure): (Box<dyn Stream>, bool) = match &target.address {
             Address::Tcp { host, port } => {

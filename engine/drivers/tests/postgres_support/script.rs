@@ -23,8 +23,7 @@ pub type Row = Vec<Option<String>>;
 impl Script {
     /// Logs in.
     pub fn connect(target: &Target) -> Result<Self> {
-        let Nature::Wire(mut client) =
-            (postgres::KIND.clients.expect("it has them"))(target)?.client()?
+        let Nature::Wire(mut client) = (postgres::KIND.clients.expect("it has them"))(target)?()?
         else {
             panic!("a wire")
         };

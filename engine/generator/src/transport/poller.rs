@@ -79,7 +79,7 @@ impl Epoll {
         let events = self.events.as_mut_ptr();
         if self.has_pwait2 {
             let timeout = libc::timespec {
-                tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
+                tv_sec: (wait_ns / 1_000_000_000) as _,
                 tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,
             };
             // SAFETY: `events` has `places` places, `timeout` outlives the call, no signal mask.

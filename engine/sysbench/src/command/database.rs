@@ -1,14 +1,13 @@
 //! Database options -> the servers that a run may reach, and the drivers that scripts name.
 
 use crate::command::call::Kinds;
-use crate::command::dry_run::Dry;
+use crate::command::dry_run;
 use crate::command::refusal::Refusal;
 use crate::console::{self, Level};
 use crate::drive::Server;
 use crate::lua::{Driver, Ignore};
 use crate::options::Options;
 use crate::report::Compat;
-use dyno_core::client::{Clients, Nature};
 use dyno_core::driver::BuildClients;
 use dyno_core::error::Error;
 use dyno_core::plan::{Address, LoginRules, Protocol, PublicKey, Secret, Target, Tls, TlsExtras};
@@ -99,7 +98,7 @@ fn servers(
     kinds: Kinds,
 ) -> Result<(Vec<Address>, Vec<Server>), Refusal> {
     if name == "mysql" && options.bool("mysql-dry-run") {
-        let dry = Server { clients: Box::new(Dry), endpoint: None };
+        let dry = Server { clients: Box::new(dry_run::client), endpoint: None };
         return Ok((vec![Address::None], vec![dry]));
     }
     let targets = match name {
@@ -128,21 +127,14 @@ pub fn server(build: BuildClients, target: &Target) -> Result<Server, Refusal> {
         Address::File(_) | Address::None => None,
         _ => match Endpoint::resolve(target) {
             Ok(endpoint) => Some(endpoint),
+            // Scripts are told when they connect.
             Err(unknown) => {
-                return Ok(Server { clients: Box::new(Unknown(unknown)), endpoint: None });
+                let clients = Box::new(move || Err(unknown.clone()));
+                return Ok(Server { clients, endpoint: None });
             }
         },
     };
     Ok(Server { clients: build(target).map_err(fatal)?, endpoint })
-}
-
-/// A server whose host is unknown: scripts are told when they connect.
-struct Unknown(Error);
-
-impl Clients for Unknown {
-    fn client(&self) -> Result<Nature, Error> {
-        Err(self.0.clone())
-    }
 }
 
 fn target(driver: &str, address: Address) -> Target {

@@ -72,7 +72,7 @@ struct Control<'a> {
 
 impl<'a> Control<'a> {
     fn new(server: &Server, endpoint: &'a Endpoint, deadline: Instant) -> Result<Self> {
-        let Nature::Wire(client) = server.clients.client()? else {
+        let Nature::Wire(client) = (server.clients)()? else {
             return Err(Error::new(Kind::Plan, "a library has no statements to cancel"));
         };
         Ok(Self { endpoint, channel: Channel::default(), client, deadline })

@@ -31,7 +31,7 @@ use waiting::Waiting;
 /// A server that sessions talk to.
 pub struct Server {
     /// Makes connections' protocol sides.
-    pub clients: Box<dyn Clients>,
+    pub clients: Clients,
     /// Where it listens; none for a library.
     pub endpoint: Option<Endpoint>,
 }

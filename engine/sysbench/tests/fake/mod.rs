@@ -1,7 +1,7 @@
 //! A protocol of lines as a `Client` (`hi`, then `r` answered by `ok` or `big N`, before which any
 //! number of `more` may come), and scripts in plain Rust over it: what load threads are tried with.
 
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::driver::{self, Cancel, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
@@ -17,12 +17,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub struct ToyClients;
-
-impl Clients for ToyClients {
-    fn client(&self) -> Result<Nature> {
-        Ok(Nature::Wire(Box::new(ToyClient::default())))
-    }
+fn client() -> Result<Nature> {
+    Ok(Nature::Wire(Box::new(ToyClient::default())))
 }
 
 #[derive(Default)]
@@ -270,7 +266,7 @@ impl Trial {
             sessions: self.sessions,
             shares_threads: self.shares_threads,
             threads,
-            servers: Arc::new([Server { clients: Box::new(ToyClients), endpoint }]),
+            servers: Arc::new([Server { clients: Box::new(client), endpoint }]),
             tallies: Arc::clone(&tallies),
             pace: Arc::new(Pace::new(self.events, self.rate, warmup_s)),
             make,

@@ -150,7 +150,7 @@ def _split(series: Floats, weight: Weight, p: float, min_size: int) -> list[int]
 
 def _merge(n: int, places: list[int], weight: Weight, p: float) -> list[int]:
     """The places that are significant at `p` between those that are left, with both ends of the
-    series: the weakest is dropped until none is left that is not. One that was dropped beside
+    series: the weakest is dropped until none is left that is not. One that was dropped next to
     another that has gone, too, gets a second chance."""
 
     def weigh(bounds: list[int], i: int) -> float:

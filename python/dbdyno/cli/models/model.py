@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.cli.terminal import output
 
 FORMATS = ("text", "json", "html")
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.models)
 @click.argument("inputs", nargs=-1, metavar="[FILE | NAME=VALUE...]")
 @click.option("--from", "sources", multiple=True, metavar="FILE|URL",
               help="Take missing inputs from my.cnf, cr.yaml or a live server.")  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.cli.running import detail
 
 
@@ -36,7 +37,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 @click.command()
-@click.argument("experiment")
+@click.argument("experiment", shell_complete=completing.experiments)
 @click.option(
     "--detect",
     required=True,
@@ -58,6 +59,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     "source",
     type=click.Path(path_type=Path),
     metavar="RUN",
+    shell_complete=completing.runs,
     help="Take the noise from this run (its directory or bundle) instead of running a pilot.",
 )
 @click.option(
@@ -85,6 +87,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     "overrides",
     multiple=True,
     metavar="PATH=VALUE",
+    shell_complete=completing.keys,
     help="Change the file: dotted path=value; may be repeated.",
 )
 @click.option(

@@ -64,7 +64,7 @@ def _answer(
 ) -> int:
     # Imported here: scipy takes most of a second, which a pilot need not wait for.
     from dbdyno.analysis.planning import to_json
-    from dbdyno.report.planning import planning_text
+    from dbdyno.wording.planning.power_text import planning_text
     from dbdyno.wording.runs import plan_blocks
 
     _refuse(run, source)

@@ -24,12 +24,11 @@ from dbdyno.plan.types import Plan
 from dbdyno.share import bundle
 from dbdyno.share.opened import opened
 from dbdyno.share.redact.plan import NOTE as REDACTED
+from dbdyno.store.manifest import EXPERIMENT_FILE
 from dbdyno.store.run import Run
 
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
-
-FILE = "experiment_file"  # in a run's manifest: directory of its YAML
 
 
 def read(base: str, gate: Gate | None = None, *, trust: bool = False) -> Base:
@@ -139,7 +138,7 @@ def _of_run(run: Run, path: Path, trust: bool) -> Base:
 
 def _place(run: Run) -> Path:
     """Where the run's experiment file was, for the paths in it: recorded, else where it began."""
-    recorded = run.manifest.get(FILE)
+    recorded = run.manifest.get(EXPERIMENT_FILE)
     if isinstance(recorded, str):
         return Path(recorded)
     return Path(str(run.manifest.get("directory", run.path))) / f"{run.plan.name}.yaml"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import RenderableType
 
-from dbdyno.cli.running import against as bases
 from dbdyno.cli.running.before.machine_checks import checked
 from dbdyno.cli.running.detail import Detail
 from dbdyno.cli.running.finish import conclude, decided, steady_from
@@ -29,7 +28,7 @@ from dbdyno.plan import cpus
 from dbdyno.plan.two_versions.differences import differences
 from dbdyno.plan.types import Plan
 from dbdyno.share import listen
-from dbdyno.store.manifest import INTERRUPTED, RUNNING
+from dbdyno.store.manifest import EXPERIMENT_FILE, INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
 from dbdyno.store.run import Run
 
@@ -60,7 +59,7 @@ def begun(
             RUNNING,
             command=["dyno", *sys.argv[1:]],
             directory=str(Path.cwd()),
-            **{bases.FILE: str(file.absolute())},
+            **{EXPERIMENT_FILE: str(file.absolute())},
         )
         yield created
 
@@ -72,7 +71,8 @@ def carried_out(
     endpoint: listen.Endpoint | None = None,
     judge: Callable[[Findings], int] | None = None,
 ) -> int:
-    """Measures what the run lacks, draws its report, prints the answer; the exit code."""
+    """Measures the missing trials of the run, draws its report, prints the answer; the exit
+    code."""
     status, not_undone = measure(run_, scratch, manner.detail, endpoint)
     gate = None if status == INTERRUPTED else judge
     code = conclude(
@@ -103,7 +103,7 @@ def not_put_back(run_: Run, what: Sequence[str]) -> DynoError:
 def measure(
     run_: Run, scratch: Path | None, detail: Detail, endpoint: listen.Endpoint | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Runs the trials that a run lacks; its status, and what could not be undone on external
+    """Runs the missing trials of a run; its status, and what could not be undone on external
     servers, in sentences."""
     binary = job.find()
     records = run_.records()

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.cli.running import detail
 from dbdyno.cli.running import gate as gates
 from dbdyno.cli.running.before import trusted
@@ -26,7 +27,7 @@ def _listen_address(
 
 
 @click.command()
-@click.argument("experiment", required=False)
+@click.argument("experiment", required=False, shell_complete=completing.experiments)
 @click.option("--check", is_flag=True, help="Validate the file and stop.")
 @click.option(
     "--with-schema",
@@ -37,13 +38,19 @@ def _listen_address(
 )
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
 @click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Continue this run directory.")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    shell_complete=completing.runs,
+    help="Continue this run directory.",
+)
 @click.option("--mix-environments", is_flag=True, help="Resume although the machine has changed.")
 @click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="PATH=VALUE",
+    shell_complete=completing.keys,
     help="Change the file: dotted path=value; may be repeated.",
 )
 @click.option(
@@ -76,6 +83,7 @@ def _listen_address(
 @click.option(
     "--against",
     metavar="BASE",
+    shell_complete=completing.runs,
     help="Run BASE too, in the same blocks, and judge EXPERIMENT by it: another experiment, or a"
     " run (its directory or bundle).",
 )
@@ -89,6 +97,7 @@ def _listen_address(
     "--reference",
     type=click.Path(path_type=Path),
     metavar="RUN",
+    shell_complete=completing.runs,
     help="With --history: compare the run with this one, too [default: the first five runs at the"
     " best level of the history].",
 )

@@ -31,10 +31,11 @@ def conclude(
     to: Path | None = None,
     gate: Callable[[Findings], int] | None = None,
     answer: Callable[[Report], RenderableType] | None = None,
+    also: Callable[[Report], None] | None = None,
 ) -> int:
-    """Writes the reports (into `to`, else the run's directory), prints the answer to stdout,
-    returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where a claim is
-    refuted; `decisive`: 2 where one is neither refuted nor supported."""
+    """Writes the reports (into `to`, else the run's directory) and what `also` writes, prints the
+    answer to stdout, returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where
+    a claim is refuted; `decisive`: 2 where one is neither refuted nor supported."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno.analysis.types import REFUTED
     from dbdyno.report import Report
@@ -44,6 +45,8 @@ def conclude(
     findings = analyse(run.plan, records, run.trace, run.histograms, void=run.voided())
     report = Report(run, findings)
     report.write(to)
+    if also is not None:
+        also(report)
     if as_json:
         click.echo(_result(to or run.path), nl=False)
     else:

@@ -86,7 +86,7 @@ def carry_out(
     base = None if against is None else bases.read(against, gate, trust=trust)
     with placed(loaded):
         if not dry_run:
-            job.find()  # what is missing is said before a directory is made
+            job.find()  # what is missing is reported before a directory is made
         plan = make(
             loaded,
             Machine.read(),

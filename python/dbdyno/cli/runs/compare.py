@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.cli.running import gate as gates
 from dbdyno.cli.runs.stored import stored
 
 
 @click.command()
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=click.Path(path_type=Path), shell_complete=completing.runs)
+@click.argument("b", type=click.Path(path_type=Path), shell_complete=completing.runs)
 @click.option(
     "--history",
     "history",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from dbdyno import diskfiles
+from dbdyno.cli import completing
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 
@@ -26,7 +27,7 @@ Write = Callable[["Source", "Table", BinaryIO], int]
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=completing.runs)
 @click.option(
     "--csv", "csv_to", metavar="DIR|FILE|-", help="Tables as CSV: one file each, or one table."
 )

@@ -42,7 +42,7 @@ UNNAMED = "imported"
     "--experiment",
     metavar="FILE",
     help="Question, claims and prices from an experiment file or a shipped one; without FILES, its"
-    " table (the .csv beside it) is imported.",
+    " table (the .csv next to it) is imported.",
 )
 @click.option("--name", help="Name of the run [default: the experiment's, or the files'].")
 @click.option("--question", help="Question that the results answer.")

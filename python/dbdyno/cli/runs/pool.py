@@ -7,12 +7,20 @@ from pathlib import Path
 
 import click
 
+from dbdyno.cli import completing
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument(
+    "paths",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="RUN...",
+    shell_complete=completing.runs,
+)
 @click.option(
     "--claim",
     "claims",

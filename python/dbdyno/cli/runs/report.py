@@ -5,25 +5,37 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dbdyno import diskfiles
 from dbdyno.cli.running import gate as gates
+from dbdyno.cli.runs import latest
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
 from dbdyno.store.text import files
 
 if TYPE_CHECKING:
+    from dbdyno.report import Report
     from dbdyno.store.run import Run
 
 
+def _for_ci(name: str, what: str) -> Callable[[Any], Any]:
+    """The option of a file for continuous integration."""
+    return click.option(
+        f"--{name}",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help=f"Also write {what}.",
+    )
+
+
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@latest.arguments
 @click.option(
     "--redact", "redacted", is_flag=True, help="Aliases for all names; literals and prose go."
 )
@@ -40,36 +52,54 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
+@_for_ci("comment", "the answer as Markdown for a comment on a pull or merge request")
+@_for_ci("annotations", "verdicts as workflow commands of GitHub Actions")
+@_for_ci("sarif", "refuted and undecided claims as SARIF 2.1.0, at their lines")
+@_for_ci("junit", "a test case for each claim as JUnit XML; undecided ones are skipped")
 @gates.of_verdicts
 @click.option("--json", "as_json", is_flag=True, help="Print result.json to stdout.")
 def report(
-    run: Path,
+    run: Path | None,
+    directory: Path | None,
     redacted: bool,
     bundle_to: Path | None,
     to: Path | None,
     strict: bool,
     decisive: bool,
     as_json: bool,
+    **for_ci: Path | None,
 ) -> int:
     """Draw the report of a run again, or share it.
 
-    Writes result.json, report.html and report.md of RUN, a run directory or a bundle, and prints
-    the answer. With --redact, whatever is written or printed is redacted.
+    Writes result.json, report.html and report.md of RUN, a run directory or a bundle (without
+    it, of the latest run), and prints the answer. With --redact, whatever is written or printed is
+    redacted.
     """
     # All of it here, and not in a child that has given root up, which can read no modules.
     import dbdyno.wording.findings  # noqa: F401
     from dbdyno.cli import unprivileged
     from dbdyno.cli.running.finish import conclude
+    from dbdyno.report import ci
     from dbdyno.report.write import HTML, MARKDOWN, RESULT
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
 
-    place = to or _default(run, redacted)
+    source = latest.chosen(run, directory)
+    if run is None:
+        click.echo(f"run directory: {source}", err=True)
+    place = to or _default(source, redacted)
+    wanted = {name: path for name, path in for_ci.items() if path is not None}
+
+    def also(report: Report) -> None:
+        for name, path in wanted.items():
+            output.put(ci.FORMATS[name](report), path, name)
 
     def drawn() -> int:
-        with stored(run), opened(run) as found, _shared(found, redacted) as shown:
+        with stored(source), opened(source) as found, _shared(found, redacted) as shown:
             there = _made(place, found)
-            code = conclude(shown, strict=strict, decisive=decisive, as_json=as_json, to=there)
+            code = conclude(
+                shown, strict=strict, decisive=decisive, as_json=as_json, to=there, also=also
+            )
             if bundle_to is not None:
                 if there.resolve() != shown.path.resolve():
                     _copy(there / RESULT, shown.path / RESULT)
@@ -77,10 +107,10 @@ def report(
                 click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
         return code
 
-    makes = [place / name for name in (RESULT, MARKDOWN, HTML)]
+    makes = [*(place / name for name in (RESULT, MARKDOWN, HTML)), *wanted.values()]
     if bundle_to is not None:
-        makes += [bundle_to, run / RESULT]
-    return unprivileged.reading(drawn, [run], makes)
+        makes += [bundle_to, source / RESULT]
+    return unprivileged.reading(drawn, [source], makes)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dbdyno.cli.runs import latest
 from dbdyno.cli.runs.stored import stored
 
 if TYPE_CHECKING:
@@ -17,41 +18,60 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@latest.arguments
+@click.option("--watch", is_flag=True, help="Show it again and again, until the run ends.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
-def status(run: Path, as_json: bool) -> int:
+def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool) -> int:
     """Show the progress of a run.
 
-    RUN is a run directory or a bundle. Shown: trials done, trial under way, its last interval.
+    RUN is a run directory or a bundle; without it, the latest run. Shown: trials done, trial under
+    way, its last interval.
     """
     from dbdyno.cli import unprivileged
-    from dbdyno.cli.running.watching.text import duration
     from dbdyno.share.opened import opened
 
+    if watch and as_json:
+        raise click.UsageError("--watch shows a run to people, --json to programs: give one")
+    place = latest.chosen(run, directory)
+    if run is None and not as_json:
+        click.echo(f"run directory: {place}", err=True)
+    if watch:
+        from dbdyno.cli.runs.watch import watched
+
+        return watched(place, _facts, _lines)
+
     def read() -> dict[str, Any]:
-        with opened(run) as found:
+        with opened(place) as found:
             return _facts(found)
 
-    with stored(run):
-        facts = unprivileged.reading(read, [run])
+    with stored(place):
+        facts = unprivileged.reading(read, [place])
     if as_json:
         json.dump(facts, sys.stdout, indent=1)
         click.echo()
-        return 0
+    else:
+        click.echo("\n".join(_lines(facts)))
+    return 0
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    from dbdyno.cli.running.watching.text import duration
+
     by = f" (pid {facts['pid']})" if facts["pid"] else ""
-    click.echo(f"{facts['experiment']}: {facts['status']}{by}")
     void = f", {facts['trials_void']} void" if facts["trials_void"] else ""
     rest = ""
     if facts["trials_done"] < facts["trials"]:
         rest = f"; the rest takes at least {duration(facts['left_s_min'])}"
-    click.echo(f"{facts['trials_done']} of {facts['trials']} trials done{void}{rest}")
+    lines = [
+        f"{facts['experiment']}: {facts['status']}{by}",
+        f"{facts['trials_done']} of {facts['trials']} trials done{void}{rest}",
+    ]
     if facts["current"]:
         current = facts["current"]
         levels = " ".join(f"{name}={level}" for name, level in current["levels"].items())
-        click.echo(f"now: {current['trial']}, block {current['block']}: {levels}")
-        for line in current["last_interval"]:
-            click.echo(f"  {line}")
-    return 0
+        lines.append(f"now: {current['trial']}, block {current['block']}: {levels}")
+        lines += [f"  {line}" for line in current["last_interval"]]
+    return lines
 
 
 def _facts(run: Run) -> dict[str, Any]:

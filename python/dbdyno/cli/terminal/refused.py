@@ -27,6 +27,7 @@ def as_document(error: DynoError, args: Sequence[str], code: int) -> None:
     if not _wants_json(args) or (isinstance(sys.stdout, Showing) and sys.stdout.used):
         return
     found = {"ok": False, "exit_code": code, "error": _object(error)}
+    found["errors"] = [_object(one) for one in error.each]
     click.echo(json.dumps(found, indent=1))
 
 

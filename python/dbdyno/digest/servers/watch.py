@@ -168,7 +168,7 @@ def _notes(seen: Watched) -> list[str]:
         many = sum(row.count for row in lumped)
         said.append(
             f"The server's table of statements is full: {many:,} statements"
-            f" ({part:.1%} of the time) could not be told apart (the row whose digest is"
+            f" ({part:.1%} of the time) could not be distinguished (the row whose digest is"
             " NULL). Raise performance_schema_digests_size, or truncate the table."
         )
     if seen.evicted and not lumped:

@@ -156,7 +156,7 @@ def looked_for(coverage: Coverage) -> Iterator[str]:
     if found.made_up:
         yield (
             f"{found.made_up / coverage.calls:.2%} of the calls search made-up values, of which"
-            " hardly any is there, and finding nothing is fast: their columns cannot be told. Put"
+            " hardly any is there, and finding nothing is fast: their columns are unknown. Put"
             " `column: TABLE.COLUMN` for their generators; `expect` makes an error of an"
             " answer that the log did not have."
         )

@@ -295,7 +295,7 @@ def _target(
         yield "    # It only reads."
     is_prepared = kinds.of(kind).language == kinds.POSTGRES and _is_prepared(chosen)
     if is_prepared:
-        yield "    protocol: prepared  # as most values stand beside the statements in the log"
+        yield "    protocol: prepared  # as most values are separate from the statements in the log"
     else:
         yield "    protocol: text  # values in the statements, as in the log; or `prepared`"
     others: dict[str, int] = defaultdict(int)

@@ -155,7 +155,7 @@ def _about(chosen: Chosen, number: int, indent: int) -> Iterator[str]:
     one = chosen.classes.get(statement.id)
     said = f"{statement.id[:8]}: {count(statement.count, 'call')}"
     if one is not None and one.time_s:
-        said += f", {1000 * one.time_s / one.count:.3g} ms in the mean"
+        said += f", {1000 * one.time_s / one.count:.3g} ms on average"
     if statement.template_share < 0.9995:
         said += (
             f"; this form is {statement.template_share:.1%} of them, others differ in NULLs or the"

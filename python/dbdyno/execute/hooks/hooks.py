@@ -30,7 +30,7 @@ from dbdyno.store.text import files
 from dbdyno.store.text.scrub import scrub
 
 IN_TRIAL = ("before_trial", "during_trial", "after_trial")
-QUIET = ("wait_until", *IN_TRIAL)  # too often to be said each time
+QUIET = ("wait_until", *IN_TRIAL)  # too often to report each time
 LOGS_MAX = 10_000  # of one point and place: file names that are tried
 
 

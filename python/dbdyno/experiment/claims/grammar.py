@@ -3,17 +3,22 @@
     claim     = comparison { "and" comparison } [ "at" condition { ("," | "and") condition } ]
     comparison = product operator product [ within ]
     product   = operand { ("*" | "/") operand }
-    operand   = NUMBER | metric [selectors] | "peak" "(" metric "," FACTOR ")" [selectors]
+    operand   = number | metric [selectors] | "peak" "(" metric "," FACTOR ")" [selectors]
     selectors = "[" [FACTOR "="] LEVEL { "," [FACTOR "="] LEVEL } "]"
     condition = "each" FACTOR | [FACTOR "="] LEVEL
     operator  = ">=" | "<=" | ">" | "<" | "~="
     within    = "within" NUMBER "%"
+    number    = NUMBER [ "k" | "M" | "G" ] [ "us" | "ms" | "s" | "min" | "x" | "%" | "/" PER ]
+    PER       = "s" | "min" | "h"
 
 A claim is brought into one of two normal forms: `left / right operator threshold` (two quantities,
 judged as a ratio within blocks) or `left operator threshold` (one quantity against a number).
 Comparisons joined by `and` must all hold, under the same conditions. `tps[on] > tps[off] and
 p99[on] <= 1.03 * p99[off]` claims "better on one, not worse by more than 3 % on the other". With
 conditions, `within` may also follow them, for the last comparison.
+
+A number without a unit is in the metric's own. `5ms` bounds a time, `10k/s` a rate, `95%` a share
+or a ratio, `1.5x` a ratio: `tps[on] >= 1.5x tps[off]` is `tps[on] >= 1.5 * tps[off]`.
 
 `peak(metric, factor)` is the level of a numeric factor at which the metric is highest.
 

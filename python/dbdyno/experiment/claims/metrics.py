@@ -45,7 +45,10 @@ def _service(quantile: str, about: str, *aliases: str) -> Metric:
         "ms",
         LOWER,
         about,
-        (quantile, f"{quantile}_ms", f"{quantile} ms", *aliases),
+        (
+            *(quantile, f"{quantile}_ms", f"{quantile} ms"),
+            *(f"latency_{quantile}", f"latency_{quantile}_ms", *aliases),
+        ),
     )
 
 
@@ -62,7 +65,10 @@ def _response(quantile: str, about: str, *aliases: str) -> Metric:
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second", ("tps",)),
+    Metric(
+        *("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second"),
+        ("tps", "throughput"),
+    ),
     Metric(
         "operations_per_s", "qps", "1/s", HIGHER, "statements of committed transactions", ("qps",)
     ),
@@ -71,12 +77,12 @@ METRICS: tuple[Metric, ...] = (
     _service("p99", "99 % of the transactions took at most this"),
     _service("p999", "99.9 % of the transactions took at most this", "p99.9", "p99.9 ms"),
     _service("mean", "arithmetic mean of the transactions' service times"),
-    _response("p50", "half of the arrivals were answered within this of falling due"),
-    _response("p95", "95 % of the arrivals were answered within this of falling due"),
-    _response("p99", "99 % of the arrivals were answered within this of falling due"),
-    _response("p999", "99.9 % were answered within this of falling due", "response_p99.9"),
-    _response("mean", "arithmetic mean of the times from falling due to the answer"),
-    Metric("due_per_s", "due/s", "1/s", NEITHER, "arrivals that fell due", ("due",), loop=OPEN),
+    _response("p50", "half of the arrivals were answered within this of being due"),
+    _response("p95", "95 % of the arrivals were answered within this of being due"),
+    _response("p99", "99 % of the arrivals were answered within this of being due"),
+    _response("p999", "99.9 % were answered within this of being due", "response_p99.9"),
+    _response("mean", "arithmetic mean of the times from due time to the answer"),
+    Metric("due_per_s", "due/s", "1/s", NEITHER, "arrivals that were due", ("due",), loop=OPEN),
     Metric(
         "backlog_max",
         "backlog max",
@@ -109,7 +115,7 @@ METRICS: tuple[Metric, ...] = (
         "",
         LOWER,
         "by how many arrivals those due and not finished grew, from the least of the first fifth of"
-        " the measured time to the least of the last; says whether the rate was held",
+        " the measured time to the least of the last; says whether the rate was sustained",
         loop=OPEN,
     ),
     Metric(
@@ -183,7 +189,7 @@ METRICS: tuple[Metric, ...] = (
         "",
         LOWER,
         "share of the time in stalls: half a second or more of far fewer commits than usual; not"
-        " where commits are so few that a full stop of a second could not be told from chance",
+        " where commits are so few that a full stop of a second could be chance",
         ("stalled",),
         per_group=False,
     ),
@@ -393,7 +399,7 @@ def info(name: str) -> Metric:
     if kind is not None:
         unit, better = ("1/min", HIGHER) if kind[1] == "per_min" else ("ms", LOWER)
         return Metric(name, name, unit, better, "of one kind of transactions")
-    return Metric(name, name, "", NEITHER, "sampled beside the load", per_group=False)
+    return Metric(name, name, "", NEITHER, "sampled during the load", per_group=False)
 
 
 def short(name: str) -> str:

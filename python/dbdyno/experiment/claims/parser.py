@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from dbdyno.errors import DynoError, Where
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import amounts, metrics
+from dbdyno.experiment.claims.amounts import Amount
 from dbdyno.experiment.claims.types import (
     EQUAL,
     OPERATORS,
@@ -23,7 +24,6 @@ from dbdyno.experiment.file.names import listed
 
 _FLIPPED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", EQUAL: EQUAL}
 _SPACE = re.compile(r"\s*")
-_NUMBER = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![A-Za-z0-9_.%])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_%-]+)*")
 _PERCENT = re.compile(r"([0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+)?)\s*%")
 _MARGIN_MAX = 1.0  # beyond twice and half, "equal" is no word for it
@@ -76,11 +76,13 @@ def parse_bare_condition(text: str, where: Where | None = None) -> Condition:
 
 @dataclass
 class _Product:
-    """A product of a number and terms above and below the line."""
+    """A product of a number and terms above and below the line; `amount`: its factor that has a
+    unit."""
 
     coefficient: float
     above: list[Term]
     below: list[Term]
+    amount: Amount | None = None
 
 
 @dataclass(frozen=True)
@@ -146,25 +148,43 @@ class _Parser:
         product = _Product(1.0, [], [])
         divide = False
         while True:
-            start = self._skip()
+            self._skip()
             operand = self._operand()
             if isinstance(operand, Term):
                 (product.below if divide else product.above).append(operand)
-            elif divide and operand == 0:
-                self._fail("a claim cannot divide by zero", offset=start)
             else:
-                product.coefficient *= 1 / operand if divide else operand
+                self._multiply(product, operand, divide)
             self._skip()
+            if isinstance(operand, Amount) and operand.kind == amounts.RATIO and self._at_name():
+                divide = False  # `1.5x tps[off]`
+                continue
             if not self._peeked("*/"):
                 return product
             divide = self.text[self.at] == "/"
             self.at += 1
 
-    def _operand(self) -> Term | float:
+    def _multiply(self, product: _Product, amount: Amount, divide: bool) -> None:
+        if divide and amount.value == 0:
+            self._fail("a claim cannot divide by zero", offset=amount.offset)
+        if amount.kind and (divide or product.amount is not None):
+            self._fail(
+                f"`{amount.text}` has a unit, so it can only stand for itself",
+                "write one number with its unit: `p95 <= 5ms`",
+                amount.offset,
+            )
+        product.coefficient *= 1 / amount.value if divide else amount.value
+        if amount.kind:
+            product.amount = amount
+
+    def _at_name(self) -> bool:
+        name = _NAME.match(self.text, self.at)
+        return name is not None and name.group() not in _KEYWORDS
+
+    def _operand(self) -> Term | Amount:
         start = self._skip()
-        if number := _NUMBER.match(self.text, start):
-            self.at = number.end()
-            return float(number.group().replace("_", ""))
+        if found := amounts.read(self.text, start):
+            amount, self.at = found
+            return amount
         name = _NAME.match(self.text, start)
         if name is None or name.group() in _KEYWORDS:
             self._fail_operand(start)
@@ -278,6 +298,9 @@ class _Parser:
         if numbers[0] <= 0 or (below and numbers[1] <= 0):
             self._fail("a quantity times zero is always zero", "use a factor above zero", 0)
         threshold = numbers[1] / numbers[0]
+        for product in (left, right):
+            if product.amount is not None:
+                threshold = self._in_own_unit(threshold, product.amount, above[0], bool(below))
         if operator == EQUAL:
             self._check_equality(threshold, above + below)
         return Claim(
@@ -291,6 +314,28 @@ class _Parser:
             where=self.where,
             margin=compared.margin or 0.0,
         )
+
+    def _in_own_unit(self, threshold: float, amount: Amount, term: Term, is_ratio: bool) -> float:
+        """The threshold as the metric's own unit has it. Refuses an amount of another kind."""
+        if is_ratio:
+            if amount.kind in (amounts.RATIO, amounts.SHARE):
+                return threshold
+            self._fail(
+                f"`{amount.text}` is {amount.kind}, and two quantities are compared by their ratio",
+                "write `1.5x`, `95%` or a plain number",
+                amount.offset,
+            )
+        unit = "" if term.peak else metrics.info(term.metric).unit
+        scaled = amount.in_unit(unit) if not (term.peak and amount.kind) else None
+        if scaled is None:
+            counted = {"1/s": "a second", "1/min": "a minute", "": "without a unit"}
+            named = counted.get(unit, f"in {unit}")
+            self._fail(
+                f"`{amount.text}` is {amount.kind}, and `{term.text}` is {named}",
+                "a number without a unit is in the metric's own; `1.5x` needs a second quantity",
+                amount.offset,
+            )
+        return scaled if threshold == amount.value else threshold * scaled / amount.value
 
     def _check_equality(self, threshold: float, terms: list[Term]) -> None:
         if threshold <= 0:
@@ -350,8 +395,9 @@ class _Parser:
     def _fail_operand(self, start: int) -> NoReturn:
         if re.compile(r"[0-9]").match(self.text, start):
             self._fail(
-                f"`{self._rest()}` is not a plain number",
-                "write numbers without units: times are in ms, rates a second",
+                f"`{self._rest()}` is not a number of claims",
+                "write `5ms`, `10k`, `600/min`, `1.5x` or a plain number: times are in ms, rates a"
+                " second",
                 start,
             )
         what = f"not `{self._rest()}`" if self._rest() else "but the claim ends"

@@ -24,6 +24,7 @@ from dbdyno.experiment.claims.types import (
     claim_error,
     shifted,
 )
+from dbdyno.experiment.file import synonyms
 from dbdyno.experiment.file.names import did_you_mean, listed
 
 PARTS_MAX = 1000  # comparisons of one claim
@@ -32,11 +33,13 @@ F = TypeVar("F", bound=FactorLike)
 
 
 def find_factor(name: str, factors: Sequence[F]) -> F | None:
-    """The factor called `name`, in full or, where unique, by the last component of its path."""
+    """The factor called `name`, in full or, where unique, by the last component of its path; by
+    another tool's word for it (`threads` for `sessions`) where none is called that."""
     for factor in factors:
         if factor.name == name:
             return factor
     last = [factor for factor in factors if factor.name.rpartition(".")[2] == name]
+    last = last or [factor for factor in factors if synonyms.same(factor.name, name)]
     return last[0] if len(last) == 1 else None
 
 

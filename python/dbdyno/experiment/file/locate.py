@@ -7,6 +7,7 @@ then the file is a plan, so the text is searched again for what a message names.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,20 @@ from pathlib import Path
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.file import document
 from dbdyno.experiment.file.document import Node
+from dbdyno.experiment.values import units
 
 _NAMED = re.compile(r"`([A-Za-z_][A-Za-z0-9_.-]*)")  # messages put names between backticks
+
+
+def size(text: str, file: Path | str, key: str, size_bytes: int) -> Where | None:
+    """The place of the first `key`, also as the end of a path in a level, that is a size of so many
+    bytes. None if there is none."""
+    for path, leaf in document.leaves(document.parse(text, file)):
+        if path and path[-1].rpartition(".")[2] == key:
+            with contextlib.suppress(ValueError):
+                if units.size_bytes(leaf.value) == size_bytes:
+                    return leaf.where
+    return None
 
 
 def named_in(message: str, file: Path | str) -> Where | None:

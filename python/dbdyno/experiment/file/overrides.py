@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment import model
-from dbdyno.experiment.file import document
+from dbdyno.experiment.file import document, synonyms
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.file.paths import WORKLOAD, Keys, Paths, patch
@@ -90,7 +90,9 @@ def _read(setting: str, root: Node) -> Override:
 
 def _resolve(path: str, root: Node, where: Where) -> Keys:
     paths = Paths.of(root)
-    first, _, rest = path.partition(".")
+    first, dot, rest = path.partition(".")
+    first = synonyms.spelt(first, synonyms.OF_FILE)
+    path = first + dot + rest
     if first in (*paths.targets, *paths.groups):
         return paths.resolve(path, where)
     if first == "factors":
@@ -108,7 +110,8 @@ def _resolve(path: str, root: Node, where: Where) -> Keys:
             where=where,
             fix=did_you_mean(path, [f"{first}.{key}" for key in known] or [first]),
         )
-    if first in model.TOP_KEYS or (len(paths.groups) == 1 and first in model.GROUP_KEYS):
+    in_group = synonyms.spelt(first, synonyms.OF_GROUP) in model.GROUP_KEYS
+    if first in model.TOP_KEYS or (len(paths.groups) == 1 and in_group):
         return paths.resolve(path, where)
     nested = tuple(f"{key}.{inner}" for key, inners in _NESTED.items() for inner in inners)
     factors = tuple(f"factors.{name}" for name in _factors(root))
@@ -191,7 +194,8 @@ def _merge(data: Any, key: Any, value: Any) -> None:
 
 def _known(data: Any, key: Any) -> Any:
     """The key of `data` that is spelt like `key`: to the YAML library some of them are numbers or
-    booleans (`16:`, `true:`) that are names to us."""
+    booleans (`16:`, `true:`) that are names to us; others stand there in another tool's word."""
+    key = synonyms.kept(key, {**synonyms.OF_FILE, **synonyms.OF_GROUP}, map(_spelt, data))
     return next((known for known in data if _spelt(known) == _spelt(key)), key)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment import model
-from dbdyno.experiment.file import walk
+from dbdyno.experiment.file import synonyms, walk
 from dbdyno.experiment.file.document import Node, nested, overlay
 from dbdyno.experiment.file.names import did_you_mean
 
@@ -59,7 +59,8 @@ class Paths:
             raise self._of_all(path, "state.data", where, "; `state.cache` may be a level")
         if first in model.TOP_KEYS:
             raise self._of_all(path, first, where)
-        if len(self.groups) == 1 and first in self._group_keys(self.groups[0]):
+        own = synonyms.spelt(first, synonyms.OF_GROUP)
+        if len(self.groups) == 1 and own in self._group_keys(self.groups[0]):
             return self._in_group(self.groups[0], path, path, where)
         raise self.nowhere(path, where, more)
 
@@ -112,6 +113,8 @@ class Paths:
         if not rest:
             return ("groups", name)
         models = self._models(name)
+        key, dot, inner = rest.partition(".")
+        rest = synonyms.spelt(key, synonyms.OF_GROUP) + dot + inner
         return ("groups", name, *self._walked((), models, rest, where, path))
 
     def _models(self, group: str) -> list[type[model.GroupBase]]:
@@ -174,7 +177,8 @@ def normal(root: Node) -> Node:
             where=root.where,
             fix="start with `experiment: NAME`",
         )
-    entries = dict(root.value)
+    root = synonyms.normal(root, synonyms.OF_FILE)
+    entries = dict(root.mapping)
     if WORKLOAD in entries:
         workload = entries.pop(WORKLOAD)
         if "groups" in entries:
@@ -217,6 +221,7 @@ def with_setup(root: Node) -> Node:
 
 
 def _spelt_out(group: Node) -> Node:
+    group = synonyms.normal(group, synonyms.OF_GROUP)
     kind = group.mapping.get("kind")
     written = model.GROUP_MODELS.get(kind.text) if kind is not None else None
     return group if written is None else walk.spelt_out(group, [written])

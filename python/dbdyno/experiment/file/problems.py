@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from dbdyno.errors import DynoError
+from dbdyno.errors import DynoError, DynoErrors
 from dbdyno.experiment.file import walk
 from dbdyno.experiment.file.document import Node, shown
 from dbdyno.experiment.file.names import did_you_mean, listed
@@ -40,9 +40,21 @@ _PATTERNS = {
 def translate(
     error: ValidationError, root: Node, model: type[BaseModel], prefix: str = ""
 ) -> DynoError:
-    """The first thing wrong in `root`, validated by `model`, as a user reads it."""
-    first = error.errors(include_url=False)[0]
-    loc = tuple(part for part in first["loc"] if part != "[key]" and not _is_branch(part))
+    """What is wrong in `root`, validated by `model`, as a user reads it: all of it, a mistake a
+    place."""
+    found: dict[tuple[str | int, ...], DynoError] = {}
+    branches: dict[tuple[str | int, ...], str | int] = {}
+    for one in error.errors(include_url=False):
+        if _is_another_branch(one["loc"], branches):
+            continue
+        loc = tuple(part for part in one["loc"] if part != "[key]" and not _is_branch(part))
+        found.setdefault(loc, _one(one, loc, root, model, prefix))
+    return DynoErrors(list(found.values())) if len(found) > 1 else next(iter(found.values()))
+
+
+def _one(
+    first: Any, loc: tuple[str | int, ...], root: Node, model: type[BaseModel], prefix: str
+) -> DynoError:
     node, depth = root.find(loc)
     path = _path(loc, prefix)
     kind = first["type"]
@@ -90,6 +102,15 @@ def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[st
     if kind == "too_short":
         return "must name at least one", "add an entry"
     return f"cannot be {value}", ""
+
+
+def _is_another_branch(
+    loc: tuple[str | int, ...], branches: dict[tuple[str | int, ...], str | int]
+) -> bool:
+    """Whether an error is of another type of a union than the first that was tried there: it says
+    of the same value what else it is not."""
+    tried = [(loc[:depth], part) for depth, part in enumerate(loc) if _is_branch(part)]
+    return any(branches.setdefault(above, part) != part for above, part in tried)
 
 
 def _is_branch(part: str | int) -> bool:

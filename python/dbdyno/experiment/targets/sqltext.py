@@ -1,4 +1,4 @@
-"""What is known of a statement without a server: its parameters, and whether it only reads.
+"""What is known about a statement without a server: its parameters, and whether it only reads.
 
 Parameters are `:name`, outside quotes and comments; `::` (a cast) and `:=` are none. Quotes are
 doubled inside quotes; a backslash takes the next character along, as MySQL and MariaDB read it.

@@ -20,7 +20,7 @@ from dbdyno.kinds.kind import SQL
 
 SCRIPT_MAX = 1_000_000  # characters
 ROW_BYTES = 250  # of sysbench's tables with their index, about
-ROWS = 10_000  # theirs where nothing is said
+ROWS = 10_000  # their default
 OPTION_NAME = r"^[A-Za-z_][A-Za-z0-9_-]{0,62}$"
 MODULES = ("oltp_common",)  # built in, and no tests of themselves
 READING = (

@@ -24,7 +24,7 @@ def text(found: Outcome, alone: Outcome, length_s: float | None = None) -> str:
     lines = [
         f"{found.victims:,} of {found.attempts:,} attempts fail ({found.victim_share:.1%}):"
         f" {found.aborts_at_apply:,} at apply, {found.certification_failures:,} in certification.",
-        f"A transaction takes {_length(found.mean_s)} in the mean, {_length(abs(more))}"
+        f"A transaction takes {_length(found.mean_s)} on average, {_length(abs(more))}"
         f" {'more' if more >= 0 else 'less'} than with a single writer.",
         "",
         f"{'':<24}{'several writers':>16}{'a single one':>16}",

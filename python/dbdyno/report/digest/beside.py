@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, Change, Compared
 from dbdyno.digest.document import Class, Document
@@ -15,6 +16,7 @@ from dbdyno.report.text.escaping import markdown as md
 from dbdyno.report.text.numbers import MISSING, edge, percent, times
 from dbdyno.wording.plurals import count
 
+TEMPLATE = "digest_compare.html.j2"
 ROWS_MAX = 20  # of a table in the terminal and in Markdown; HTML and JSON have all
 INDEPENDENT = (
     "Intervals take calls as independent. An event of the whole server between A and B affects"
@@ -62,7 +64,7 @@ def _load(document: Document) -> str:
     if document.seconds:
         said += f" in {words.duration(document.seconds)}"
     if document.seconds and all_.query_time:
-        said += f", {all_.time_s / document.seconds:.3g} at once in the mean"
+        said += f", {all_.time_s / document.seconds:.3g} at once on average"
     return said
 
 
@@ -166,10 +168,14 @@ def markdown(compared: Compared) -> str:
 
 def page(compared: Compared) -> str:
     """The same as one HTML file."""
-    data = {
+    return templating.styled(TEMPLATE, view(compared))
+
+
+def view(compared: Compared) -> dict[str, Any]:
+    """What the template draws."""
+    return {
         "answer": answer(compared),
         "loads": loads(compared),
         "notes": _notes(compared),
         "tables": tables(compared, 4000),
     }
-    return templating.styled("digest_compare.html.j2", data)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from markupsafe import Markup
 
@@ -16,6 +17,7 @@ from dbdyno.report.digest.profile import Column
 from dbdyno.report.digest.text import squeeze
 from dbdyno.report.figures import Figure
 
+TEMPLATE = "digest.html.j2"
 WIDE = 1040.0
 HALF = 500.0
 BANDS = SHADES - 1  # classes with a colour; the last one is all others'
@@ -55,29 +57,31 @@ class Section:
 
 def page(document: Document) -> str:
     """The page; it needs no network and no other file."""
+    return templating.styled(TEMPLATE, view(document), script="digest.js")
+
+
+def view(document: Document, only: Sequence[Class] | None = None) -> dict[str, Any]:
+    """What the template draws. `only`: the classes that are listed and drawn by name."""
     found = profile.columns(document, maxima=True)
-    return templating.styled(
-        "digest.html.j2",
-        {
-            "title": ", ".join(one.path for one in document.inputs)[:120],
-            "answer": words.answer(document),
-            "censoring": words.limits(document),
-            "notes": words.notes(document),
-            "figures": figures(document),
-            "heads": [one.head for one in found],
-            "what": "statement" if document.group_by == "fingerprint" else "what",
-            "rows": [_profile_row(document, found, one) for one in document.classes],
-            "legend": profile.legend(found),
-            "overall": _table(words.main_measures(document.overall)),
-            "overall_said": [*words.overall(document), *words.flags(document.overall)],
-            "rest": words.rest(document),
-            "sections": [_section(document, one, i) for i, one in enumerate(document.classes)],
-            "sources": words.sources(document),
-            "missed": words.not_understood(document),
-            "sketch_note": words.sketch_note(document),
-        },
-        script="digest.js",
-    )
+    classes = document.classes if only is None else tuple(only)
+    return {
+        "title": ", ".join(one.path for one in document.inputs)[:120],
+        "answer": words.answer(document),
+        "censoring": words.limits(document),
+        "notes": words.notes(document),
+        "figures": figures(replace(document, classes=classes)),
+        "heads": [one.head for one in found],
+        "what": "statement" if document.group_by == "fingerprint" else "what",
+        "rows": [_profile_row(document, found, one) for one in classes],
+        "legend": profile.legend(found),
+        "overall": _table(words.main_measures(document.overall)),
+        "overall_said": [*words.overall(document), *words.flags(document.overall)],
+        "rest": words.rest(document),
+        "sections": [_section(document, one, i) for i, one in enumerate(classes)],
+        "sources": words.sources(document),
+        "missed": words.not_understood(document),
+        "sketch_note": words.sketch_note(document),
+    }
 
 
 def figures(document: Document) -> list[Figure]:
@@ -125,7 +129,7 @@ def _load(document: Document) -> Figure:
 
     return Figure(
         "Load over time by class",
-        "Query time by length of time: how many statements ran at once in the mean. "
+        "Query time by length of time: how many statements ran at once on average. "
         + ("A statement counts where it ended. UTC." if document.is_sampled else "UTC."),
         "load",
         draw,

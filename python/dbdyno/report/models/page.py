@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -15,6 +16,8 @@ from dbdyno.report.figures import Figure
 from dbdyno.report.models import tables, words
 from dbdyno.report.text.escaping import html, visible
 
+TEMPLATE = "model.html.j2"
+
 
 def page(
     answer: Answer,
@@ -23,29 +26,36 @@ def page(
     sweep: Sweep | None,
 ) -> str:
     """The page; it needs no network and no other file."""
+    return templating.styled(TEMPLATE, view(answer, values, effects, sweep))
+
+
+def view(
+    answer: Answer,
+    values: Mapping[str, str],
+    effects: Sequence[Effect],
+    sweep: Sweep | None,
+) -> dict[str, Any]:
+    """What the template draws."""
     model, currency = answer.model, answer.given.currency
     heads = (sweep.range.name, *sweep.outputs) if sweep else ()
-    return templating.styled(
-        "model.html.j2",
-        {
-            "model": model,
-            "question": model.document.question,
-            "trap": coded(model.document.trap),
-            "limits": coded((*model.document.assumptions, *model.document.versions)),
-            "source": coded(model.document.source),
-            "answer": words.sentence(answer, values),
-            "notes": coded(words.notes(answer, values)),
-            "swept_notes": coded(tables.swept_notes(model, sweep, currency) if sweep else ()),
-            "figures": figures(answer, sweep) if sweep else [],
-            "outputs": tables.outputs(answer, values),
-            "inputs": tables.inputs(answer, values),
-            "steps": tables.explained(answer, values),
-            "swept_heads": [words.name(head) for head in heads],
-            "swept": tables.swept(model, sweep, currency) if sweep else [],
-            "effects": tables.effects(model, effects, currency),
-            "effects_of": words.name(model.numeric(model.outputs)[0]),
-        },
-    )
+    return {
+        "model": model,
+        "question": model.document.question,
+        "trap": coded(model.document.trap),
+        "limits": coded((*model.document.assumptions, *model.document.versions)),
+        "source": coded(model.document.source),
+        "answer": words.sentence(answer, values),
+        "notes": coded(words.notes(answer, values)),
+        "swept_notes": coded(tables.swept_notes(model, sweep, currency) if sweep else ()),
+        "figures": figures(answer, sweep) if sweep else [],
+        "outputs": tables.outputs(answer, values),
+        "inputs": tables.inputs(answer, values),
+        "steps": tables.explained(answer, values),
+        "swept_heads": [words.name(head) for head in heads],
+        "swept": tables.swept(model, sweep, currency) if sweep else [],
+        "effects": tables.effects(model, effects, currency),
+        "effects_of": words.name(model.numeric(model.outputs)[0]),
+    }
 
 
 def coded(texts: Sequence[str]) -> list[Markup]:

@@ -29,7 +29,7 @@ def _clock(place: Place) -> Finding:
         "each reading of the clock is a system call or a device access of up to microseconds:"
         " statements with instrumentation (performance_schema, track_io_timing, EXPLAIN ANALYZE)"
         " and the generator's own time stamps are slower",
-        f"echo tsc > /{_CURRENT} (see available_clocksource beside it), or boot with"
+        f"echo tsc > /{_CURRENT} (see available_clocksource next to it), or boot with"
         " clocksource=tsc",
     )
 

@@ -1,4 +1,4 @@
-"""What a Prometheus knows of a host from its node_exporter, asked for once, after the trial.
+"""What a Prometheus knows about a host from its node_exporter, asked for once, after the trial.
 
 One instant query with a range selector gives the samples as they were scraped, with their times:
 nothing is interpolated, and the server does no work while load is measured. Between two scrapes the

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims.amounts import AMOUNT
 from dbdyno.share.redact.texts import Texts
 
-_METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_%-]+)*")
+_WORD = re.compile(rf"{AMOUNT.pattern}|[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_%-]+)*")
 _KNOWN_METRICS = frozenset(
     spelling for each in metrics.METRICS for spelling in (each.name, *each.aliases)
 )
@@ -22,10 +23,14 @@ def metric(texts: Texts, name: str) -> str:
     return f"{texts.label(head)}.{rest}" if dot else texts.label(name)
 
 
+def _word(texts: Texts, found: re.Match[str]) -> str:
+    return found[0] if found["number"] else metric(texts, found[0])
+
+
 def claim(texts: Texts, text: str) -> str:
     """A claim or a condition: metrics stay, levels in brackets and after `at` are labels."""
     parts = _SELECTORS.split(text)
     return "".join(
-        texts.label(part) if nth % 2 else _METRIC.sub(lambda found: metric(texts, found[0]), part)
+        texts.label(part) if nth % 2 else _WORD.sub(lambda found: _word(texts, found), part)
         for nth, part in enumerate(parts)
     )

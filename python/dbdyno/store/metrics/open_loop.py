@@ -118,7 +118,7 @@ def warnings(
     if lag_ns and median_ns and lag_ns > max(LAG_MAX * median_ns, LAG_LEAST_US * 1e3):
         yield (
             f"the generator itself began 1 % of the arrivals {lag_ns / 1e3:,.0f} µs late or more,"
-            f" beside a median response of {median_ns / 1e3:,.0f} µs: response times may be that"
+            f" next to a median response of {median_ns / 1e3:,.0f} µs: response times may be that"
             " much too high"
         )
 

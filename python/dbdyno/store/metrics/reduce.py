@@ -216,7 +216,7 @@ def _bound(end: Event) -> str:
         fastest_ns = min((ns for latency in latencies if (ns := latency.get(q))), default=0)
         if (lay_ns := lag.get(q)) and fastest_ns:
             lay = f"{share} of the answers may have lain unread for {_us(lay_ns / 1e3)} µs or more"
-            beside = f"beside a latency whose {what} is {_us(fastest_ns / 1e3)} µs"
+            beside = f"next to a latency whose {what} is {_us(fastest_ns / 1e3)} µs"
             found.append((lay_ns / fastest_ns, f"{lay}, {beside}"))
     # Too few answers for a percentile: the longest wait is what is known.
     longest = f"answers may have lain unread for up to {_us(lag.get('max_ns', 0) / 1e3)} µs"

@@ -20,8 +20,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from dbdyno import kinds
+from dbdyno import kinds, userconfig
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.hidden import HIDDEN
 from dbdyno.experiment.targets import server_url
@@ -70,6 +71,7 @@ _asked: dict[tuple[str, int, str | None, str], str] = {}  # answers to prompts, 
 
 def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int) -> Login:
     """The login for a URL. DynoError where a named source does not give a password."""
+    credentials = _of_user(url, kind, credentials, default_port)
     options: Mapping[str, str] = {}
     language = kinds.of(kind).language
     if language == kinds.MYSQL:
@@ -92,6 +94,16 @@ def find(url: ServerUrl, kind: str, credentials: Credentials, default_port: int)
         password = _asked.get(_key(login), "")
         source = "the prompt" if password else source
     return replace(login, password=password, source=source, warning=warning)
+
+
+def _of_user(url: ServerUrl, kind: str, credentials: Credentials, default_port: int) -> Credentials:
+    """With the source that the user's own settings name for the server, where nothing else does."""
+    if any(getattr(credentials, source) is not None for source in userconfig.SOURCES):
+        return credentials
+    user = url.user or _default_user(kinds.of(kind).language)
+    found = userconfig.read().password(user, url.host or "localhost", url.port or default_port)
+    named: dict[str, Any] = {} if found is None else dict([found])
+    return replace(credentials, **named)
 
 
 def _default_user(language: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server
 
-PREFIX = "dbdyno_"  # of every schema that is ours
+PREFIX = "dbdyno_"  # of every schema of dbdyno
 MARKER = "dbdyno_marker"  # the table in it that says so
 
 

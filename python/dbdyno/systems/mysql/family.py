@@ -242,7 +242,7 @@ class OfFamily(ManagedSystem):
         write_private(sockets / "init.sql", login, account)
         text = configuration({**own, **resolved.settings})
         path = write_private(directory / "server.cnf", text, account)
-        command = [started.binaries.paths["server"], f"--defaults-file={path}"]
+        command: Command = [started.binaries.paths["server"], f"--defaults-file={path}"]
         return command, partial(MysqlServer, self._family)
 
 

@@ -33,7 +33,7 @@ class Mariadb(family.OfFamily):
 
     kind = "mariadb"
     driver = "mysql"
-    about = "MariaDB server, started privately from Debian's packages or from `basedir:`"
+    about = "MariaDB server, managed, from Debian's packages or from `basedir:`"
 
     def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         base = Path(basedir) if basedir else None

@@ -90,7 +90,7 @@ class Postgres(ManagedSystem):
     initialised = "data/PG_VERSION"
     stop_signal = signal.SIGINT  # "fast": ends sessions, then checkpoints
     driver = "postgres"
-    about = "PostgreSQL, started privately from Debian's packages or from `basedir:`"
+    about = "PostgreSQL, managed, from Debian's packages or from `basedir:`"
 
     def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         if basedir:

@@ -118,7 +118,7 @@ def run_as(
 ) -> Completed:
     """Runs a set-up program under the account and returns its output; DynoError on a timeout.
 
-    `TMPDIR` and the like must come in `environment`: nothing of dyno's is passed on.
+    `TMPDIR` and the like must come in `environment`: dyno's own is not passed on.
     """
     words = [str(word) for word in command]
     try:

@@ -3,7 +3,7 @@
 It runs one program (or none), holds the read end of a pipe from dyno on its standard input, and
 waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the program,
 removes what it left (socket directory, System V and POSIX shared memory) and its directory. Nothing
-is made before a guardian knows of it: directories that must not be left behind, it makes itself.
+is made before a guardian knows about it: directories that must not be left behind, it makes itself.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
 work whatever happens to the environment. It sleeps until something happens: a message, a death, or

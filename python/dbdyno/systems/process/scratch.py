@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from dbdyno import userconfig
 from dbdyno.errors import DynoError
 from dbdyno.hosts import LOCAL
 from dbdyno.hosts.base import Host
@@ -22,16 +23,19 @@ TMPFS = ("tmpfs", "ramfs")
 
 
 def scratch_root(named: Path | None = None) -> Path:
-    """Where scratch directories are made: `named`, else DYNO_SCRATCH, else /var/tmp, else the temp
-    directory; of the latter two the first that is on storage.
+    """Where scratch directories are made: `named`, else DYNO_SCRATCH, else the user's setting, else
+    /var/tmp, else the temp directory; of the latter two the first that is on storage.
 
     DynoError if the one that was asked for cannot be written in.
     """
-    asked = str(named) if named else os.environ.get("DYNO_SCRATCH")
+    source, asked = "--scratch ", str(named) if named else None
+    if not asked:
+        source, asked = "DYNO_SCRATCH=", os.environ.get("DYNO_SCRATCH")
+    if not asked and (settings := userconfig.read()).scratch:
+        source, asked = f"{settings.path}: scratch ", str(settings.scratch)
     if asked:
         path = Path(asked)
         if not path.is_dir() or not os.access(path, os.W_OK | os.X_OK):
-            source = "--scratch " if named else "DYNO_SCRATCH="
             raise DynoError(
                 f"{source}{asked} is not a directory that we can write in",
                 cause="it is missing, is a file, or belongs to someone else",

@@ -42,7 +42,7 @@ class Redis(ManagedSystem):
     account = "redis"
     initialised = "data"
     driver = "redis"
-    about = "Redis, started privately from Debian's package or from `basedir:`"
+    about = "Redis, managed, from Debian's package or from `basedir:`"
 
     def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
         places = [Path(basedir) / "bin", Path(basedir) / "src", Path(basedir)] if basedir else []

@@ -121,7 +121,7 @@ class Sqlite(InProcessSystem):
             log = template.with_name(template.name + tail)
             if log.exists() and log.stat().st_size:
                 raise DynoError(
-                    f"a transaction log lies beside the template: {log.name}",
+                    f"a transaction log lies next to the template: {log.name}",
                     cause="a program has it open, or was killed",
                     fix="close it: `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`",
                 )

@@ -20,7 +20,7 @@ HISTORY_MAX = 200  # runs of the experiment that B may be judged by
 
 
 def shown(site: Site, request: Request) -> Page:
-    """B beside A, judged by the runs of its plan before it where these are enough."""
+    """B compared with A, judged by the runs of its plan before it where these are enough."""
     a, b = (site.line(request.query_params.get(name, "")) for name in ("a", "b"))
     if a.id == b.id:
         raise DynoError(f"{a.name} is on both sides", fix="choose another run")
@@ -42,7 +42,7 @@ def shown(site: Site, request: Request) -> Page:
 
 
 def _earlier(site: Site, line: Line, fingerprint: str) -> list[Reduced] | None:
-    """Runs of B's plan; None where there are too few to judge by."""
+    """Runs of B's plan; None if there are too few to judge by."""
     lines, _ = site.catalogue().search(Wanted(experiment=line.experiment), most=HISTORY_MAX)
     found = []
     for one in lines:

@@ -31,7 +31,9 @@ def shown(site: Site, request: Request) -> Page:
     found = report(site, line) if line.done else None
 
     def data() -> Mapping[str, Any]:
-        facts: dict[str, Any] = {"line": line, "progress": progress}
+        running = site.runner.running() if site.runner else None
+        started = running is not None and running.id == line.id and progress is not None
+        facts: dict[str, Any] = {"line": line, "progress": progress, "started": started}
         if found is not None:
             facts["sections"] = Drawn(found[0], "html")
         return facts

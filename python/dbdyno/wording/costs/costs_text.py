@@ -35,7 +35,7 @@ def _next(plan: Plan, offers: Sequence[Offer]) -> str:
         counted = numbers.counted(ratio.n, plan.repeats)
         return f"; {dearer} (not judged: no interval from {counted})."
     if ratio.ci_low <= 1 <= ratio.ci_high:
-        return f"; {name} cannot be told apart from it ({dearer.partition(' costs ')[2]})."
+        return f"; {name} does not differ significantly from it ({dearer.partition(' costs ')[2]})."
     return f"; {dearer}."
 
 

@@ -15,7 +15,7 @@ PLAIN = {
     "sweep_too_few": "{blocks:count block} with all levels {blocks:be} too few ({least} at least)",
     "zero_at": "{metric} is zero in some block at level {levels:list}",
     "knee": "the knee is at {centre:ratio} ({low:ratio} to {high:ratio})",
-    "knee_below": "no knee is seen, since already {first:levels} cannot be told from the best",
+    "knee_below": "no knee is seen: already {first:levels} may be the best",
     "knee_beyond": "no knee is seen: up to {up_to:levels} it grows by more than the load",
     "knee_at_least": "{grows:either still growing|not shown to be flat} at {last:levels} (a"
     " doubling added {low:percent} to {high:percent}), so no knee is seen; it is at"
@@ -58,19 +58,19 @@ def _peak(
     highest = _at(plan, factor, levels[best])
     if len(alike) == len(levels):
         ends = f"from {_at(plan, factor, levels[0])} to {_at(plan, factor, levels[-1])}"
-        return [f"{noun} cannot be told apart at the {len(levels)} levels {ends}"]
+        return [f"{noun} does not differ significantly between the {len(levels)} levels {ends}"]
     together = tuple(alike) == tuple(range(alike[0], alike[-1] + 1))
     if together and alike[-1] == last and len(alike) > 1:
         nothing = _nothing(plan, factor, metric)
         return [
             f"{noun} grows to {highest}",
-            f"from {levels[alike[0]]:g} on {nothing} that can be told apart",
+            f"from {levels[alike[0]]:g} on {nothing} significant",
         ]
     said = f"{noun} is highest at {highest}"
     if best == last:
         said += ", the highest level tested, so that it may be higher beyond"
     others = [f"{levels[level]:g}" for level in alike if level != best]
-    alone = [f"{numbers.listed(others)} cannot be told from it"] if others else []
+    alone = [f"no significant difference at {numbers.listed(others)}"] if others else []
     falls = [f"above {levels[alike[-1]]:g} it is lower"] if alike[-1] < last else []
     return [said, *alone, *falls]
 

@@ -12,7 +12,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.wording import numbers
 
 ALIKE, UNJUDGED = "≈", "?"
-MARKS = {ALIKE: "cannot be told apart", UNJUDGED: "not judged, there is no interval"}
+MARKS = {ALIKE: "no significant difference", UNJUDGED: "not judged, there is no interval"}
 
 Row = tuple[str, float, Ratio | None]  # a level, its mean, the ratio of the one before to it
 

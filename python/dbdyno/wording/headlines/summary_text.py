@@ -140,8 +140,7 @@ def _none_clear(plan: Plan, lead: Lead, of: Size) -> str:
             f" {numbers.percent(matters)}; the largest: {size}"
         )
     return (
-        f"none of the {len(lead.others)} differences in {noun} can be told from chance; the"
-        f" largest: {size}"
+        f"none of the {len(lead.others)} differences in {noun} is significant; the largest: {size}"
     )
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 PLAIN = {
-    "about_both": "every trial follows a start of its own, so that restart and trial cannot be told"
-    " apart",
+    "about_both": "every trial follows a start of its own, which confounds restart and trial",
     "about_trial": "what trials on one server differ by",
     "about_second": "what {length_s:g} s leave of the noise of seconds; falls with longer trials",
     "about_restart": "what starts of the servers differ by; only more blocks average it out",

@@ -54,8 +54,9 @@ def measure(effort: Effort) -> Outcome:
             ),
         ),
         notes=(
-            f"Each run has four numbers. Between runs the machine's mood has {100 * COMMON:.0f} %"
-            f" (of each step, in the random walk), and each number {100 * OWN:.0f} % of its own."
+            f"Each run has four numbers. Between runs the machine's condition varies by"
+            f" {100 * COMMON:.0f} % (of each step, in the random walk), and each number"
+            f" {100 * OWN:.0f} % of its own."
             " Both directions count, and one run alone does: a gate waits for the second one.",
             f"The bar passes a true 5 % in {percent(passes(0.05, LIMIT, HISTORIES), 0)} of"
             f" measurements, 8 % in {percent(passes(0.08, LIMIT, HISTORIES), 0)}.",

@@ -136,7 +136,7 @@ ROW = Row(
         f"Simulated block ratios with 2 % normal noise ({RUNS:,} runs each), through"
         " `analysis.between_blocks.look`. Then runs with one block 20 % higher or lower, with a"
         " trend of 20 % from the first block to the last, or with ratios of which neighbours are"
-        f" alike (6 % autocorrelated noise beside the 2 %; {TIMES} runs each), through"
+        f" alike (6 % autocorrelated noise on top of the 2 %; {TIMES} runs each), through"
         " `analysis.verdict.judge`. Counted are warnings about blocks; they can be given from"
         f" {between_blocks.BLOCKS_LOOK_MIN} blocks on."
     ),

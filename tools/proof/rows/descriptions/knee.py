@@ -104,15 +104,16 @@ def measure(effort: Effort) -> Outcome:
             ),
         ),
         notes=(
-            "Blocks share a mood of 10 %, which cancels. With 3 blocks and 5 % noise half of the"
-            " flat tops cannot be shown to be flat: no knee is told then, only how low it may be.",
+            "Blocks share an effect of 10 %, which cancels. With 3 blocks and 5 % noise half of the"
+            " flat tops cannot be shown to be flat: no knee is reported then, only its lowest"
+            " value.",
         ),
     )
 
 
 ROW = Row(
     name="knee",
-    claim="A throughput that still grows has no knee, and a flat one has it where it is said",
+    claim="A throughput that still grows has no knee, and a flat one has it where it is reported",
     how="Simulated sweeps of known shape, told by dbdyno's own code.",
     bar=(
         "at most 5 % of growing sweeps get a knee (upper 95 % limit), and 93 to 97 % of the"

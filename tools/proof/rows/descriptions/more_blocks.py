@@ -106,7 +106,7 @@ ROW = Row(
     measure=measure,
     timed=False,
     before=(
-        "one number, also where there is no effect, as if the effect that was seen were true"
+        "one number, also without an effect, as if the effect that was seen were true"
         " (commit 42ce8be)"
     ),
 )

@@ -197,7 +197,7 @@ def _noise(rng: np.random.Generator, deviation: float, n: int) -> Floats:
 
 ROW = Row(
     name="moved_with_it",
-    claim="What stands beside a difference between cells is a mechanism, or clearly moved with it",
+    claim="What appears at a difference between cells is a mechanism, or clearly moved with it",
     how=(
         f"Simulated runs with a real difference and {IRRELEVANT} counters that vary by half from"
         " trial to trial and have nothing to do with it. Then differences with the marks of known"

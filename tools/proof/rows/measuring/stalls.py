@@ -197,7 +197,7 @@ ROW = Row(
     claim="Stalls are found, and none is invented",
     how=(
         "SIGSTOP and SIGCONT of the server, 0.5 to 2 s at moments drawn from a seed, in trials of"
-        " `dyno run` against the null server and MariaDB; beside them runs that nobody disturbs, of"
+        " `dyno run` against the null server and MariaDB, and undisturbed runs, of"
         " which the seconds count whose sample has no steal (at most one tick of the clock)."
     ),
     bar=(

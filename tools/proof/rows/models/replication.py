@@ -61,7 +61,7 @@ def measure(effort: Effort) -> Outcome:
             " what workers cannot share.",
             "MariaDB applies domains in parallel with GTIDs only (MASTER_USE_GTID=slave_pos), in"
             " slave_parallel_mode=conservative. MySQL keeps the commit order.",
-            "By schema (replica_parallel_type=DATABASE) is not held against a server: MySQL 9.7"
+            "By schema (replica_parallel_type=DATABASE) is not compared with a server: MySQL 9.7"
             " does not have it any more.",
         ),
     )

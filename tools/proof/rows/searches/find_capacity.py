@@ -117,14 +117,14 @@ def measure(effort: Effort) -> Outcome:
                 tuple(rows),
             ),
             Table(
-                "Where there is no such rate, or it cannot be judged",
+                "Without such a rate, or where it cannot be judged",
                 ("system", "truth", "searches", "right", "for example"),
                 said,
             ),
         ),
         notes=(
             "The bias is the mean over searches that finished, with its 95 % interval; the bar is"
-            " held against the far end, at 2,000/s and 8,000/s. The fewer arrivals a probe has"
+            " compared with the far end, at 2,000/s and 8,000/s. The fewer arrivals a probe has"
             " (2,500 at 500/s), the lower and the wider are the results: longer probes are the"
             " cure. Half of `within` (1 %) is the step of the search, which gives a rate that was"
             " seen to work, from below.",

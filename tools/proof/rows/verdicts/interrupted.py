@@ -68,7 +68,7 @@ ROW = Row(
     how=(
         "Simulated experiments of a fixed number of blocks about two equal cells, judged by"
         " dbdyno's own code after each block as if the run had been interrupted there. Counted is"
-        " an experiment that is decided after any block, where whoever watches would end it."
+        " an experiment that is decided after any block, where its user would end it."
     ),
     bar=f"at most {percent(BAR)} of experiments",
     measure=measure,

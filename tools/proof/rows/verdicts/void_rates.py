@@ -90,7 +90,7 @@ def measure(effort: Effort) -> Outcome:
         met=None if effort.quick else met,
         tables=(
             Table(
-                "A condition on surroundings that only one side breaks, whenever a trial is bad",
+                "A condition on the environment that only one side breaks, whenever a trial is bad",
                 ("blocks", "experiments", "wrong claim supported"),
                 tuple((str(each.blocks), str(count), share(hits[each], count)) for each in WRONG),
             ),
@@ -137,7 +137,7 @@ ROW = Row(
         " trials of one side, or trials of both, are void and run again, judged by dbdyno's own"
         " code."
     ),
-    bar="conditions on outcomes are refused; where surroundings give away the bad trials of one"
+    bar="conditions on outcomes are refused; where the environment reveals the bad trials of one"
     f" side, the wrong claim is supported in at most {percent(BAR, 0)} with"
     f" {', '.join(map(str, BLOCKS))} blocks (95 % upper bounds); where trials of both sides are"
     f" void alike, 10 % more is found in at least {percent(POWER, 0)} with {TRUE.blocks} blocks"

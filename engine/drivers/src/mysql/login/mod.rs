@@ -12,6 +12,7 @@ use crate::mysql::flags::capability;
 use crate::mysql::packet::{self, CONTROL_BYTES_MAX, HEADER_BYTES, broken, header};
 use crate::policy::{self, Asked, MYSQL_FULL};
 use auth::{Plugin, rsa_password};
+use dyno_core::driver::Progress;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{PublicKey, Tls};
 use dyno_protocol::bytes::Bytes;
@@ -21,16 +22,8 @@ use handshake::{Agreed, Greeting, Login as LoginPacket, NONCE_BYTES};
 /// Replies to one login: more is a server that will not come to an end.
 const ROUNDS_MAX: u32 = 16;
 
-/// What [`LoginState::feed`] has found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing complete, or nothing that ends the login.
-    More,
-    /// TLS comes next.
-    StartTls,
-    /// Logged in.
-    Done,
-}
+/// What [`LoginState::feed`] has found; ready: logged in.
+type Found = Progress<()>;
 
 /// A login under way.
 #[derive(Debug)]
@@ -180,7 +173,7 @@ impl LoginState {
         match payload[0] {
             0x00 => {
                 self.status = control::ok(payload)?.status;
-                Ok(Found::Done)
+                Ok(Found::Ready)
             }
             0x01 => self.more_data(config, &payload[1..], out),
             0xfe => self.switch(config, &payload[1..], out),

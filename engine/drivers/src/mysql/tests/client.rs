@@ -22,7 +22,7 @@ struct Line {
 
 impl Line {
     fn open(target: &Target) -> Self {
-        let Nature::Wire(client) = build(target).unwrap().client().unwrap() else {
+        let Nature::Wire(client) = build(target).unwrap()().unwrap() else {
             panic!("mysql is a wire")
         };
         let mut this = Self { client, sent: vec![] };

@@ -21,7 +21,7 @@ fn amid_rows(more: u32) -> Box<dyn Client> {
     if more == COMPRESS {
         target.options.insert("compression".into(), "zlib".into());
     }
-    let Nature::Wire(mut client) = build(&target).unwrap().client().unwrap() else {
+    let Nature::Wire(mut client) = build(&target).unwrap()().unwrap() else {
         panic!("mysql is a wire")
     };
     let mut sent = vec![];

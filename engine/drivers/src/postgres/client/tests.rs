@@ -31,7 +31,7 @@ fn target() -> Target {
 }
 
 fn client(target: &Target) -> Box<dyn Client> {
-    match build(target).and_then(|clients| clients.client()) {
+    match build(target).and_then(|clients| clients()) {
         Ok(Nature::Wire(client)) => client,
         Ok(Nature::Blocking(_)) => panic!("postgres is a wire"),
         Err(error) => panic!("{error}"),

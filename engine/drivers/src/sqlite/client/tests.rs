@@ -30,7 +30,7 @@ fn target(path: &Path) -> Target {
 }
 
 fn open(target: &Target) -> Result<Box<dyn Library>> {
-    match build(target)?.client()? {
+    match build(target)?()? {
         Nature::Blocking(library) => Ok(library),
         Nature::Wire(_) => panic!("sqlite is a library"),
     }

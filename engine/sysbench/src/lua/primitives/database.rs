@@ -64,7 +64,7 @@ fn open(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize)
         trace.connect();
     }
     session.connections[place] = None;
-    let connection = match setup.servers[server].clients.client()? {
+    let connection = match (setup.servers[server].clients)()? {
         Nature::Blocking(library) => Connection::Blocking(library),
         Nature::Wire(client) => Connection::Wire(Box::new(Wired::new(client, server))),
     };

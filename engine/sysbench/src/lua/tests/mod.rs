@@ -13,7 +13,7 @@ use crate::pace::Pace;
 use crate::rand::Uniques;
 use crate::session::{Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::Tallies;
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Address;
@@ -106,12 +106,8 @@ impl Client for Fake {
     }
 }
 
-struct Fakes;
-
-impl Clients for Fakes {
-    fn client(&self) -> Result<Nature> {
-        Ok(Nature::Wire(Box::new(Fake::default())))
-    }
+fn client() -> Result<Nature> {
+    Ok(Nature::Wire(Box::new(Fake::default())))
 }
 
 fn setup() -> Arc<Setup> {
@@ -136,7 +132,7 @@ fn setup() -> Arc<Setup> {
             ignore: Ignore::new(&["1213".into(), "2013".into()]),
             is_traced: true,
         }],
-        servers: [Server { clients: Box::new(Fakes), endpoint: None }].into(),
+        servers: [Server { clients: Box::new(client), endpoint: None }].into(),
         rand,
         uniques: Arc::new(Uniques::new(7)),
         version: ["1.0.20".into(), "sysbench 1.0.20".into()],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from dbdyno.cli.running.against import FILE
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.file.hidden import HIDDEN
 from dbdyno.plan.types import Plan
+from dbdyno.store.manifest import EXPERIMENT_FILE
 from dbdyno.store.run import Run
 from dbdyno.systems.base import TargetPlan
 
@@ -21,7 +21,7 @@ def revealed(run: Run) -> Plan:
     if all(target.credentials.command != HIDDEN for target in targets):
         return run.plan
     try:
-        loaded = load(Path(str(run.manifest.get(FILE, ""))))
+        loaded = load(Path(str(run.manifest.get(EXPERIMENT_FILE, ""))))
     except DynoError:  # moved, or changed beyond reading
         return run.plan
     known = {

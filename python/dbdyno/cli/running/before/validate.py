@@ -14,7 +14,9 @@ from dbdyno.cli.running.before import schema_checks
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.digest.workload.yamltext import visible
 from dbdyno.experiment import load
+from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import check_settings
+from dbdyno.plan.outlook import memory
 from dbdyno.plan.two_versions.against import unite
 
 
@@ -33,6 +35,7 @@ def check(
     loaded = load(studies.find(experiment), list(overrides))
     with placed(loaded):
         check_settings(loaded)
+    memory.check(loaded, Machine.read())
     if against is not None:
         unite(loaded, read_base(against, trust=trust))
     warned = schema_checks.found(loaded, asks=with_schema)

@@ -39,8 +39,8 @@ class Eta:
         return f"about {duration(net_left_s * factor)} left"
 
     def _open_ended(self) -> bool:
-        """Whether only a limit is known of some trial: it searches for a rate, or ends when it is
-        steady."""
+        """Whether only a limit is known about some trial: it searches for a rate, or ends when it
+        is steady."""
         cells = {trial.cell: self._cells[trial.cell] for trial in self._left}.values()
         return any(cell.until_steady or estimate.probes_max(cell) > 1 for cell in cells)
 

@@ -17,8 +17,8 @@ from dbdyno.store.record import TrialRecord
 
 
 class Silent:
-    """Shows nothing. What others show, they add to it; `line` is what is said of the news in
-    `run.log`, too."""
+    """Shows nothing. What others show, they add to it; `line` is the text of the news in `run.log`,
+    too."""
 
     def __enter__(self) -> Silent:
         return self
@@ -35,7 +35,7 @@ class Silent:
         """A trial begins."""
 
     def event(self, event: Event, line: str) -> None:
-        """The engine said something; `line` is empty where it only shows progress."""
+        """A message of the engine; `line` is empty where it only shows progress."""
 
     def record(self, record: TrialRecord, line: str, *, over: bool) -> None:
         """An attempt is on disk; `over` unless another one follows."""

@@ -25,10 +25,10 @@ from dbdyno.execute.engine.job import Event
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import TrialRecord
-from dbdyno.wording.numbers import ratio as ratio_text
+from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
 
-REFRESH_S = 0.25  # at most so often: the load generator may run beside this
+REFRESH_S = 0.25  # at most so often: the load generator may run meanwhile
 CELLS_MAX = 16
 RATIOS_MAX = 6
 WARNINGS_MAX = 3
@@ -63,7 +63,7 @@ class Panel(Silent):
         self._live.stop()
 
     def __rich__(self) -> RenderableType:
-        """The panel as it stands."""
+        """The current panel."""
         head = Text.assemble((self._heading, "bold"), f"  {self._eta.text()}")
         warned = [
             Text(line, style="yellow", no_wrap=True, overflow="ellipsis")
@@ -116,7 +116,7 @@ class Panel(Silent):
 
     def _summarise(self) -> None:
         """What changes with a trial only."""
-        self._table = Group(*_parts(self._plan, self._so_far))
+        self._table = Group(*parts(self._plan, self._so_far))
 
 
 def now_line(event: Event, cell: Cell) -> str:
@@ -129,7 +129,8 @@ def now_line(event: Event, cell: Cell) -> str:
     return f"{place}: {headline_of(event)}"
 
 
-def _parts(plan: Plan, so_far: SoFar) -> Iterator[RenderableType]:
+def parts(plan: Plan, so_far: SoFar) -> Iterator[RenderableType]:
+    """Means and spreads by cell, then the ratios that are asked about."""
     yield _cells(plan, so_far)
     if asked := [(one, found) for one in so_far.asked if (found := so_far.ratio(one))]:
         yield Text()
@@ -160,7 +161,7 @@ def _value(mean: Mean | None, metric: str) -> tuple[str, str]:
     if mean is None:
         return "-", ""
     text = milliseconds(mean.mean) if "_ms_" in metric else f"{mean.mean:,.1f}"
-    spread = "" if mean.spread is None else f"{100 * mean.spread:.2g} %"
+    spread = "" if mean.spread is None else numbers.spread(mean.spread)
     return f"{BOUNDS.get(mean.bound, '')}{text}", spread
 
 
@@ -176,7 +177,7 @@ def _ratios(asked: Sequence[tuple[Asked, tuple[float, int]]]) -> RenderableType:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
     for one, (value, blocks) in asked[:RATIOS_MAX]:
-        text = f"{ratio_text(value)}x" if one.right else f"{value:,.4g}"
+        text = f"{numbers.ratio(value)}x" if one.right else f"{value:,.4g}"
         asks = f", claimed {one.claimed}" if one.claimed else ""
         table.add_row(Text(one.text), text, f"of {count(blocks, 'block')}{asks}")
     if len(asked) > RATIOS_MAX:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.claims.grammar import CELL
+from dbdyno.experiment.claims.metrics import is_ratio_scaled
 from dbdyno.experiment.values.bounds import together
 from dbdyno.plan import level_text
 from dbdyno.plan.claims import resolved_claims
@@ -27,7 +28,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Mean:
-    """Of the trials so far. `spread`: standard deviation over mean; None: of fewer than two.
+    """Of the trials so far. `spread`: standard deviation over arithmetic mean; None: of fewer than
+    two.
     `bound`: AT_LEAST or AT_MOST, if some value is only that."""
 
     mean: float
@@ -37,7 +39,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Asked:
-    """A quantity that some claim compares. `right` None: it is held against a number alone."""
+    """A quantity that some claim compares. `right` None: it is compared with a number alone."""
 
     text: str
     left: tuple[int, str]  # cell and metric
@@ -72,8 +74,10 @@ class SoFar:
         if not having:
             return None
         values = [one.metrics[metric] for one in having]
-        mean = statistics.fmean(values)
-        spread = statistics.stdev(values) / mean if len(values) > 1 and mean > 0 else None
+        usual = statistics.fmean(values)
+        spread = statistics.stdev(values) / usual if len(values) > 1 and usual > 0 else None
+        geometric = is_ratio_scaled(metric) and min(values) > 0  # as the analysis has it
+        mean = statistics.geometric_mean(values) if geometric else usual
         return Mean(mean, spread, together(one.bounds.get(metric, "") for one in having))
 
     def ratio(self, asked: Asked) -> tuple[float, int] | None:
@@ -126,7 +130,7 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
     found = []
     try:
         claims = resolved_claims(plan)
-    except DynoError:  # a cell that a claim names was skipped: the report says so
+    except DynoError:  # a cell that a claim names was skipped: the report has it
         return ()
     for part in (part for claim in claims for part in claim.parts):
         left, right = part.left, part.right

@@ -1,4 +1,4 @@
-"""What a run in progress is told in: lines, lengths of time, counted nouns."""
+"""Texts on a run in progress: lines, lengths of time, counted nouns."""
 
 from __future__ import annotations
 

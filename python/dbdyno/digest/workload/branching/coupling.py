@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
-ROWS_MAX = 4000  # that are looked at
+ROWS_MAX = 4000  # that are compared
 NEAR = 16  # steps further apart are not compared
 EXPLAINED = 0.8  # of the wrong guesses that knowing the other step saves
 

@@ -188,7 +188,7 @@ def about(summary: Summary, made: Mapping[str, Any]) -> str:
         least, most = summary.text.bytes_least, summary.text.bytes_greatest
         seen += f"; {least} bytes long"
         if least < most:
-            seen += f" to {most}, {summary.text.bytes_mean:.0f} in the mean, here all alike"
+            seen += f" to {most}, {summary.text.bytes_mean:.0f} on average, here all alike"
     if summary.kind in ("whole", "decimal") and _is_cut(summary):
         seen += f"; those beyond {END_MAX:,} are not made"
     lost = summary.hot and not ({"theta", "weights"} & made.keys())

@@ -85,8 +85,8 @@ OUTPUTS = ("implied", "statements_per_s", "rows_per_s", "verdict", "ratio", "p95
 SAYS = (
     ("verdict == 'no'", "It does not agree: {sessions} sessions at {tps} take {implied} in the"
      " mean, not {stated}."),
-    ("verdict == 'yes'", "It agrees: {sessions} sessions at {tps} take {implied} in the mean."),
-    ("", "{sessions} sessions at {tps} take {implied} in the mean."),
+    ("verdict == 'yes'", "It agrees: {sessions} sessions at {tps} take {implied} on average."),
+    ("", "{sessions} sessions at {tps} take {implied} on average."),
 )  # fmt: skip
 NOTES = (
     Note("p95 > 0 and p95 < implied", "a 95th percentile of {p95} is below the mean of {implied}:"
@@ -96,7 +96,7 @@ NOTES = (
          " {stated} that is stated: a few requests took very long (stalls), or the figures are of"
          " two runs"),
     Note("p95 > 20 * implied", "a 95th percentile cannot be more than 20 times the mean: {p95} is"
-         " not of the run that took {implied} in the mean"),
+         " not of the run that took {implied} on average"),
     Note("link_share > 1", "the rows alone need {bytes_per_s}, and the link carries {link}: they"
          " cannot have been sent over it. They stayed on the server, or came over several links, or"
          " a figure is wrong"),

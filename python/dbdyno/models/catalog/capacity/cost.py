@@ -58,7 +58,7 @@ INPUTS = (
     Input("latency", "duration", "response time at each of them; 0: none", "0s", "0s", many=True,
           example="2ms,3ms,9ms"),
     Input("within", "duration", "the response time that is good enough", "1h", "0s"),
-    Input("utilization", "share", "how much of the throughput is used in the mean", "100%", "0.1%",
+    Input("utilization", "share", "how much of the throughput is used on average", "100%", "0.1%",
           "100%"),
     Input("load", "rate", "transactions that are wanted from all machines", "0/s", "0/s"),
 )  # fmt: skip

@@ -80,7 +80,7 @@ OUTPUTS = ("from_disk", "from_disk_share", "from_disk_best", "on_disk", "cache",
            "file_cache", "left_out_on_disk", "left_out", "in_cache_share")  # fmt: skip
 SAYS = (
     ("left_out_on_disk <= 0",
-     "All {on_disk} of files fit into the file cache of {file_cache}, beside a cache of {cache}."),
+     "All {on_disk} of files fit into the file cache of {file_cache}, next to a cache of {cache}."),
     ("from_disk <= 0",
      "All {data} of data fit into WiredTiger's cache of {cache}; the file cache has {file_cache}."),
     ("", "{from_disk} of data ({from_disk_share}) come from disk at worst, {from_disk_best} at"

@@ -94,7 +94,7 @@ OUTPUTS = ("fails", "at_apply", "in_certification", "attempts", "latency", "alon
 SAYS = (
     ("nodes <= 1", "Nothing fails with a single writer; a row takes at most {ceiling}."),
     ("", "{fails} of the attempts fail: {at_apply} at apply, {in_certification} in certification. A"
-     " transaction takes {latency} in the mean instead of {alone} with a single writer."),
+     " transaction takes {latency} on average instead of {alone} with a single writer."),
 )  # fmt: skip
 REFUSALS = (
     Note("execute + order <= 0", "execute and order are both zero: give order=1ms"),

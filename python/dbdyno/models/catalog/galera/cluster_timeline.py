@@ -145,7 +145,7 @@ GOLDEN = (
     Golden({"event": "pause", "pause": "6.2s"},
            {"dropped": "either", "stall_from": "6.0s", "stall_to": "6.2s", "believes": "6.0s"},
            "by hand: the agreement comes after 6.0 to 6.5 s; simulated: the same"),
-    Golden({"event": "leave"}, {"stall_to": "0s"}, "published: the others are told"),
+    Golden({"event": "leave"}, {"stall_to": "0s"}, "published: the others are notified"),
 )  # fmt: skip
 MEASURED_ON = (
     "Three MariaDB 10.11 nodes (Galera 26.4) on loopback, 2026-11: the shortest and the longest of"

@@ -40,7 +40,7 @@ Assumptions:
     weights 2 and 3 for the two others it takes 4 of 9: `dyno model quorum weights=1,1,1,1,2,3
     crashed=1,2,3,4`.
 
-    A site is lost with all that is there. That the network between sites is cut is no worse than
+    A site is lost with all its nodes. That the network between sites is cut is no worse than
     the loss of the smaller side, if one side has more than half.
 
 Versions:

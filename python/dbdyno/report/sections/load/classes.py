@@ -17,6 +17,7 @@ from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.section import Section
 from dbdyno.report.text.numbers import MISSING, sig3
 from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.histogram import Histogram
@@ -146,3 +147,6 @@ def _quantile(histogram: Histogram, q: float) -> str:
     if value is None or histogram.count * (1 - q) < BEYOND:
         return MISSING
     return sig3(value / 1e6)
+
+
+SECTION = Section(view, inside="latency")

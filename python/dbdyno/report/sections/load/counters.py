@@ -15,10 +15,11 @@ from dbdyno import kinds
 from dbdyno.analysis.types import CellResult
 from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
 from dbdyno.plan.types import Plan
-from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.section import Section
 from dbdyno.report.text.numbers import MISSING, sig3
+from dbdyno.wording import hosts_text
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured
 
@@ -122,7 +123,7 @@ def view(context: Context) -> list[CounterTable] | None:
     """A table a target and kind of server, then the machine's; none without a column."""
     cells, plan, layout = context.findings.cells, context.plan, context.layout
     tables = []
-    unseen = hosts.unseen(plan, [name for cell in cells for name in cell.metrics])
+    unseen = hosts_text.unseen(plan, [name for cell in cells for name in cell.metrics])
     several = max((len(cell.targets) for cell in plan.cells), default=0) > 1
     for name, kind in _servers(plan):
         own = [c for c in cells if (name, kind) in _targets(plan, c.index)]
@@ -132,7 +133,7 @@ def view(context: Context) -> list[CounterTable] | None:
         title += ", host not seen" if name in unseen else ""
         tables.append(_table(title, columns, own, gets, layout))
     gets = {c.index: _machine(c) for c in cells}
-    title = "machine of the load generator" if hosts.elsewhere(plan) else "machine"
+    title = "machine of the load generator" if hosts_text.elsewhere(plan) else "machine"
     tables.append(_table(title, MACHINE, cells, gets, layout))
     return [table for table in tables if table.columns] or None
 
@@ -190,3 +191,6 @@ def _table(
     )
     factors = tuple(layout.short(f.name) for f in layout.factors)
     return CounterTable(title, factors, tuple(columns[i] for i in kept), rows)
+
+
+SECTION = Section(view, inside="results")

@@ -15,6 +15,7 @@ from dbdyno.report.charts.percentiles import Distribution, latency_span, percent
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, WIDE, Figure
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
 from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.latency import Censored
 
@@ -129,3 +130,6 @@ def _heat(context: Context) -> list[Figure]:
 
 def _heat_map(heat: Heat, title: str, width: float) -> Markup:
     return heat_map(heat, title=f"Latency over time, {title}", width=width, height=190)
+
+
+SECTION = Section(view, "Latency")

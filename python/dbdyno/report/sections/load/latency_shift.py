@@ -10,6 +10,7 @@ from dbdyno.analysis.types import LatencyShift, Moved
 from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
+from dbdyno.report.section import Section
 from dbdyno.report.text.numbers import bounded, edge, percent, times
 from dbdyno.wording.headlines import shift_text
 
@@ -99,3 +100,6 @@ def _bar(one: Moved, together: str) -> Bar:
     name = shift_text.name(one.quantile)
     tip = f"{name}: {_ratio(one)}, {_interval(one)} (all together {together})"
     return Bar(name, one.ratio, one.ci_low, one.ci_high, one.bound, tip)
+
+
+SECTION = Section(view, inside="latency")

@@ -5,21 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate, Findings
 from dbdyno.experiment.claims.metrics import COST
 from dbdyno.plan.types import Plan
-from dbdyno.report import hosts
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
+from dbdyno.report.section import Section
 from dbdyno.report.sections.verdicts.claims import headline
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
+from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording import hosts_text
 
 SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
@@ -51,7 +58,7 @@ def view(context: Context) -> View:
     return View(
         plan.name,
         f"{plan.repeats}s",
-        hosts.sentences(plan, [name for r in context.complete for name in r.metrics]),
+        hosts_text.sentences(plan, [name for r in context.complete for name in r.metrics]),
         {one.bound for cell in findings.cells for one in cell.metrics.values()},
         cell_tables(findings, layout, groups),
         cells_csv(findings.cells, layout),
@@ -219,3 +226,33 @@ def _number(value: float | None) -> str:
 def _safe(text: str) -> str:
     """A cell that a spreadsheet will not take for a formula."""
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    for table in view.tables:
+        yield from (Text(), _drawn(table))
+
+
+def _drawn(table: CellTable) -> Table:
+    """The cells themselves, if there is nothing to compare them with."""
+    shown = terminal_table(table.title)
+    for factor in table.factors:
+        shown.add_column(Text(visible(factor)), overflow="fold")
+    kept = [i for i, metric in enumerate(table.metrics) if _fits(metric, table)]
+    for i in kept:
+        shown.add_column(Text(visible(table.metrics[i].short)), justify="right")
+    for row in table.rows[:ROWS_MAX]:
+        values = (Text(row.values[i].mean) for i in kept)
+        shown.add_row(*(Text(visible(v)) for v in row.levels), *values)
+    return shown
+
+
+def _fits(metric: names.Metric, table: CellTable) -> bool:
+    """Whether a column is shown: next to response times only the main one of service times, since a
+    terminal is narrow."""
+    if not any(".response_ms_" in f".{other.name}" for other in table.metrics):
+        return True
+    return not metric.name.endswith(("_ms_p50", "service_ms_p99"))
+
+
+SECTION = Section(view, "Results", terminal=110, form=form)

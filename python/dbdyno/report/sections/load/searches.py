@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.text.numbers import bounded, sig3
 from dbdyno.store.record import TrialRecord
 
@@ -56,3 +57,6 @@ def _found(record: TrialRecord) -> str:
         if name.endswith("rate_max_per_s"):
             return bounded(f"{sig3(value)}/s", record.bounds.get(name, ""))
     return "not measurable"
+
+
+SECTION = Section(view, "Searches")

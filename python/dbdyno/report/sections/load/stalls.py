@@ -4,11 +4,13 @@ shaded over the curve that shows why."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.estimates.measured import kind
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
@@ -17,8 +19,9 @@ from dbdyno.plan import level_text
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
+from dbdyno.report.section import Section
 from dbdyno.report.text import names
-from dbdyno.report.text.escaping import alike
+from dbdyno.report.text.escaping import alike, visible
 from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.store.metrics.stalls import shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
@@ -31,6 +34,7 @@ POINTS_MAX = 600  # of a curve: what a chart can show
 WHOLE_S = 90.0  # a longer trial is shown in part
 PART_STALLS = 5
 EDGE_S = 5.0
+STALLS_MAX = 2  # in the terminal
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def design(findings: Findings) -> list[tuple[str, str]]:
         text = f"none of {seconds(math.ceil(10 * max(sure, default=0)) / 10)} or more in"
         text += f" {count(len(sure), 'trial')}"
         if sure and max(sure) > 0.5:
-            text += "; with so few commits a second, shorter ones cannot be told from chance"
+            text += "; with so few commits a second, shorter ones may be chance"
         if len(sure) < len(known):
             blind = count(len(known) - len(sure), "trial")
             text += f"{'; ' if sure else ''}{blind} with too few commits to tell"
@@ -210,3 +214,16 @@ def _sampled(samples: Samples, label: str, unit: str, low: float, high: float) -
         found.append(float(np.max(values[part])))
         edges.append(end)
     return Curve(label, unit, 1, tuple(edges), tuple(found))
+
+
+def form(found: list[View]) -> Iterator[RenderableType]:
+    """The cells that stalled longest, a line each with cause and cure."""
+    for view in found[:STALLS_MAX]:
+        text = f"Stalls at {view.where}: " if view.where else "Stalls: "
+        text += " ".join(filter(None, (view.sentence, view.why)))
+        yield Text(visible(f"{text} Cure: {view.cure}" if view.cure else text))
+    if (more := len(found) - STALLS_MAX) > 0:
+        yield Text(f"Stalls at {count(more, 'more cell')} in the report")
+
+
+SECTION = Section(view, "Stalls", header=40, markdown=40, terminal=70, form=form)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.text import names
 from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE
@@ -40,3 +41,6 @@ def view(context: Context) -> dict[str, Any] | None:
         for s, n in read.samples
     }
     return {"cells": cells, "trials": entries, "units": units}
+
+
+SECTION = Section(view, "Over time")

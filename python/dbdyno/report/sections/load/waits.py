@@ -11,6 +11,7 @@ from dbdyno.analysis.types import CellResult
 from dbdyno.report.charts.stack import SHADES, Bar, stacked_bars
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
+from dbdyno.report.section import Section
 
 OTHER = "other"
 
@@ -55,3 +56,6 @@ def view(context: Context) -> Figure | None:
         return stacked_bars(bars, shown, title=title, width=width)
 
     return Figure(title, note, "sessions-by-state", draw)
+
+
+SECTION = Section(view, "Waits")

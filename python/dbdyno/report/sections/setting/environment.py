@@ -10,6 +10,7 @@ from typing import Any
 from dbdyno.plan import external
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.sections.load import stalls
 from dbdyno.report.sections.setting.tested import cpu_ranges, moment, split
 from dbdyno.report.text import names
@@ -164,3 +165,6 @@ def _fact(key: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value)
+
+
+SECTION = Section(view, "Environment")

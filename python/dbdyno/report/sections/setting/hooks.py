@@ -8,6 +8,7 @@ from statistics import median
 
 from dbdyno.plan.outlook.commands import commands
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.text.numbers import seconds
 from dbdyno.store.hooklog import OK, HookLog, HookRun
 from dbdyno.store.manifest import RUNNING
@@ -114,3 +115,6 @@ def _warnings(run: Run, log: HookLog, done: list[HookRun]) -> list[str]:
             for a in log.applied()
         ]
     return found
+
+
+SECTION = Section(view)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dbdyno.report.context import Context
 from dbdyno.report.layout import which
+from dbdyno.report.section import Section
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -63,3 +64,6 @@ def _merge_shapes(texts: Mapping[str, Mapping[int, None]]) -> dict[str, dict[int
 def shape(text: str) -> str:
     """A plan without its numbers and spacing: equal shapes are the same plan at another size."""
     return " ".join(_NUMBERS.sub("#", text).split())
+
+
+SECTION = Section(view, "Query plans")

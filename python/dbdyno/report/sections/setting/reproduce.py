@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.store.run import Run
 
 
@@ -32,3 +33,6 @@ def command(run: Run) -> str:
     if isinstance(recorded, list) and recorded:
         return shlex.join(map(str, recorded))
     return f"dyno run {run.plan.name}.yaml{' --quick' if run.plan.quick else ''}"
+
+
+SECTION = Section(view, "Reproduce")

@@ -10,6 +10,7 @@ from typing import Any
 from dbdyno.plan.types import Cell
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, which
+from dbdyno.report.section import Section
 from dbdyno.report.sections.setting.environment import sources
 from dbdyno.store.record import TrialRecord
 
@@ -115,3 +116,6 @@ def _jitters(found: Mapping[str, Mapping[int, None]]) -> bool:
     """Whether one cell had two values: then it is no level's doing, but a start's."""
     seen = [cell for cells in found.values() for cell in cells]
     return len(seen) != len(set(seen))
+
+
+SECTION = Section(view, "Settings")

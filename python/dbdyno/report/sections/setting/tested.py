@@ -12,6 +12,7 @@ from dbdyno.experiment.workloads.measuring import CYCLES
 from dbdyno.plan import cpus
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import warnings
 from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -138,3 +139,6 @@ def cpu_ranges(numbers: Sequence[int]) -> str:
 def moment(unix_s: float) -> str:
     """A date and time in UTC."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+SECTION = Section(view, main=50, markdown=90)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.estimates.measured import kind
 from dbdyno.analysis.types import Findings
 from dbdyno.plan.types import Plan, Skipped
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
 from dbdyno.report.sections.load import results
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
+
+WARNINGS_MAX = 3  # in the terminal
 
 
 @dataclass(frozen=True)
@@ -145,3 +152,20 @@ def partial_rows(
         text = f"{numbers.listed(list(columns))}: {reason}"
         rows.append((text, f"{count(len(cells), 'cell')}: {'; '.join(list(cells)[:4])}{more}"))
     return rows
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    if view.counted:
+        yield Text()
+    for warning in view.counted[:WARNINGS_MAX]:
+        yield Text(f"warning: {visible(warning)}", style="yellow")
+    if (more := len(view.counted) - WARNINGS_MAX) > 0:
+        yield Text(f"{count(more, 'more warning')} in the report", style="yellow")
+    if view.void:
+        said = f"void: {count(len(view.void), 'attempt')} at {count(view.void_trials, 'trial')}"
+        yield Text(f"{said}, the first since {visible(view.void[0].reason)}", style="yellow")
+    for one in view.skipped:
+        yield Text(f"not tested: {visible(one.what)} ({visible(one.why)})", style="dim")
+
+
+SECTION = Section(view, "Warnings", terminal=120, form=form)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rich.console import RenderableType
+from rich.text import Text
+
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
+from dbdyno.report.text.escaping import visible
 
 
 @dataclass(frozen=True)
@@ -17,3 +23,10 @@ class View:
 
 def view(context: Context) -> View:
     return View(context.findings.caveat, context.findings.answer)
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    yield Text(visible(f"{view.caveat} {view.answer}".strip()))
+
+
+SECTION = Section(view, header=30, markdown=30, terminal=30, form=form)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
@@ -34,8 +37,11 @@ from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
+from dbdyno.report.text.table import terminal_table
 from dbdyno.wording.verdicts import verdict_text as why
 
 # verdict -> (CSS class, mark that shows it without colour)
@@ -58,6 +64,7 @@ _DETAIL = re.compile(r" \([^()]*\)$")
 # "generator-bound (lag)" has its explanation among the warnings; it is not repeated for each claim.
 _NAMED = re.compile(r"^(generator-bound \([^()]*\)): .*$", re.DOTALL)
 _NUMBERS_FIRST = re.compile(r"^(?:[<>]= )?[\d.,]+\S* [^():]*\([^()]*\): ")
+STYLE = {"supported": "green", "refuted": "red", "undecided": "yellow", "untested": "dim"}
 
 
 @dataclass(frozen=True)
@@ -372,3 +379,48 @@ def _words(part: ClaimPart, unit: str) -> str:
     if part.kind == PEAK:
         return f"{text}: best level that the claim allows over the best that it rules out"
     return f"{text}, against {_asked(part)}"
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    if view.claims:
+        yield from (Text(), _claim_table(view.claims))
+        if view.looking:
+            yield Text(view.looking, style="dim")
+
+
+def _claim_table(views: list[ClaimView]) -> Table:
+    shown = terminal_table("", show_header=False)
+    shown.title, shown.title_style = "Claims", "bold"
+    shown.add_column(max_width=18)
+    shown.add_column(overflow="fold")
+    for claim in views:
+        style = STYLE[claim.css]
+        verdict = Text(f"{claim.mark} {claim.verdict_text}", style=style)
+        body = Text(visible(claim.text))
+        words = claim.parts[0].words if len(claim.parts) == 1 else ""
+        if words and claim.css != "undecided":  # whose reason says its interval
+            body.append(f"\n{visible(words)}", style="dim")
+        elif len({part.verdict for part in claim.parts}) > 1:
+            add_parts(body, claim)
+        if claim.why:
+            body.append(f"\n{visible(_short(claim.why))}", style="dim")
+        shown.add_row(verdict, body)
+    return shown
+
+
+def add_parts(body: Text, claim: ClaimView) -> None:
+    """The parts of a claim whose verdicts differ; where all agree, the claim's says it."""
+    for part in claim.shown:
+        body.append(f"\n{part.mark} {visible(part.at)}: {visible(part.brief)}", style="dim")
+    if claim.folded:
+        body.append(f"\n{len(claim.folded)} more in the report", style="dim")
+
+
+def _short(why: str) -> str:
+    """A reason without what the report says of the run's reach."""
+    return "; ".join(
+        part for part in why.split("; ") if not part.startswith("with this much noise")
+    )
+
+
+SECTION = Section(view, main=10, markdown=80, terminal=80, form=form)

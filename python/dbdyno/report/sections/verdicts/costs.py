@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.types import Costs, Offer
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING, edge, sig3
 from dbdyno.wording.costs.costs_text import money
 
@@ -79,3 +84,10 @@ def _remark(offer: Offer, costs: Costs, layout: Layout) -> str:
 
 def _named(levels: Mapping[str, str], layout: Layout) -> str:
     return layout.label(levels) or "all cells"
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    yield Text(visible(view.sentence))
+
+
+SECTION = Section(view, "Costs", main=40, markdown=60, terminal=50, form=form)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.types import Findings
 from dbdyno.experiment.types import About
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.sections.setting.tested import moment
+from dbdyno.report.text.escaping import visible
 
 QUICK = (
     "Smoke test, not judged: too short and too few trials for any conclusion."
@@ -31,13 +37,20 @@ class View:
     about: About
     started: str
     loud: str
+    logo: str = ""  # an image as a data: URL
 
 
 def view(context: Context) -> View:
     plan = context.plan
     started = moment(min((r.started_unix_s for r in context.records), default=0.0))
     loud = _loud(plan, context.findings)
-    return View(plan.name, plan.question or plan.name, plan.about, started, loud)
+    added = context.annotations
+    about = replace(
+        plan.about,
+        customer=added.customer or plan.about.customer,
+        author=added.author or plan.about.author,
+    )
+    return View(plan.name, plan.question or plan.name, about, started, loud, added.logo)
 
 
 def _loud(plan: Plan, findings: Findings) -> str:
@@ -46,3 +59,12 @@ def _loud(plan: Plan, findings: Findings) -> str:
     if findings.judged:
         return ""
     return TOO_FEW if plan.imported is None else TOO_FEW_IMPORTED
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    yield from (Text(visible(view.question), style="bold"), Text())
+    if view.loud:
+        yield from (Text(view.loud, style="bold yellow"), Text())
+
+
+SECTION = Section(view, header=10, markdown=10, terminal=10, form=form)

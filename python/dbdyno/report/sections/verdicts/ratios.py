@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from dbdyno.analysis.types import Comparison, Findings
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
 from dbdyno.report.sections.verdicts.claims import CLAIMED, levels_note
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import MISSING, change, edge, times
+from dbdyno.report.text.table import ROWS_MAX, terminal_table
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
 
@@ -141,3 +147,55 @@ def _interval(row: Comparison) -> str:
         return MISSING
     mark = f" {CLAIMED}" if row.claimed else ""
     return f"{edge(low, 1.0)}× to {edge(high, 1.0)}×{mark}"
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    yield from (Text(), _drawn(view.tables[0]))
+    if view.levels_note:
+        yield Text(view.levels_note, style="dim")
+
+
+def _drawn(table: RatioTable) -> Table:
+    """One line a ratio; what all lines share is in the title."""
+    pairs = {(row.level, row.baseline) for row in table.rows}
+    title = f"{table.metric.column}, by {table.factor}"
+    columns: list[tuple[str, Callable[[RatioRow], str]]] = []
+    if len(pairs) == 1:
+        level, baseline = pairs.pop()
+        title = f"{table.metric.column}, {visible(level)} against {visible(baseline)}"
+    else:
+        factor = f"{table.factor} "  # is in the title
+        columns += [
+            ("level", lambda row: row.level.removeprefix(factor)),
+            ("against", lambda row: row.baseline.removeprefix(factor)),
+        ]
+    if any(row.at for row in table.rows):
+        columns.append(("at", lambda row: row.at))
+    shown = terminal_table(title)
+    for name, _ in columns:
+        shown.add_column(name, overflow="fold")
+    shown.add_column("ratio", justify="right")
+    shown.add_column("interval", justify="right")
+    shown.add_column("in words")
+    for row in table.rows[:ROWS_MAX]:
+        shown.add_row(
+            *(Text(visible(of(row))) for _, of in columns),
+            Text(row.ratio, style="bold" if row.clear else "dim"),
+            Text(row.interval),
+            Text(_words(row), style="" if row.clear else "dim"),
+        )
+    if len(table.rows) > ROWS_MAX:
+        shown.caption = f"{len(table.rows) - ROWS_MAX} more rows in the report"
+    return shown
+
+
+def _words(row: RatioRow) -> str:
+    """A ratio in a word or two; from 2 on it is unquoted."""
+    if row.interval == MISSING:
+        return row.words  # not judged
+    if not row.clear:
+        return "not clear"
+    return "higher" if row.words.endswith(" times as high") else row.words
+
+
+SECTION = Section(view, "Ratios", terminal=100, form=form)

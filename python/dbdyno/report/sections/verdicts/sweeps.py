@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.types import Findings, Sweep
 from dbdyno.report.context import Context
 from dbdyno.report.figures import told_apart
 from dbdyno.report.layout import Layout
+from dbdyno.report.section import Section
+from dbdyno.report.text.escaping import visible
+from dbdyno.wording.plurals import count
+
+SWEEPS_MAX = 4  # in the terminal
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ def note(findings: Findings, layout: Layout) -> str:
     drawn = [one for one in findings.sweeps if layout.x and one.factor == layout.x.name]
     said = []
     if any(told_apart(one) for one in drawn):
-        said.append("a ring marks a level that cannot be told from the best")
+        said.append("a ring marks a level that does not differ significantly from the best")
     if any(one.knee is not None for one in drawn):
         said.append(
             "a dashed line marks the knee, with its 95 % interval on the axis: where growth in"
@@ -74,3 +83,15 @@ def _at(sweep: Sweep, layout: Layout, several: bool) -> str:
 
 def _limits(sweep: Sweep) -> tuple[str, ...]:
     return tuple(f"{limit.sentence}." for limit in sweep.limits)
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    """Peaks, knees and limits, a line each."""
+    yield Text()
+    for one in view.sweeps[:SWEEPS_MAX]:
+        yield Text(visible(": ".join(filter(None, [one.at, " ".join(one.sentences)]))))
+    if (more := len(view.sweeps) - SWEEPS_MAX) > 0:
+        yield Text(f"{count(more, 'more sweep')} in the report", style="dim")
+
+
+SECTION = Section(view, main=30, markdown=70, terminal=90, form=form)

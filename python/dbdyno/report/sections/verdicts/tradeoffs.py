@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate
 from dbdyno.report.charts.ratios.scatter import Dot, Extent, scatter
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
+from dbdyno.report.section import Section
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 
 WIDTH, HEIGHT = 640.0, 380.0
 
@@ -70,3 +75,10 @@ def view(context: Context) -> View | None:
 def _extent(cell: CellResult, metric: str) -> Extent:
     one: Estimate = cell.metrics[metric]
     return Extent(one.mean, one.ci_low, one.ci_high)
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    yield Text(visible(view.sentence))
+
+
+SECTION = Section(view, "Trade-offs", terminal=60, form=form)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.analysis.types import ClaimPart, ClaimResult
 from dbdyno.plan.two_versions.differences import Difference, differences
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
+from dbdyno.report.section import Section
 from dbdyno.report.sections.setting.tested import identity
 from dbdyno.report.sections.verdicts import claims
 from dbdyno.report.sections.verdicts.claims import ClaimView
 from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.store.record import TrialRecord
 
 DIFFERENCES_SHOWN = 6  # the rest is folded away
@@ -81,3 +86,17 @@ def _servers(plan: Plan, records: Sequence[TrialRecord]) -> list[str]:
         if base and new and base != new:
             told.append(f"{target}: {', '.join(base)} → {', '.join(new)}")
     return told
+
+
+def form(view: View) -> Iterator[RenderableType]:
+    """The verdict on the new version, and in what it differs from the base."""
+    claim = view.claim
+    head = Text(f"{claim.mark} {claim.verdict}", style=f"bold {claims.STYLE[claim.css]}")
+    head.append(f"  {visible(view.sentence)}", style="default")
+    if len(claim.parts) > 1:
+        claims.add_parts(head, claim)
+    head.append(f"\nBase: {visible(view.base)}. Differs in {visible(view.in_short)}.", style="dim")
+    yield from (head, Text())
+
+
+SECTION = Section(view, header=20, markdown=20, terminal=20, form=form)

@@ -1,0 +1,1 @@
+"""`dyno try`: an experiment of one line, written, run and answered."""
