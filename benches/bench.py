@@ -3,7 +3,7 @@
 Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
 `--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
 `--tpcc DIR` (or SYSBENCH_TPCC) says where a copy of sysbench-tpcc is, `--write` puts the tables
-into README.md between its bench markers.
+into docs/benchmarks.md between its bench markers.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def main() -> None:
         default=os.environ.get("SYSBENCH_TPCC"),
         help="a copy of https://github.com/Percona-Lab/sysbench-tpcc",
     )
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
+    parser.add_argument("--write", action="store_true", help="put them into docs/benchmarks.md")
     options = parser.parse_args()
     if not shutil.which("sysbench"):
         sys.exit("sysbench is not installed: apt-get install sysbench")
@@ -316,9 +316,9 @@ def main() -> None:
     table = "\n".join([f"{machine()}, against {version.stdout.strip()}.", "", HEADER, *rows])
     print(table)
     if options.write:
-        readme = ROOT / "README.md"
+        page = ROOT / "docs" / "benchmarks.md"
         marked = re.compile(r"(<!-- bench -->\n).*?(\n<!-- /bench -->)", re.S)
-        readme.write_text(marked.sub(lambda m: m[1] + table + m[2], readme.read_text()))
+        page.write_text(marked.sub(lambda m: m[1] + table + m[2], page.read_text()))
 
 
 if __name__ == "__main__":
