@@ -1,26 +1,26 @@
-//! How much memory servers may have us take for results that are kept: a bound for one request, and
-//! one for all connections of this process, so that no server decides when the machine is full.
+//! Limits on the memory for buffered results: one per request, and one for all connections of this
+//! process, so that no server can exhaust the machine's memory.
 //!
-//! Small results never ask for more than every connection has: nothing shared is touched for them.
+//! Small results fit each connection's own allowance and touch no shared counter.
 
 use dyno_core::error::{Error, Kind, Result};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Most that is kept of the results of one request.
+/// Maximum size of the buffered results of one request, bytes.
 pub(crate) const REQUEST_BYTES_MAX: usize = 256 << 20;
-/// What every connection has without asking.
+/// Allowance of each connection outside the shared pool, bytes.
 const OWN_BYTES: usize = 256 << 10;
 
-/// What all connections may have beyond their own.
+/// Memory that all connections share beyond their own allowances.
 #[derive(Debug)]
 pub(crate) struct Pool {
     taken: AtomicUsize,
     bytes_max: OnceLock<usize>,
 }
 
-/// Of this process: a quarter of the machine's memory, and as much as one request needs at least.
+/// The pool of this process: a quarter of the machine's memory, at least [`REQUEST_BYTES_MAX`].
 static PROCESS: Pool = Pool { taken: AtomicUsize::new(0), bytes_max: OnceLock::new() };
 
 impl Pool {
@@ -35,16 +35,16 @@ impl Pool {
     }
 }
 
-/// Memory of this machine; 0: it does not say.
+/// Physical memory of this machine in bytes; 0 if unknown.
 fn memory_bytes() -> usize {
-    // SAFETY: asks the system for two numbers; -1 where it does not know them.
+    // SAFETY: `sysconf` only returns two numbers; -1 where the system does not know them.
     let (pages, page_bytes) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let number = |value: libc::c_long| usize::try_from(value).unwrap_or(0);
     number(pages).saturating_mul(number(page_bytes))
 }
 
-/// What one connection may take for the request under way.
+/// Memory that one connection may use for the current request.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     granted: usize,
@@ -59,10 +59,10 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// Whether `size` bytes in all may be kept.
+    /// Checks that the request may buffer `size` bytes in total; raises the grant if necessary.
     ///
     /// # Errors
-    /// [`Kind::System`]: they are too many for one request, or for this machine.
+    /// [`Kind::System`]: `size` exceeds the limit of one request or of this machine.
     #[inline]
     pub fn check(&mut self, size: usize) -> Result<()> {
         if size <= self.granted { Ok(()) } else { self.raise(size) }
@@ -73,7 +73,7 @@ impl Allowance {
         if size > self.bytes_max {
             return Err(too_large(self.bytes_max));
         }
-        // Twice as much each time: a large result asks seldom.
+        // Rounds up to a power of two, so that a large result seldom reaches the pool.
         let wanted = size.next_power_of_two().min(self.bytes_max);
         if !self.pool.take(wanted - self.granted) {
             return Err(all_taken(self.pool.bytes_max()));
@@ -82,7 +82,7 @@ impl Allowance {
         Ok(())
     }
 
-    /// Gives back what is not needed for so many bytes.
+    /// Returns to the pool what `size` bytes do not need.
     #[inline]
     pub fn lower(&mut self, size: usize) {
         let needed = size.max(OWN_BYTES);
@@ -116,7 +116,7 @@ fn all_taken(bytes_max: usize) -> Error {
     Error::new(Kind::System, what).hint("use fewer sessions, or let statements select less (LIMIT)")
 }
 
-/// The system has no more memory.
+/// The error of an allocation that the system refused.
 #[cold]
 pub(crate) fn no_memory(_: std::collections::TryReserveError) -> Error {
     Error::new(Kind::System, "the system has no memory left for the results of a statement")

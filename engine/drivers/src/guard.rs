@@ -1,5 +1,6 @@
-//! Sessions that must not write: what a server is told after the user's session statements, so that
-//! none of them has the last word, and what it must answer when it is asked whether that holds.
+//! Read-only sessions: the statements that follow the user's session statements, so that none of
+//! those can override them, and the value that the server must return when it is asked for the
+//! mode.
 //!
 //! Sources: MySQL 8.4 and MariaDB manuals ("SET TRANSACTION"; `tx_read_only` is the older name of
 //! `transaction_read_only`, and MariaDB 10 knows no other); PostgreSQL 17's ("SET TRANSACTION",
@@ -8,23 +9,23 @@
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 
-/// How much of a server's answer a message repeats.
+/// Maximum length of a server's value in a message, characters.
 const VALUE_CHARS_MAX: usize = 64;
 
-/// How one system keeps a session from writing.
+/// How one system makes a session read-only.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    /// What is said; the last one is the guard itself.
+    /// Statements to send; the last one sets the read-only mode.
     set: &'static [&'static str],
     ask: &'static str,
-    /// The last column of the first row, where it holds.
+    /// Expected value of the last column in the first row.
     holds: &'static str,
 }
 
 pub(crate) static MYSQL: Guard = Guard {
     set: &[
-        // From then on the server tells when it is lifted. By name would need the right one: MariaDB
-        // refuses names that it does not know.
+        // From then on the server reports changes of the mode. '*' avoids the variable's name:
+        // MariaDB rejects names that it does not know.
         "SET SESSION session_track_system_variables = '*'",
         "SET SESSION TRANSACTION READ ONLY",
     ],
@@ -33,7 +34,8 @@ pub(crate) static MYSQL: Guard = Guard {
 };
 pub(crate) static POSTGRES: Guard = Guard {
     set: &["SET default_transaction_read_only = on"],
-    // Of the transaction that asks, which is a new one unless a statement before has left one open.
+    // Reports the mode of the current transaction: a new one, unless a session statement left one
+    // open.
     ask: "SHOW transaction_read_only",
     holds: "on",
 };
@@ -41,7 +43,8 @@ pub(crate) static SQLITE: Guard =
     Guard { set: &["PRAGMA query_only = 1"], ask: "PRAGMA query_only", holds: "1" };
 
 impl Guard {
-    /// All that a session runs first: the last two are the guard's, where there is to be one.
+    /// All statements that open a session: `session_sql`, then the guard's and its query if
+    /// `read_only`.
     pub fn statements(&self, target: &Target) -> Vec<String> {
         let mut all = target.session_sql.clone();
         if target.read_only {
@@ -50,7 +53,10 @@ impl Guard {
         all
     }
 
-    /// Whether the server's answer says that the session cannot write.
+    /// Checks the server's reply to the query.
+    ///
+    /// # Errors
+    /// [`Kind::Plan`]: the session is not read-only.
     pub fn check(&self, place: &str, row: &[Option<String>]) -> Result<()> {
         match row.last().and_then(Option::as_deref) {
             Some(value) if value == self.holds => Ok(()),
@@ -63,17 +69,17 @@ impl Guard {
     }
 }
 
-/// A session statement has begun a transaction, for which the guard comes too late.
+/// A session statement began a transaction, so the guard comes too late.
 pub(crate) fn left_open(place: &str) -> Error {
     lifted(place, "a session statement has left a transaction open")
 }
 
-/// A statement of a session at work has lifted the guard.
+/// A statement of the workload ended the read-only mode.
 pub(crate) fn by_a_statement(place: &str) -> Error {
     lifted(place, "a statement has lifted it, by a function")
 }
 
-/// The session could write.
+/// The error of a session that could write.
 fn lifted(place: &str, why: &str) -> Error {
     Error::new(Kind::Plan, format!("{place} does not keep this session from writing: {why}"))
         .hint("leave statements about transactions out of the target's `session:`")

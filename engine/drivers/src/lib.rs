@@ -1,4 +1,4 @@
-//! Drivers: one file or folder a protocol. The list of them stands in [`DRIVERS`].
+//! Drivers: one file or folder per protocol. [`DRIVERS`] lists them.
 
 use dyno_core::driver::DriverKind;
 
@@ -16,6 +16,6 @@ pub mod sqlite;
 mod tasks;
 mod tsv;
 
-/// Every driver of this build, in the order of the reference.
+/// All drivers of this build, in the order of the reference.
 pub static DRIVERS: &[&DriverKind] =
     &[&null::KIND, &sqlite::KIND, &files::KIND, &mysql::KIND, &postgres::KIND, &redis::KIND];

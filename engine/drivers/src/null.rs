@@ -1,5 +1,5 @@
-//! No system at all: answers at once or after a scripted delay, so that what is measured is the
-//! generator itself, and so that everything above the engine can be tried without a server.
+//! A driver without a system: answers at once or after a scripted delay. It measures the generator
+//! itself and lets everything above the engine run without a server.
 
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Reply, ServerError, Session, Timed};
 use dyno_core::error::{Error, Kind, Result};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The family member.
+/// The driver's description.
 pub static KIND: DriverKind = DriverKind {
     name: "null",
     about: "no system: answers at once or after a scripted delay; measures the generator",
@@ -50,12 +50,12 @@ pub static KIND: DriverKind = DriverKind {
     clients: None,
 };
 
-/// Longest delay: an hour, as the histograms.
+/// Longest delay: one hour, the range of the histograms.
 const DELAY_MAX_US: f64 = 3_600e6;
-/// Spans of a script.
+/// Maximum number of script entries.
 const SPANS_MAX: usize = 1000;
 
-/// What the options say; shared by all sessions.
+/// The parsed options, shared by all sessions.
 #[derive(Debug, Clone, PartialEq)]
 struct Script {
     delay: Duration,
@@ -73,7 +73,7 @@ struct Span {
 
 struct Null {
     script: Arc<Script>,
-    /// Whether each statement may fail.
+    /// For each request, whether it may fail: writes and commits.
     may_fail: Arc<[bool]>,
 }
 

@@ -1,38 +1,39 @@
-//! What a server may ask of us before it is trusted: one table for all drivers, and for scripts.
+//! What a server may request before the client trusts it: one table for all drivers and for
+//! scripts.
 //!
-//! `python/dbdyno/systems/logins/policy.py` has the same rows for control connections, and says what
-//! each is; tests/live/hostile/ puts every row to both. The page: docs/reference/security.md.
+//! `python/dbdyno/systems/logins/policy.py` has the same rows for control connections and explains
+//! each one; tests/live/hostile/ tests every row on both. See docs/reference/security.md.
 
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::LoginRules;
 use std::ops::RangeInclusive;
 
-/// Rounds of PBKDF2 that SCRAM may ask for: with fewer the password is cheap to guess (RFC 7677,
-/// section 4), with more a server makes its clients work without end.
+/// PBKDF2 iterations that SCRAM may request: fewer make the password cheap to guess (RFC 7677,
+/// section 4); more let a server exhaust its clients' CPU time.
 pub const SCRAM_ITERATIONS: RangeInclusive<u32> = 4096..=100_000;
 
-/// Longest name of a plug-in that messages repeat.
+/// Maximum length of a plug-in's name in messages, characters.
 const NAME_CHARS_MAX: usize = 64;
 
-/// What a server gets that asks.
+/// The client's decision about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Given,
-    /// With `cleartext_password`.
+    /// Allowed with `cleartext_password`.
     Named,
-    /// With `server_public_key`, under that RSA key.
+    /// Allowed with `server_public_key`: encrypted with that RSA key.
     Keyed,
     Refused,
 }
 
-/// One thing that a server may ask for during a login.
+/// One thing that a server may request during a login.
 pub struct Demand {
     name: &'static str,
-    /// Whether it is the password itself that the server would learn.
+    /// Whether the server would learn the password itself.
     is_password: bool,
-    /// Over TCP without TLS.
+    /// Decision over TCP without TLS.
     plain: Answer,
-    /// Over TLS, or a Unix socket.
+    /// Decision over TLS or a Unix socket.
     private: Answer,
 }
 
@@ -40,10 +41,10 @@ const fn demand(name: &'static str, is_password: bool, plain: Answer, private: A
     Demand { name, is_password, plain, private }
 }
 
-/// The server knows no hash of the password yet.
+/// Full authentication: the server has no cached hash of the password.
 pub const MYSQL_FULL: &str = "caching_sha2_password, full authentication";
 
-/// By the names of plug-ins; the last row is for all others.
+/// By plug-in name; the last row applies to all others.
 pub static MYSQL: &[Demand] = &[
     demand("mysql_native_password", false, Answer::Given, Answer::Given),
     demand("client_ed25519", false, Answer::Given, Answer::Given),
@@ -55,7 +56,7 @@ pub static MYSQL: &[Demand] = &[
     demand("any other plug-in", false, Answer::Refused, Answer::Refused),
 ];
 
-/// By the number of the request; the last row is for all others.
+/// By number of the authentication request; the last row applies to all others.
 pub static POSTGRES: &[Demand] = &[
     demand("0", false, Answer::Given, Answer::Given),
     demand("3", true, Answer::Refused, Answer::Named),
@@ -64,27 +65,29 @@ pub static POSTGRES: &[Demand] = &[
     demand("any other method", false, Answer::Refused, Answer::Refused),
 ];
 
-/// Redis asks for nothing: its only row is what the client sends, or not. This machine is private.
+/// Redis requests nothing: the only row decides whether the client sends AUTH. Loopback counts as
+/// private.
 pub static REDIS: &[Demand] = &[demand("AUTH", true, Answer::Named, Answer::Given)];
 
-/// A login under way: whose, where, and what the user allows.
+/// The context of a login: user, server, and the user's rules.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// Where the server is.
+    /// The server's address, for messages.
     pub place: &'a str,
     /// Login name.
     pub user: &'a str,
-    /// What is allowed.
+    /// What the user allows.
     pub rules: &'a LoginRules,
-    /// Nobody on the way can read what we send: TLS or a Unix socket.
+    /// Whether the connection is private: TLS or a Unix socket.
     pub secure: bool,
 }
 
 impl Asked<'_> {
-    /// Whether a server that asks for `name`, which messages call `shown`, may have it.
+    /// Checks whether the client may grant the server's request `name`, which messages call
+    /// `shown`.
     ///
     /// # Errors
-    /// Of kind authentication, with what the user may do.
+    /// Of kind authentication, with a hint for the user.
     pub fn check(&self, table: &[Demand], name: &str, shown: &str) -> Result<()> {
         let others = &table[table.len() - 1];
         let demand = table.iter().find(|demand| demand.name == name).unwrap_or(others);
@@ -106,7 +109,7 @@ impl Asked<'_> {
             .hint(hint(demand, answer)))
     }
 
-    /// The error for a server that is not trusted with what it wants.
+    /// The error of a login that the client ended, because of `why`.
     pub fn ended(&self, why: impl std::fmt::Display) -> Error {
         let Self { user, place, .. } = self;
         Error::new(Kind::Authentication, format!("the login of {user} at {place} was ended: {why}"))

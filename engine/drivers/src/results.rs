@@ -1,44 +1,44 @@
-//! The results of one request, for clients that keep them: rows as bytes in whatever form the driver
-//! has them, in one buffer that is used again, taken apart only when somebody looks at them.
+//! Buffered results of one request: rows as bytes in the driver's own format, in one reused buffer.
+//! Clients decode a row only when they read it.
 //!
-//! Like `libpq`, which scripts were written for, a result is kept whole, within bounds
-//! (`allowance.rs`). What a large one leaves behind is given back by the requests after it.
+//! As in `libpq`, which scripts were written for, a result is buffered whole, within limits
+//! (`allowance.rs`). Later requests release the memory of a large one.
 
 use crate::allowance::{Allowance, no_memory};
 use dyno_core::client::Answer;
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 
-/// Buffers up to this size are kept for the next request, however small that is.
+/// Buffers up to this size are never shrunk, bytes.
 const KEPT_BYTES: usize = 256 << 10;
-/// What a row takes beside its contents.
+/// Bytes per row in addition to its contents.
 const ROW_BYTES: usize = size_of::<usize>();
-/// What an answer takes, here and with whoever reads it.
+/// Bytes per answer, in this buffer and in the reader's.
 const ANSWER_BYTES: usize = size_of::<Answer>() + 3 * size_of::<usize>();
 
-/// The results of the request in flight, or of the last one.
+/// The results of the current request, or of the last one.
 #[derive(Default)]
 pub(crate) struct Results {
     answers: Vec<Answer>,
-    /// For each answer, which of `rows` is its first.
+    /// For each answer, the index in `rows` of its first row.
     firsts: Vec<usize>,
-    /// Where in `bytes` each row begins.
+    /// Offset in `bytes` of each row.
     rows: Vec<usize>,
-    /// The rows.
+    /// Contents of all rows.
     bytes: Vec<u8>,
-    /// How much of the last row is still to come.
+    /// Bytes of the last row that have not arrived.
     missing: usize,
-    /// Columns of the result under way.
+    /// Number of columns of the current result.
     fields: u32,
-    /// The first row of the result under way.
+    /// Index in `rows` of the current result's first row.
     first: usize,
-    /// What the request's results take, with all that belongs to them.
+    /// Bytes that the request's results take, overhead included.
     size: usize,
     allowance: Allowance,
 }
 
 impl Results {
-    /// Forgets the last request.
+    /// Discards the results of the last request.
     pub fn clear(&mut self) {
         give_back(&mut self.rows);
         give_back(&mut self.bytes);
@@ -53,7 +53,7 @@ impl Results {
         self.begin(0);
     }
 
-    /// So many bytes more are kept, here or with whoever reads the answer.
+    /// Counts `bytes` more, in this buffer or in the reader's.
     ///
     /// # Errors
     /// Those of [`Allowance::check`].
@@ -69,13 +69,13 @@ impl Results {
         self.first = self.rows.len();
     }
 
-    /// The result under way has rows, of this many columns.
+    /// Sets the number of columns of the current result.
     pub fn describe(&mut self, fields: u32) {
         self.fields = fields;
     }
 
-    /// A row of `size` bytes begins; [`take`](Self::take) fills it. What a server says of its size
-    /// takes no memory: what comes does.
+    /// Begins a row of `size` bytes, which [`take`](Self::take) fills. The announced size reserves
+    /// no memory; only arriving bytes do.
     #[inline]
     pub fn row(&mut self, size: usize) -> Result<()> {
         self.count(size + ROW_BYTES)?;
@@ -85,14 +85,14 @@ impl Results {
         Ok(())
     }
 
-    /// The last row goes on for `size` bytes.
+    /// Extends the last row by `size` bytes.
     pub fn go_on(&mut self, size: usize) -> Result<()> {
         debug_assert_eq!(self.missing, 0);
         self.missing = size;
         self.count(size)
     }
 
-    /// Takes as much of `input` as belongs to the row under way; returns how much.
+    /// Consumes the bytes of `input` that belong to the current row; returns their number.
     #[inline]
     pub fn take(&mut self, input: &[u8]) -> Result<usize> {
         let here = self.missing.min(input.len());
@@ -102,12 +102,12 @@ impl Results {
         Ok(here)
     }
 
-    /// Whether a part of the row under way is still to come.
+    /// Whether the current row is incomplete.
     pub fn is_amid_row(&self) -> bool {
         self.missing > 0
     }
 
-    /// A whole row, which `write` appends.
+    /// Adds a whole row, which `write` appends to the buffer.
     pub fn row_by<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
         let begin = self.bytes.len();
         self.rows.push(begin);
@@ -116,7 +116,7 @@ impl Results {
         Ok(written)
     }
 
-    /// Drops the rows of the result under way, which begins anew.
+    /// Drops the rows of the current result, which starts again.
     pub fn rewind(&mut self) {
         if let Some(&start) = self.rows.get(self.first) {
             let dropped = (self.rows.len() - self.first) * ROW_BYTES + self.bytes.len() - start;
@@ -126,7 +126,7 @@ impl Results {
         }
     }
 
-    /// The result under way is whole.
+    /// Completes the current result.
     pub fn end(&mut self, affected: u64) -> Result<()> {
         self.count(ANSWER_BYTES)?;
         let rows = (self.rows.len() - self.first) as u64;
@@ -134,8 +134,8 @@ impl Results {
         Ok(())
     }
 
-    /// The statement under way was refused: its rows so far are dropped. Only the first refusal of
-    /// a request counts.
+    /// Ends the current statement with an error and drops its rows. Only the first error of a
+    /// request counts.
     pub fn refuse(&mut self, refused: ServerError) {
         if self.answers.last().is_some_and(|answer| answer.error.is_some()) {
             return;
@@ -155,6 +155,9 @@ impl Results {
     }
 
     /// The bytes of row `row` of result `answer`.
+    ///
+    /// # Errors
+    /// [`Kind::Plan`]: the result has no such row.
     pub fn bytes_of(&self, answer: usize, row: u64) -> Result<&[u8]> {
         let rows = self.answers.get(answer).map_or(0, |answer| answer.rows);
         if row >= rows {
@@ -164,14 +167,14 @@ impl Results {
             )
             .hint("rows count from 0, up to the number of rows less one"));
         }
-        // Both fit: the rows are in memory.
+        // The index fits a usize: the rows are in memory.
         let index = self.firsts[answer] + row as usize;
         let end = self.rows.get(index + 1).copied().unwrap_or(self.bytes.len());
         Ok(&self.bytes[self.rows[index]..end])
     }
 }
 
-/// Shrinks a buffer whose use of last time is small against its size.
+/// Shrinks a buffer whose last use was small against its capacity.
 pub(crate) fn give_back<T>(buffer: &mut Vec<T>) {
     let kept = (KEPT_BYTES / size_of::<T>()).max(buffer.len() * 2);
     if buffer.capacity() > kept.saturating_mul(2) {
@@ -233,12 +236,12 @@ mod tests {
         assert_eq!(fill(&mut results, KEPT_BYTES / 2), small, "small ones too");
     }
 
-    /// Results of which a request may have a megabyte.
+    /// Results with a limit of one megabyte per request.
     fn bounded() -> Results {
         Results { allowance: Allowance::of(1 << 20, usize::MAX), ..Results::default() }
     }
 
-    /// How many times a server can do it before a request is refused.
+    /// How often a server can do so before the request fails.
     fn times(mut again: impl FnMut(&mut Results) -> Result<()>) -> usize {
         let mut results = bounded();
         let refused = (0..).find_map(|count| again(&mut results).err().map(|why| (count, why)));

@@ -1,6 +1,6 @@
-//! Things by small numbers, which are used again: a connection's prepared statements.
+//! Items under small numbers that are reused: a connection's prepared statements.
 
-/// A list with free places.
+/// A list with reusable slots.
 pub(crate) struct Slots<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
@@ -13,7 +13,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Takes `thing` in; returns its number.
+    /// Stores `thing`; returns its number.
     pub fn add(&mut self, thing: T) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
@@ -23,25 +23,25 @@ impl<T> Slots<T> {
         number
     }
 
-    /// Ends `number`, which may be given out again; does nothing if it is not in use.
+    /// Releases `number` for reuse; does nothing if it is not in use.
     pub fn remove(&mut self, number: u32) {
         self.take(number);
     }
 
-    /// The same, handing over what it stood for.
+    /// Releases `number` and returns its item.
     pub fn take(&mut self, number: u32) -> Option<T> {
         let thing = self.places.get_mut(number as usize)?.take()?;
         self.free.push(number);
         Some(thing)
     }
 
-    /// What `number` stands for, if it is in use.
+    /// The item at `number`, if it is in use.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&T> {
         self.places.get(number as usize)?.as_ref()
     }
 
-    /// The same, to be changed.
+    /// The item at `number`, mutable.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.places.get_mut(number as usize)?.as_mut()

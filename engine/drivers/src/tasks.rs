@@ -1,4 +1,4 @@
-//! The tasks of a session in the words of SQL systems.
+//! A session's tasks as SQL statements.
 
 use dyno_core::driver::Task;
 use std::borrow::Cow;

@@ -1,9 +1,10 @@
-//! Rows in the text format of `LOAD DATA` and `COPY`, for systems that take them in another: cells
-//! between tabs, `\\N` for nothing, five escapes.
+//! Reads rows in the text format of `LOAD DATA` and `COPY`, for systems with another load format:
+//! cells between tabs, `\\N` for NULL, five escapes.
 
 use memchr::memchr;
 
-/// Hands each whole row of `rows` to `row`; `partial` keeps what is not whole until the next call.
+/// Passes each complete row of `rows` to `row`; `partial` buffers an incomplete row until the next
+/// call.
 pub(crate) fn each_row(partial: &mut Vec<u8>, rows: &[u8], mut row: impl FnMut(&[u8])) {
     let mut rest = rows;
     while let Some(end) = memchr(b'\n', rest) {
@@ -20,7 +21,7 @@ pub(crate) fn each_row(partial: &mut Vec<u8>, rows: &[u8], mut row: impl FnMut(&
     partial.extend_from_slice(rest);
 }
 
-/// Undoes the row format's escapes.
+/// Decodes the escapes of the row format.
 pub(crate) fn unescape(cell: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(cell.len());
     let mut bytes = cell.iter();

@@ -1,4 +1,4 @@
-//! Memory for blocks, aligned to pages as `O_DIRECT` wants it.
+//! Memory for blocks, aligned to pages for `O_DIRECT`.
 
 use dyno_core::rng::Rng;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -7,18 +7,18 @@ use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
 
-/// Bytes, zeros at first.
+/// A buffer of bytes, initially zero.
 pub struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it owns its memory.
+// SAFETY: the buffer owns its memory.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// # Errors
-    /// There is not so much memory.
+    /// The allocation fails.
     pub fn new(bytes: u64) -> Result<Self, String> {
         let failed = || format!("Failed to allocate a memory buffer of {bytes} bytes");
         let size = usize::try_from(bytes.max(1)).map_err(|_| failed())?;
@@ -28,25 +28,25 @@ impl Buffer {
         Ok(Self { start, layout })
     }
 
-    /// Random bytes, as file systems and drives that compress cannot make less of them.
+    /// Random bytes, which compressing file systems and drives cannot shrink.
     pub fn random(bytes: u64, rng: &mut Rng) -> Result<Self, String> {
         let mut buffer = Self::new(bytes)?;
         fill(&mut buffer, rng);
         Ok(buffer)
     }
 
-    /// Where it is, for the kernel, which may be writing there.
+    /// Start address for the kernel, which may be writing to it.
     pub fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// How long it is.
+    /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         self.layout.size() as u64
     }
 }
 
-/// Random bytes.
+/// Fills `bytes` with random bytes.
 pub fn fill(bytes: &mut [u8], rng: &mut Rng) {
     for word in bytes.chunks_mut(8) {
         word.copy_from_slice(&rng.u64().to_le_bytes()[..word.len()]);
@@ -57,14 +57,14 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: so many bytes are ours, and were initialised.
+        // SAFETY: the buffer owns this many initialised bytes.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.layout.size()) }
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed by nobody else.
+        // SAFETY: as above; `&mut self` excludes other borrows.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
     }
 }

@@ -1,5 +1,5 @@
-//! Blocks that can be checked: random bytes, their CRC-32, and where in its file the block stands. The
-//! layout is the one that sysbench was seen to write, so that each checks the other's files.
+//! Blocks with a checksum: random bytes, their CRC-32, and the block's offset in its file. The
+//! layout matches sysbench's observed output, so that each program can check the other's files.
 
 use super::buffer;
 use crc32fast::hash;
@@ -7,14 +7,14 @@ use dyno_core::rng::Rng;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Bytes of the checksum, and of the offset behind it; both little-endian.
+/// Bytes of the checksum, and of the offset that follows it; both little-endian.
 const SUM_BYTES: usize = 4;
 const OFFSET_BYTES: usize = 8;
 const TRAILER_BYTES: usize = SUM_BYTES + OFFSET_BYTES;
-/// A block of fewer bytes, as a file may end with, carries nothing and is not checked.
+/// A shorter block, as at the end of a file, has no checksum and is not checked.
 pub const BLOCK_BYTES_MIN: u64 = TRAILER_BYTES as u64 + 1;
 
-/// Makes the blocks of `bytes`, which stand at `offset` of a file.
+/// Fills the blocks of `bytes`, which begin at `offset` of a file.
 pub fn fill(bytes: &mut [u8], block_bytes: u64, offset: u64, rng: &mut Rng) {
     for (block, offset) in blocks_mut(bytes, block_bytes, offset) {
         buffer::fill(block, rng);
@@ -25,10 +25,10 @@ pub fn fill(bytes: &mut [u8], block_bytes: u64, offset: u64, rng: &mut Rng) {
     }
 }
 
-/// Checks the blocks of `bytes`, which stand at `offset` of a file.
+/// Checks the blocks of `bytes`, which begin at `offset` of a file.
 ///
 /// # Errors
-/// Which block is wrong, and how.
+/// A message with the wrong block and the difference.
 pub fn check(bytes: &[u8], block_bytes: u64, offset: u64) -> Result<(), String> {
     for (block, offset) in blocks(bytes, block_bytes, offset) {
         let Some((payload, trailer)) = block.split_at_checked(payload_bytes(block.len())) else {
@@ -64,11 +64,11 @@ fn blocks_mut(bytes: &mut [u8], block: u64, offset: u64) -> impl Iterator<Item =
     bytes.chunks_mut(block as usize).zip((offset..).step_by(block as usize))
 }
 
-/// How many locks; blocks share them.
+/// Number of locks; blocks share them.
 const LOCKS: usize = 1024;
 
-/// Keep a block from being written while it is read: a block that is half of each has no checksum, and
-/// the kernel does not promise that it is read or written as a whole.
+/// Locks that exclude reading a block during a write to it: a mix of old and new bytes has no valid
+/// checksum, and the kernel does not promise atomic reads or writes of whole blocks.
 pub struct Locks(Box<[AtomicBool]>);
 
 impl Default for Locks {
@@ -78,19 +78,19 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// Whether the lock of a block could be had. It must be given back by [`give`](Self::give).
+    /// Tries to lock a block. The caller must release it with [`give`](Self::give).
     pub fn try_take(&self, block: u64) -> bool {
         self.of(block).compare_exchange(false, true, Acquire, Relaxed).is_ok()
     }
 
-    /// Waits for the lock. A thread that waits must hold none.
+    /// Waits for the lock. The thread must not hold any other.
     pub fn take(&self, block: u64) {
         while !self.try_take(block) {
             std::thread::yield_now();
         }
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub fn give(&self, block: u64) {
         self.of(block).store(false, Release);
     }
@@ -122,7 +122,7 @@ mod tests {
                 "{said}"
             );
         }
-        // The rest has no room for a checksum.
+        // The rest is too short for a checksum.
         bytes[130] ^= 1;
         assert_eq!(check(&bytes, 64, 128), Ok(()));
     }

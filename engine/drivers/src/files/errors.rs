@@ -1,9 +1,9 @@
-//! What the system refused, by the names of errno(3).
+//! Errors of the operating system, by their names in errno(3).
 
 use dyno_core::driver::ServerError;
 use std::io;
 
-/// Those that files may meet.
+/// The errors that file operations may return.
 const NAMES: &[(i32, &str)] = &[
     (libc::EACCES, "EACCES"),
     (libc::EAGAIN, "EAGAIN"),
@@ -33,8 +33,8 @@ const NAMES: &[(i32, &str)] = &[
     (libc::EUCLEAN, "EUCLEAN"),
 ];
 
-/// Its name; of what has no number: `EOF` past a file's end, `SIGBUS` of memory that a file does
-/// not back any more.
+/// The error's name. Errors without a number: `EOF` past the end of a file, `SIGBUS` for mapped
+/// memory that the file no longer backs.
 pub fn code(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => NAMES
@@ -62,7 +62,7 @@ pub fn cause(error: &io::Error) -> &'static str {
     }
 }
 
-/// The error as data of a run; `what` was done.
+/// The error as data of a run; `what` is the operation.
 pub fn server_error(what: &str, error: &io::Error) -> Box<ServerError> {
     let message = match cause(error) {
         "" => format!("{what}: {error}"),
@@ -71,7 +71,7 @@ pub fn server_error(what: &str, error: &io::Error) -> Box<ServerError> {
     Box::new(ServerError { code: code(error), message, ..ServerError::default() })
 }
 
-/// The transaction's deadline has passed before the operation, or while the kernel was about it.
+/// The transaction's deadline passed before or during the operation.
 pub fn deadline(what: &str) -> Box<ServerError> {
     Box::new(ServerError {
         code: "deadline".to_owned(),

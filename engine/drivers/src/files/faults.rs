@@ -1,8 +1,9 @@
-//! Copies from and to mapped files that go on where the file is gone from under them.
+//! Copies from and to mapped files that survive the loss of the file's pages.
 //!
-//! The kernel answers a touch of such a page (the file was truncated, the drive or a full file system
-//! refuses it) with SIGBUS, which ends a process without a word. Here a handler puts a page of zeros in
-//! its place, so that the copy ends, and the copy says that it failed. Faults elsewhere are not touched.
+//! The kernel raises SIGBUS on access to such a page (the file was truncated, or the drive or a
+//! full file system fails), which ends the process without a message. The handler maps a page of
+//! zeros in its place, so that the copy ends and returns an error. Other faults keep their default
+//! treatment.
 //!
 //! Sources: mmap(2), "Errors"; sigaction(2), `si_addr`; signal-safety(7).
 
@@ -11,12 +12,12 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// The copy that this thread is about.
+/// The current copy of this thread.
 #[derive(Clone, Copy)]
 struct Copy {
     /// First address in the mapping.
     begin: usize,
-    /// The one after the last.
+    /// The address after the last.
     end: usize,
     has_failed: bool,
 }
@@ -24,14 +25,14 @@ struct Copy {
 const NONE: Copy = Copy { begin: 0, end: 0, has_failed: false };
 
 thread_local! {
-    // Constant and without a destructor: a signal handler may look at it.
+    // Constant and without a destructor, so that a signal handler may read it.
     static COPY: Cell<Copy> = const { Cell::new(NONE) };
 }
 
-/// What was done about SIGBUS before.
+/// The previous action for SIGBUS.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Installs the handler, for the whole process; once is enough.
+/// Installs the handler for the whole process; further calls do nothing.
 pub fn watch() {
     BEFORE.get_or_init(|| {
         // SAFETY: both structures are plain data; the handler keeps to what signal-safety(7) allows.
@@ -46,14 +47,14 @@ pub fn watch() {
     });
 }
 
-/// Copies, where `bytes` of the memory at `mapped` belong to a mapping of a file.
+/// Runs `copy`, which accesses `bytes` bytes at `mapped` in a mapping of a file.
 ///
 /// # Errors
-/// The file does not hold them any more.
+/// The file no longer backs these bytes.
 pub fn guarded(mapped: *mut libc::c_void, bytes: usize, copy: impl FnOnce()) -> io::Result<()> {
     let begin = mapped as usize;
     COPY.set(Copy { begin, end: begin + bytes, has_failed: false });
-    // The handler is no part of what the compiler knows a copy to do.
+    // The compiler does not know that the handler may run during a copy.
     compiler_fence(Ordering::SeqCst);
     copy();
     compiler_fence(Ordering::SeqCst);
@@ -64,9 +65,9 @@ pub fn guarded(mapped: *mut libc::c_void, bytes: usize, copy: impl FnOnce()) -> 
 }
 
 extern "C" fn handle(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel gives a valid structure, whose address is set for SIGBUS. The page belongs to a
-    // mapping of ours, in which a copy of this very thread is under way; sysconf, mmap and sigaction
-    // are system calls or look at constants; errno is put back.
+    // SAFETY: the kernel passes a valid structure, whose address is set for SIGBUS. The page
+    // belongs to a mapping of ours, which this very thread is copying from or to; sysconf, mmap and
+    // sigaction are system calls or read constants; errno is restored.
     unsafe {
         let errno = *libc::__errno_location();
         let address = (*info).si_addr() as usize;
@@ -77,14 +78,14 @@ extern "C" fn handle(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c
         if is_ours {
             COPY.set(Copy { has_failed: true, ..copy });
         } else if let Some(before) = BEFORE.get() {
-            // The instruction runs again, and faults as if we were not here.
+            // The instruction runs again and faults under the previous action.
             libc::sigaction(libc::SIGBUS, before, std::ptr::null_mut());
         }
         *libc::__errno_location() = errno;
     }
 }
 
-/// Puts a page of zeros into the mapping; whether the kernel refuses.
+/// Maps a page of zeros at `page`; returns whether the kernel refused.
 unsafe fn is_refused(page: usize, bytes: usize) -> bool {
     // SAFETY: see `handle`.
     let made = unsafe {

@@ -1,4 +1,4 @@
-//! A file as memory, shared by all threads.
+//! A file mapped into memory, shared by all threads.
 
 use super::faults;
 use std::fs::File;
@@ -6,24 +6,24 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// A file, mapped.
+/// A mapped file.
 pub struct Map {
     start: NonNull<libc::c_void>,
     bytes: usize,
 }
 
-// SAFETY: the memory belongs to the mapping, which lives until `drop`; it is reached through copies made
-// by the C library alone, never through references, so that threads may touch the same bytes at once.
+// SAFETY: the memory belongs to the mapping, which lives until `drop`; only copies by the C library
+// access it, never references, so that threads may access the same bytes at once.
 unsafe impl Send for Map {}
 // SAFETY: as above.
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `bytes` of a file, which must have so many.
+    /// Maps the first `bytes` bytes of a file, which must be at least that long.
     pub fn of(file: &File, bytes: u64) -> io::Result<Self> {
         faults::watch();
         let bytes = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        // SAFETY: a new mapping where there was none; the descriptor is open.
+        // SAFETY: a new mapping at an address that the kernel chooses; the descriptor is open.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -40,22 +40,22 @@ impl Map {
         }
     }
 
-    /// Copies out.
+    /// Copies from the mapping.
     ///
     /// # Errors
-    /// The file does not hold it any more.
+    /// The file no longer backs these bytes.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let start = self.part(offset, into.len());
-        // SAFETY: both are so long: the mapping by `part`.
+        // SAFETY: both sides have this length; `part` checks the mapping's.
         faults::guarded(start, into.len(), || unsafe {
             libc::memcpy(into.as_mut_ptr().cast(), start, into.len());
         })
     }
 
-    /// Copies in.
+    /// Copies into the mapping.
     ///
     /// # Errors
-    /// The file has no such place any more.
+    /// The file no longer backs these bytes.
     pub fn write(&self, offset: u64, from: &[u8]) -> io::Result<()> {
         let start = self.part(offset, from.len());
         // SAFETY: as above.
@@ -64,9 +64,9 @@ impl Map {
         })
     }
 
-    /// Makes durable what was written.
+    /// Makes earlier writes durable (`msync`).
     pub fn sync(&self) -> io::Result<()> {
-        // SAFETY: the whole mapping, as it was made.
+        // SAFETY: the address and length of the whole mapping.
         match unsafe { libc::msync(self.start.as_ptr(), self.bytes, libc::MS_SYNC) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -83,7 +83,7 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: made with this address and length, and nobody uses it any more.
+        // SAFETY: the mapping has this address and length, and has no users any more.
         unsafe { libc::munmap(self.start.as_ptr(), self.bytes) };
     }
 }

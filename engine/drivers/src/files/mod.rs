@@ -1,21 +1,20 @@
-//! Plain files: blocks read, written and made durable; an OS thread a session, all on the same open
-//! files. What does it is shared with sysbench's test of files.
+//! Plain files: sessions read, write and sync blocks; one OS thread per session, all on the same
+//! open files. The implementation is shared with sysbench's file test.
 //!
-//! A run opens files that a load has made, and makes, extends and removes none. An operation is a
-//! system call (a block may take several, if the kernel moves less than was asked), or a copy from
-//! or to mapped memory. Nothing here is asynchronous: a session waits for its operation, and more
-//! operations under way are more sessions.
+//! A run opens files that the load phase created; it creates, extends and removes none. An
+//! operation is a system call (several per block if the kernel moves fewer bytes than requested) or
+//! a copy from or to mapped memory. All calls block: more operations in flight need more sessions.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `session` | a session's operations, and the files of a load |
-//! | `errors` | what the system refused |
-//! | `open` | files made, opened, filled, read, written and made durable |
+//! | `session` | a session's operations, and the files of the load phase |
+//! | `errors` | errors of the operating system |
+//! | `open` | creates, opens, fills, reads, writes and syncs files |
 //! | `buffer` | memory for blocks |
-//! | `mapped` | files as memory |
-//! | `faults` | files that become shorter under their mapping |
-//! | `queue` | requests under way in the kernel's queue (sysbench's test alone) |
-//! | `checksum` | blocks that can be checked (sysbench's test alone) |
+//! | `mapped` | mapped files |
+//! | `faults` | files that are truncated while mapped |
+//! | `queue` | asynchronous requests in the kernel's queue (only sysbench's test) |
+//! | `checksum` | blocks with a checksum (only sysbench's test) |
 
 pub mod buffer;
 pub mod checksum;
@@ -39,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The family member.
+/// The driver's description.
 pub static KIND: DriverKind = DriverKind {
     name: "files",
     about: "plain files in a directory, a thread a session",
@@ -68,38 +67,38 @@ pub static KIND: DriverKind = DriverKind {
     clients: None,
 };
 
-/// What `O_DIRECT` asks of sizes, at least; a device may ask for more.
+/// Minimum alignment of sizes for `O_DIRECT`; a device may require more.
 const SECTOR_BYTES: u64 = 512;
 
-/// Bytes of one of several files.
+/// A range of bytes in one of several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Number of the file.
     pub file: usize,
-    /// Where they begin in it.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many they are.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// What every session of one group shares.
+/// What all sessions of a group share.
 struct Files {
     directory: PathBuf,
     settings: Settings,
     calls: Arc<[Call]>,
     sets: Vec<Arc<FileSet>>,
-    /// Once a session needs them.
+    /// Opened when the first session needs them.
     opened: Mutex<Option<Arc<Opened>>>,
-    /// The load has ended: no call begins any more.
+    /// The load has ended: no new call may begin.
     is_stopped: Arc<AtomicBool>,
 }
 
-/// The files of all sets, one set after the other.
+/// The files of all sets, set after set.
 struct Opened {
     files: Vec<OpenFile>,
 }
 
-/// A request, with where its set's files begin among the opened ones.
+/// A request, with the index of its set's first file among the open files.
 struct Call {
     class: String,
     verb: FileVerb,
@@ -108,7 +107,7 @@ struct Call {
 }
 
 impl Call {
-    /// Bytes that it moves.
+    /// Bytes per operation.
     fn bytes(&self) -> u64 {
         match self.verb {
             FileVerb::Read { bytes } | FileVerb::Write { bytes } => bytes.into(),
@@ -223,7 +222,7 @@ fn settings(options: &Options) -> Result<Settings> {
 }
 
 impl Files {
-    /// The files, which the first session opens.
+    /// The open files; the first session opens them.
     fn opened(&self) -> Result<Arc<Opened>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = &*opened {

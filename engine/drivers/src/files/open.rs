@@ -1,4 +1,4 @@
-//! Files made, opened, filled, read, written and made durable.
+//! Creates, opens, fills, reads, writes and syncs files.
 
 use super::buffer::Buffer;
 use super::mapped::Map;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const NOBODY_ELSES: u32 = 0o600;
 
-/// The flags beside the usual ones with which files are opened.
+/// Additional flags for open(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags {
     /// `O_SYNC`.
@@ -31,17 +31,17 @@ impl Flags {
     }
 }
 
-/// Opens a file that is there, to read and write.
+/// Opens an existing file for reading and writing.
 pub fn existing(path: &Path, flags: Flags) -> io::Result<File> {
     options(flags).read(true).open(path)
 }
 
-/// Makes a file that is not there yet, to read and write.
+/// Creates a file for reading and writing; fails if it exists.
 pub fn new(path: &Path, flags: Flags) -> io::Result<File> {
     options(flags).read(true).create_new(true).open(path)
 }
 
-/// Opens a file, to write alone; makes it if it is not there.
+/// Opens a file for writing only; creates it if it does not exist.
 pub fn existing_or_new(path: &Path, flags: Flags) -> io::Result<File> {
     options(flags).create(true).truncate(false).open(path)
 }
@@ -52,8 +52,8 @@ fn options(flags: Flags) -> OpenOptions {
     options
 }
 
-/// Writes `block` again and again from `begin` to `end`, the last one cut there. `each` sees each
-/// part before it is written, with its offset. Gives the bytes written.
+/// Writes `block` repeatedly from `begin` to `end`; the last part is cut there. `each` receives
+/// each part and its offset before the write. Returns the bytes written.
 pub fn fill(
     file: &File,
     begin: u64,
@@ -72,8 +72,8 @@ pub fn fill(
     Ok(offset - begin)
 }
 
-/// Takes the room that a file needs: what is written through memory where there is none kills the
-/// process. Where the file system cannot, the file has its length only.
+/// Allocates a file's disk space, because a write through a mapping without space kills the
+/// process. Where the file system cannot allocate, only the length is set.
 pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     // SAFETY: the descriptor is open.
     if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes.cast_signed()) } == 0 {
@@ -86,7 +86,7 @@ pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// A file of a run, reached by system calls, or as memory once it is mapped.
+/// An open file of a run, accessed by system calls, or as memory once it is mapped.
 pub struct OpenFile {
     /// The file itself.
     pub file: File,
@@ -100,16 +100,16 @@ impl From<File> for OpenFile {
 }
 
 impl OpenFile {
-    /// Maps `bytes` of it, of which it must have so many.
+    /// Maps the first `bytes` bytes of the file, which must be at least that long.
     pub fn map(&mut self, bytes: u64) -> io::Result<()> {
         self.map = Some(Map::of(&self.file, bytes)?);
         Ok(())
     }
 
-    /// Reads all of `into`, however little the kernel moves at a time.
+    /// Reads all of `into`, in several calls if necessary.
     ///
     /// # Errors
-    /// The system's; `UnexpectedEof` where the file ends before.
+    /// The system's; `UnexpectedEof` where the file ends earlier.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         match &self.map {
             None => self.file.read_exact_at(into, offset),
@@ -117,7 +117,7 @@ impl OpenFile {
         }
     }
 
-    /// Writes all of `from`, however little the kernel moves at a time.
+    /// Writes all of `from`, in several calls if necessary.
     pub fn write(&self, offset: u64, from: &[u8]) -> io::Result<()> {
         match &self.map {
             None => self.file.write_all_at(from, offset),
@@ -125,8 +125,8 @@ impl OpenFile {
         }
     }
 
-    /// Makes durable what was written: `fdatasync` if only the data counts, else `fsync`; `msync`
-    /// of what is mapped.
+    /// Makes earlier writes durable: `fdatasync` if `data_only`, else `fsync`; `msync` for a mapped
+    /// file.
     pub fn sync(&self, data_only: bool) -> io::Result<()> {
         match &self.map {
             None if data_only => self.file.sync_data(),

@@ -1,7 +1,8 @@
-//! A thread's requests under way, in the kernel's queue of asynchronous I/O. Source: io_setup(2), io_submit(2),
-//! io_getevents(2), which are called directly: the C library has no names for them.
+//! A thread's requests in the kernel's queue of asynchronous I/O. Sources: io_setup(2),
+//! io_submit(2), io_getevents(2). They are raw system calls: the C library has no wrappers for
+//! them.
 //!
-//! Without `O_DIRECT` most file systems do the whole request while it is handed over.
+//! Without `O_DIRECT` most file systems execute the whole request within io_submit.
 
 use super::Place;
 use super::buffer::Buffer;
@@ -14,7 +15,7 @@ use std::ptr;
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 
-/// The kernel's `struct iocb` (linux/aio_abi.h), which libc has for glibc alone.
+/// The kernel's `struct iocb` (linux/aio_abi.h); libc defines it for glibc only.
 #[repr(C)]
 #[derive(Default)]
 struct Block {
@@ -39,20 +40,20 @@ struct Event {
     more: i64,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pending {
-    /// Which bytes.
+    /// The range of bytes.
     pub place: Place,
-    /// Whether they are written.
+    /// Whether the request writes.
     pub is_write: bool,
 }
 
-/// One that has ended.
+/// A completed request.
 pub struct Ended {
-    /// What was asked.
+    /// The request.
     pub pending: Pending,
-    /// Bytes moved.
+    /// Bytes moved, or the kernel's error.
     pub outcome: io::Result<u64>,
     slot: usize,
 }
@@ -60,24 +61,24 @@ pub struct Ended {
 /// The queue of one thread.
 pub struct Queue {
     context: c_ulong,
-    /// What each slot is busy with.
+    /// The request in each slot.
     slots: Vec<Option<Pending>>,
-    /// One for each slot, made when it is first used; or one for all.
+    /// One per slot, created on first use; or one for all.
     buffers: Vec<Option<Buffer>>,
     free: Vec<usize>,
-    /// The slot of the next request, once its buffer was asked for.
+    /// The slot reserved for the next request.
     next: Option<usize>,
-    /// Requests under way.
+    /// Number of requests in flight.
     busy: usize,
     events: Vec<Event>,
 }
 
 impl Queue {
-    /// For `backlog` requests at the same time. `is_looked_at`: what they move matters, so that each has a
-    /// buffer of its own; otherwise all share one, which saves memory.
+    /// A queue for `backlog` requests in flight. `is_looked_at`: the caller reads the contents, so
+    /// each request has its own buffer; otherwise all share one, which saves memory.
     ///
     /// # Errors
-    /// The kernel has no room for so many.
+    /// The kernel's limit on requests is reached.
     pub fn new(backlog: usize, is_looked_at: bool) -> io::Result<Self> {
         let mut context: c_ulong = 0;
         // SAFETY: `context` is valid for the call, and 0 as it must be.
@@ -97,18 +98,18 @@ impl Queue {
         })
     }
 
-    /// Whether no further one can be handed over.
+    /// Whether the queue accepts no further request.
     pub fn is_full(&self) -> bool {
         self.busy == self.slots.len()
     }
 
-    /// Whether nothing is under way.
+    /// Whether no request is in flight.
     pub fn is_idle(&self) -> bool {
         self.busy == 0
     }
 
-    /// Sees to a slot and a buffer for the next request; `make` makes the buffer when there is none. It is
-    /// given if it is the request's alone. The queue must not be full.
+    /// Reserves a slot and a buffer for the next request; `make` creates the buffer if none exists.
+    /// Returns the buffer if it is not shared. The queue must not be full.
     pub fn room<E>(
         &mut self,
         make: impl FnOnce() -> Result<Buffer, E>,
@@ -123,8 +124,8 @@ impl Queue {
         Ok(buffer.as_mut().filter(|_| !is_shared))
     }
 
-    /// Hands over a request, for which there is [`room`](Self::room). `WouldBlock`: the kernel has none until
-    /// something under way ends.
+    /// Submits a request, after [`room`](Self::room). `WouldBlock`: the kernel accepts none until
+    /// another request ends.
     pub fn submit(&mut self, pending: Pending, file: RawFd) -> io::Result<()> {
         let slot = self.next.expect("the caller has seen to it");
         let at = slot % self.buffers.len();
@@ -140,9 +141,9 @@ impl Queue {
             ..Block::default()
         };
         let mut blocks = [&raw mut block];
-        // SAFETY: the kernel copies the block during the call. The buffer is not freed before the request
-        // has ended, for `drop` destroys the context first; and it is looked at only if it is the
-        // request's alone, before the request begins and after it has ended.
+        // SAFETY: the kernel copies the block during the call. The buffer is not freed before the
+        // request has ended, because `drop` destroys the context first; its contents are read only
+        // if it belongs to the request alone, before the request begins and after it has ended.
         retried(|| unsafe {
             libc::syscall(libc::SYS_io_submit, self.context, 1 as c_long, blocks.as_mut_ptr())
         })?;
@@ -152,9 +153,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until something under way has ended, and takes all that has.
+    /// Waits until at least one request ends; returns all that have ended.
     pub fn wait(&mut self) -> io::Result<Vec<Ended>> {
-        // SAFETY: the array is so long, and no time limit is given.
+        // SAFETY: the array has this length, and there is no timeout.
         let count = retried(|| unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
@@ -180,8 +181,8 @@ impl Queue {
         Ok(ended)
     }
 
-    /// What an ended request has left in its own buffer, until the next one has room; nothing in a shared
-    /// one.
+    /// The contents of a completed request's own buffer, valid until the next [`room`](Self::room);
+    /// empty for a shared buffer.
     pub fn left_by(&self, ended: &Ended) -> &[u8] {
         let bytes = ended.pending.place.bytes as usize;
         match self.buffers.get(ended.slot) {
@@ -193,7 +194,7 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // SAFETY: the context is ours; the call returns when nothing is under way any more.
+        // SAFETY: the queue owns the context; the call returns when no request is in flight.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
 }

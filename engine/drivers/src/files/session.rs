@@ -1,4 +1,4 @@
-//! One session: a buffer of its own, and files that all sessions share.
+//! One session: its own buffer, and files that all sessions share.
 
 use super::buffer::Buffer;
 use super::errors::{cause, code, deadline, server_error};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Written at a time where files are made.
+/// Bytes per write when files are created.
 const FILL_BYTES: u64 = 1 << 20;
 
 /// A session on files.
@@ -23,7 +23,7 @@ pub struct FilesSession {
     directory: PathBuf,
     calls: Arc<[Call]>,
     opened: Arc<Opened>,
-    /// Random at first; then what was read last, which is as good to write.
+    /// Random at first; then the data of the last read, which later writes send.
     buffer: Buffer,
     is_stopped: Arc<AtomicBool>,
 }
@@ -74,7 +74,7 @@ impl FilesSession {
 }
 
 impl Blocking for FilesSession {
-    /// The kernel cannot be called back: what it ends after the deadline has failed all the same.
+    /// The kernel cannot cancel a call: an operation that ends after the deadline fails as well.
     fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply> {
         let begin = Instant::now();
         let ended = if remaining.is_zero() || self.is_stopped.load(Ordering::Relaxed) {
@@ -91,7 +91,7 @@ impl Blocking for FilesSession {
         }
     }
 
-    /// Files are neither tables nor in transactions: nothing is to be done.
+    /// Files have neither tables nor transactions: nothing to do.
     fn task(&mut self, _task: Task<'_>) -> Result<Vec<Option<String>>> {
         Ok(vec![])
     }

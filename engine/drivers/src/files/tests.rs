@@ -85,7 +85,7 @@ fn a_block_is_moved_and_made_durable_whatever_the_way() {
         let s = &mut *open(&target(directory.path(), options), requests(BLOCK)).expect("opened");
         let read = run(s, READ, &[1, 0]);
         assert_eq!((read.rows, read.affected, code(&read)), (1, 0, ""));
-        // What was read last is what is written.
+        // Writes send the data of the last read.
         let written = run(s, WRITE, &[1, 3 * i64::from(BLOCK)]);
         assert_eq!((written.rows, written.affected, code(&written)), (0, 1, ""));
         assert_eq!(code(&run(s, SYNC, &[1])), "");
