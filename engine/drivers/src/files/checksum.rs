@@ -51,7 +51,7 @@ pub fn check(bytes: &[u8], block_bytes: u64, offset: u64) -> Result<(), String> 
     Ok(())
 }
 
-/// More than there is if there is no room for the trailer.
+/// Bytes before the trailer; `usize::MAX` if the block is too short for one.
 fn payload_bytes(block: usize) -> usize {
     if block as u64 >= BLOCK_BYTES_MIN { block - TRAILER_BYTES } else { usize::MAX }
 }

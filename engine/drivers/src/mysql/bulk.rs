@@ -1,15 +1,15 @@
-//! Bulk loading: a prepared INSERT executed for arrays of rows where the server can (MariaDB), else
-//! LOAD DATA LOCAL, or INSERT statements of many rows where the server refuses that (MySQL 8 and 9
-//! do by default).
+//! Bulk loading: a prepared INSERT executed for arrays of rows where the server supports it
+//! (MariaDB); else LOAD DATA LOCAL; or multi-row INSERT statements where the server refuses that
+//! (as MySQL 8 and 9 do by default).
 //!
-//! Rows come as text: columns separated by a tab, rows ended by a line feed; a backslash, tab,
-//! line feed, carriage return or zero byte in a value is written `\\`, `\t`, `\n`, `\r`, `\0`, and
-//! NULL is `\N`. That is LOAD DATA's default format, and every escape means the same in a string
-//! literal, so that INSERTs are made of it without decoding.
+//! Rows arrive as text: columns separated by a tab, rows ended by a line feed; a backslash, tab,
+//! line feed, carriage return or zero byte in a value is written `\\`, `\t`, `
+//! `, `\r`, `\0`, and NULL is `\N`. That is LOAD DATA's default format. Each escape has the same
+//! meaning in a string literal, so that INSERTs need no decoding.
 //!
-//! LOAD DATA LOCAL skips rows with duplicate keys where INSERT refuses them: compare `affected`
-//! with the rows sent. Arrays of one load are one transaction, as LOAD DATA is; INSERTs as text
-//! commit one by one.
+//! LOAD DATA LOCAL skips rows with duplicate keys, which INSERT refuses: compare `affected` with
+//! the rows sent. The arrays of one load are one transaction, as is LOAD DATA; text INSERTs commit
+//! one by one.
 //!
 //! Sources: MySQL reference manual, "LOAD DATA Request"; MySQL protocol, "LOCAL INFILE Request";
 //! MariaDB knowledge base, "COM_STMT_BULK_EXECUTE".
@@ -21,35 +21,36 @@ use crate::tsv::{self, unescape};
 use dyno_core::driver::ServerError;
 use memchr::memchr;
 
-/// The file name that we offer, and the only one whose request we answer.
+/// The offered file name, and the only one that the client serves.
 pub const INFILE_NAME: &str = "dbdyno";
 
-/// Wanted size of one INSERT, bytes: past this, bigger ones load no faster.
+/// Target size of one INSERT, bytes: larger ones load no faster.
 const INSERT_BYTES: usize = 512 << 10;
 
-/// Wanted size of one array of rows, bytes.
+/// Target size of one array of rows, bytes.
 const ARRAY_BYTES: usize = 256 << 10;
 
-/// Flag of an array: its parameters' types go along.
+/// Flag of an array: it includes the parameters' types.
 const SEND_TYPES: u16 = 128;
 
-/// What precedes a value, and stands for one that is NULL.
+/// Indicator before a value; `INDICATOR_NULL` replaces a NULL value.
 const INDICATOR_NONE: u8 = 0;
 const INDICATOR_NULL: u8 = 1;
 
-/// The most that a value grows by in an array: its indicator and its length.
+/// Maximum overhead of a value in an array, bytes: its indicator and its length.
 const ARRAY_VALUE_BYTES: usize = 10;
 
-/// Longest piece of the file in one packet, bytes.
+/// Maximum data of the file in one packet, bytes.
 const INFILE_PACKET_BYTES_MAX: usize = 1 << 20;
 
-/// What the server lets be known with `SELECT @@max_allowed_packet`, less some room for the header.
+/// Margin below the server's `@@max_allowed_packet` for the header, bytes.
 const PACKET_MARGIN_BYTES: usize = 1024;
 
-/// How rows are loaded.
+/// The method of loading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Arrays where the server takes them, else LOAD DATA LOCAL, or INSERT where that is refused.
+    /// Arrays where the server supports them, else LOAD DATA LOCAL, or INSERT where that is
+    /// refused.
     Auto,
     /// Arrays of rows for a prepared INSERT only (MariaDB).
     Array,
@@ -59,10 +60,10 @@ pub enum Mode {
     Insert,
 }
 
-/// Appends the LOAD DATA statement. Bytes are stored as they come (`binary`): rows are ASCII, or
-/// UTF-8 into UTF-8 columns, and a server that looks for characters in them takes a third longer
-/// (MariaDB 10.11: 3.7 instead of 2.7 s of CPU for a million rows of oltp). Tab and line feed stand as themselves, since `\t` is no tab
-/// where backslashes do not escape.
+/// Appends the LOAD DATA statement. Bytes are stored unchanged (`binary`): rows are ASCII, or UTF-8
+/// for UTF-8 columns, and a server that decodes characters takes a third longer (MariaDB 10.11: 3.7
+/// instead of 2.7 s of CPU for a million rows of oltp). Tab and line feed are written as raw bytes,
+/// since `\t` is no tab without backslash escapes.
 pub fn put_load_data(out: &mut Vec<u8>, table: &str, columns: &[&str], backslash: bool) {
     let at = packet::start(out);
     out.push(command::QUERY);
@@ -77,7 +78,7 @@ pub fn put_load_data(out: &mut Vec<u8>, table: &str, columns: &[&str], backslash
     packet::finish(out, at, 0);
 }
 
-/// Appends the preparation of an INSERT of one row.
+/// Appends the request that prepares an INSERT of one row.
 pub fn put_prepare_insert(out: &mut Vec<u8>, table: &str, columns: &[&str]) {
     let at = packet::start(out);
     out.push(command::STMT_PREPARE);
@@ -105,50 +106,50 @@ fn put_columns(out: &mut Vec<u8>, columns: &[&str]) {
     out.push(b')');
 }
 
-/// Appends pieces of the file. Returns the sequence number that follows.
+/// Appends packets of the file. Returns the next sequence number.
 pub fn put_infile_data(out: &mut Vec<u8>, seq: u8, rows: &[u8]) -> u8 {
     rows.chunks(INFILE_PACKET_BYTES_MAX).fold(seq, |seq, piece| packet::write(out, seq, piece))
 }
 
-/// How rows travel.
+/// The encoding of rows.
 #[derive(Debug)]
 enum Form {
     /// INSERT statements as text.
     Text { backslash: bool },
-    /// Executions of a prepared INSERT of so many columns.
+    /// Executions of a prepared INSERT with this many columns.
     Array { columns: usize },
 }
 
-/// A bulk load by INSERT statements, as text or prepared. They are sent one behind the other without waiting, so that
-/// the server never idles; the transport's buffers bound how far they run ahead.
+/// A bulk load by INSERT statements, as text or prepared. Statements are pipelined, so that the
+/// server never idles; the transport's buffers limit the number in flight.
 #[derive(Debug)]
 pub struct Inserts {
-    /// What every request begins with, its command included: `INSERT INTO t (a,b) VALUES `, or
-    /// statement number, flags and types.
+    /// The prefix of every request, including its command: `INSERT INTO t (a,b) VALUES `, or
+    /// statement id, flags and types.
     prefix: Vec<u8>,
-    /// Size at which a statement is sent.
+    /// Size at which a statement is sent, bytes.
     bytes_wanted: usize,
     form: Form,
-    /// The prepared statement, where there is one.
+    /// The prepared statement, if any.
     pub statement_id: Option<u32>,
-    /// What is loaded is a transaction, begun and ended here.
+    /// Whether the load is one transaction, which this module begins and ends.
     pub transaction: bool,
-    /// The request being built, empty or longer than the prefix.
+    /// The request under construction: empty, or longer than the prefix.
     statement: Vec<u8>,
-    /// A row whose end has not come yet.
+    /// An incomplete row.
     partial: Vec<u8>,
     /// Statements sent and not yet answered.
     pub outstanding: u64,
-    /// Rows in.
+    /// Rows inserted.
     pub affected: u64,
-    /// The first refusal; nothing more is sent after it.
+    /// The first error; no statement is sent after it.
     pub refusal: Option<Box<ServerError>>,
-    /// No more rows will come.
+    /// No more rows follow.
     pub ended: bool,
 }
 
 impl Inserts {
-    /// For one table. `max_allowed_packet` as the server says, if it does.
+    /// For one table, by text INSERTs.
     pub fn new(table: &str, columns: &[&str], backslash: bool) -> Self {
         let mut prefix = vec![command::QUERY];
         put_insert(&mut prefix, table, columns);
@@ -160,9 +161,9 @@ impl Inserts {
         let mut prefix = vec![command::STMT_BULK_EXECUTE];
         prefix.extend_from_slice(&statement_id.to_le_bytes());
         prefix.extend_from_slice(&SEND_TYPES.to_le_bytes());
-        // Numbers too, as digits: rows do not say which of their columns are numbers. As bytes,
-        // since strings of characters cost the server more (MariaDB 10.11:
-        // 4.8 instead of 3.6 s of CPU for a million rows of oltp).
+        // Numbers are sent as digits too: rows do not tell which columns are numbers. The type is
+        // bytes, since character strings cost the server more (MariaDB 10.11: 4.8 instead of 3.6 s
+        // of CPU for a million rows of oltp).
         (0..columns).for_each(|_| prefix.extend_from_slice(&[field_type::BLOB, 0]));
         let mut inserts = Self::with(Form::Array { columns }, prefix, ARRAY_BYTES);
         inserts.statement_id = Some(statement_id);
@@ -185,13 +186,13 @@ impl Inserts {
         }
     }
 
-    /// Heeds the server's longest packet.
+    /// Applies the server's maximum packet length, bytes.
     pub fn limit(&mut self, max_allowed_packet: usize) {
         let room = max_allowed_packet.saturating_sub(PACKET_MARGIN_BYTES);
         self.bytes_wanted = self.bytes_wanted.min(room);
     }
 
-    /// Takes rows; appends the statements that are full.
+    /// Consumes rows; appends the statements that are full.
     pub fn rows(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         if self.refusal.is_some() {
             return;
@@ -201,7 +202,7 @@ impl Inserts {
         self.partial = partial;
     }
 
-    /// No more rows: appends the last statement.
+    /// Ends the rows: appends the last statement.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         if !self.partial.is_empty() {
             self.rows(b"\n", out);
@@ -212,7 +213,7 @@ impl Inserts {
 
     fn row(&mut self, line: &[u8], out: &mut Vec<u8>) {
         let row_bytes_max = match self.form {
-            // Quotes are doubled: twice the line is the most that a row can grow to, and the comma.
+            // Quotes are doubled, so a row at most doubles, plus the comma.
             Form::Text { .. } => 2 * line.len() + 16,
             Form::Array { columns } => line.len() + ARRAY_VALUE_BYTES * columns,
         };
@@ -275,7 +276,7 @@ impl Inserts {
         } else if memchr(b'\\', cell).is_none() {
             put_quoted(&mut self.statement, cell, backslash);
         } else if backslash {
-            // Its escapes are the literal's escapes; only quotes want doubling.
+            // The cell's escapes are valid in the literal; only quotes must be doubled.
             put_quoted(&mut self.statement, cell, false);
         } else {
             put_quoted(&mut self.statement, &unescape(cell), false);
@@ -394,7 +395,7 @@ mod tests {
             inserts.end(&mut out);
             let (mut rest, mut seen, mut packets) = (&out[..], vec![], 0);
             while let Some((length, _)) = packet::header(rest) {
-                // A single row may need more than is wanted: 300 bytes, all escaped.
+                // A single row may exceed the target: 300 bytes, all escaped.
                 prop_assert!(length <= 700);
                 packets += 1;
                 let mut fields = dyno_protocol::bytes::Bytes(&rest[4 + 9..4 + length]);
@@ -422,7 +423,7 @@ mod tests {
             prop_assert_eq!(all.len() as u64, inserts.outstanding);
             prop_assert!(all.iter().all(|statement| statement.len() < 300));
             let rows: usize = all.iter().map(|s| s.matches("('").count()).sum();
-            // "('" may also be found where a value begins with a quote: "(''".
+            // "('" also occurs where a value begins with a quote: "(''".
             prop_assert!(rows >= lines.len());
         }
     }

@@ -1,7 +1,6 @@
-//! The side of a connection that scripts use: statements that nobody knows beforehand, results that
-//! are kept.
+//! The client for scripts: statements unknown in advance, buffered results.
 //!
-//! How a target says what sysbench's command line says:
+//! sysbench's options and the corresponding fields of a target:
 //!
 //! | sysbench | target |
 //! |---|---|
@@ -12,11 +11,11 @@
 //! | ssl-cert, ssl-key, ssl-cipher | `tls_extras` |
 //! | compression | `options: {compression: zlib}` |
 //!
-//! Options: `metadata: cached | full` as the driver has it, `multi_statements: true | false` (more
-//! than one statement a request; true), `compression: zlib | off` (where the server has it; off).
+//! Options: `metadata: cached | full` as in the driver, `multi_statements: true | false` (several
+//! statements per request; true), `compression: zlib | off` (where the server supports it; off).
 //!
-//! `protocol` is not looked at: a script says itself what it prepares. LOAD DATA LOCAL is refused by
-//! the server, since this client offers no files.
+//! `protocol` is ignored: a script decides what it prepares. The server refuses LOAD DATA LOCAL,
+//! since this client offers no files.
 
 mod compressing;
 mod reply;
@@ -39,10 +38,10 @@ use reply::{Expect, Whole};
 use statement::Statement;
 use std::sync::Arc;
 
-/// Binds it to a target.
+/// Creates the clients of a target.
 ///
 /// # Errors
-/// Says which field of the target is wrong.
+/// Names the invalid field of the target.
 pub fn build(target: &Target) -> Result<Clients> {
     let mut config = Config::of(target)?;
     config.capabilities |= capability::MULTI_STATEMENTS;
@@ -87,13 +86,13 @@ struct MysqlClient {
     prepared: (u32, u16),
     /// The statement executed last, while it is open.
     executed: Option<u32>,
-    /// Columns of the statement executed last, once it is closed.
+    /// Columns of the statement executed last, after it was closed.
     closed_columns: Vec<Column>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is in flight, or the connection is on its way to its first request.
+    /// Nothing is in flight, or the connection is still opening.
     Idle,
     /// A request is in flight.
     Busy,
@@ -114,7 +113,7 @@ impl MysqlClient {
         }
     }
 
-    /// The reply is whole.
+    /// The reply is complete.
     fn answered(&mut self) -> Result<Progress<()>> {
         if let Some(refused) = self.reader.reply.error()
             && errors::is_farewell(refused.number)
@@ -142,7 +141,7 @@ impl MysqlClient {
         self.prepared = (number, prepared.params);
     }
 
-    /// Keeps the columns that the server may leave out of its next reply.
+    /// Stores the columns that the server may omit from its next reply.
     #[inline]
     fn remember_columns(&mut self) {
         if let Some(number) = self.executed
@@ -250,7 +249,7 @@ impl Client for MysqlClient {
         if let Some(known) = self.statements.take(statement) {
             put_command(out, command::STMT_CLOSE, &known.id.to_le_bytes());
             if self.executed == Some(statement) {
-                // Its rows can still be fetched.
+                // Its rows remain available to `fetch`.
                 self.executed = None;
                 self.closed_columns = known.columns;
             }

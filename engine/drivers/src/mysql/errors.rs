@@ -1,4 +1,4 @@
-//! What a server's error numbers mean for a run.
+//! Meaning of a server's error numbers for a run.
 //!
 //! Sources: MySQL 8.4 and 9 "Server Error Message Reference"; MariaDB "Error Codes".
 
@@ -7,16 +7,16 @@ use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_protocol::bytes::Bytes;
 
-/// Longest kept text of a server's message, bytes.
+/// Maximum stored length of a server's message, bytes.
 const MESSAGE_BYTES_MAX: usize = 500;
 
-/// Parses an ERR packet's payload, the 0xff included.
+/// Parses an ERR packet's payload, including the 0xff.
 pub fn parse(payload: &[u8]) -> Result<ServerError> {
     let mut fields = Bytes(payload);
     let (Some(0xff), Some(number)) = (fields.byte(), fields.u16()) else {
         return Err(broken("an error packet without a number"));
     };
-    // There is none before the login.
+    // Before the login the packet has no SQLSTATE.
     let mut state = &b""[..];
     if fields.0.first() == Some(&b'#') {
         state = &fields.take(6).ok_or_else(|| broken("an error packet cut short"))?[1..];
@@ -25,10 +25,10 @@ pub fn parse(payload: &[u8]) -> Result<ServerError> {
     Ok(ServerError {
         // 1020: record has changed since last read (MariaDB's snapshot isolation). 1205: lock wait
         // timeout. 1213: deadlock, or Galera certification. 3101: group replication certification.
-        // Every other code of class 40 asks for another try as well.
+        // All other codes of class 40 also ask for a retry.
         retryable: matches!(number, 1020 | 1205 | 1213 | 3101) || state == b"40001",
-        // After a lock wait timeout only the statement is rolled back (unless
-        // innodb_rollback_on_timeout); a ROLLBACK too many does no harm.
+        // After a lock wait timeout the server rolls back only the statement (unless
+        // innodb_rollback_on_timeout); a superfluous ROLLBACK does no harm.
         rolled_back: matches!(number, 1213 | 3101),
         code: number.to_string(),
         number: number.into(),
@@ -37,20 +37,21 @@ pub fn parse(payload: &[u8]) -> Result<ServerError> {
     })
 }
 
-/// Whether the connection is gone or about to go: shutdown (1053), forced close (1080), network
-/// trouble (1158 to 1161), killed (1927 MariaDB, 3169 MySQL), offline mode (3032), idle for too long
+/// Whether the connection is or will be closed: shutdown (1053), forced close (1080), network
+/// errors (1158 to 1161), killed (1927 MariaDB, 3169 MySQL), offline mode (3032), idle timeout
 /// (4031).
 pub fn is_farewell(number: u32) -> bool {
     matches!(number, 1053 | 1080 | 1158..=1161 | 1927 | 3032 | 3169 | 4031)
 }
 
-/// Whether the server will not read a client's file: 1148 (command not allowed), 3948 and 4166
-/// (local_infile is off, MySQL and MariaDB), 2068 (as some proxies say it).
+/// Whether the server refuses to read a client's file: 1148 (command not allowed), 3948 and 4166
+/// (local_infile is off, MySQL and MariaDB), 2068 (some proxies).
 pub fn refuses_infile(refused: &ServerError) -> bool {
     matches!(refused.number, 1148 | 2068 | 3948 | 4166)
 }
 
-/// A refusal as the end of a login. `plain`: the way was not encrypted, though the server offers TLS.
+/// Converts a refused login. `plain`: the connection was not encrypted, though the server offers
+/// TLS.
 pub fn login_error(refused: &ServerError, place: &str, plain: bool) -> Error {
     let (kind, hint) = match refused.number {
         1040 | 1203 | 1226 => (
@@ -76,7 +77,7 @@ pub fn login_error(refused: &ServerError, place: &str, plain: bool) -> Error {
         .hint(hint)
 }
 
-/// As the loss of a connection in use.
+/// Converts the error that ended a connection in use.
 pub fn lost(refused: &ServerError, place: &str) -> Error {
     Error::new(
         Kind::Connection,
@@ -84,7 +85,7 @@ pub fn lost(refused: &ServerError, place: &str) -> Error {
     )
 }
 
-/// As a refusal of something that a session cannot do without.
+/// Converts the refusal of something that a session requires.
 pub fn fatal(refused: &ServerError, what: &str) -> Error {
     let hint = match refused.number {
         1146 | 1049 => "load the data first",
@@ -100,7 +101,7 @@ pub fn fatal(refused: &ServerError, what: &str) -> Error {
     Error::new(Kind::Server, format!("{what}: {} {}", refused.number, refused.message)).hint(hint)
 }
 
-/// Reads bytes that nobody asked for: the server's farewell, once it is whole.
+/// Parses unsolicited bytes: the server's last error, once complete.
 pub fn farewell(input: &[u8]) -> Result<Option<ServerError>> {
     let Some((length, _)) = header(input) else { return Ok(None) };
     if length == 0 || length > CONTROL_BYTES_MAX {

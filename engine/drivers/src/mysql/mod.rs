@@ -4,19 +4,19 @@
 //! |---|---|
 //! | `login` (`auth`) | from the greeting to the server's OK |
 //! | `opening` | login and session statements, the same for `wire` and `client` |
-//! | `statements` | requests on their way out |
-//! | `reader` | replies on their way in, packet by packet |
-//! | `reply`, `errors` | what workloads want of replies, and what error numbers mean |
-//! | `bulk` | arrays of rows, LOAD DATA LOCAL, INSERTs of many rows |
-//! | `wire` | one connection: all of these in order |
-//! | `client` | the same for scripts, whose statements nobody knows beforehand and whose results are kept |
+//! | `statements` | encoding of requests |
+//! | `reader` | parsing of replies, packet by packet |
+//! | `reply`, `errors` | what workloads read of replies, and the meaning of error numbers |
+//! | `bulk` | arrays of rows, LOAD DATA LOCAL, multi-row INSERTs |
+//! | `wire` | one connection of a workload, with all of the above |
+//! | `client` | one connection of a script: statements unknown in advance, buffered results |
 //!
-//! Packets and their parts are `dyno_protocol`'s.
+//! `dyno_protocol` encodes and parses packets.
 //!
-//! Options: `bulk: auto | array | infile | insert` (auto: arrays of rows where the server takes them,
-//! as MariaDB does, else LOAD DATA LOCAL, INSERTs where the server refuses it) and `metadata: cached | full` (cached: MariaDB leaves out the column definitions of a
-//! prepared statement that it has sent before, as its own connectors ask it to; MySQL has no
-//! equal and always sends them).
+//! Options: `bulk: auto | array | infile | insert` (auto: arrays of rows where the server supports
+//! them, as MariaDB does; else LOAD DATA LOCAL; else INSERTs) and `metadata: cached | full`
+//! (cached: MariaDB omits column definitions of a prepared statement that it has sent before, as
+//! for its own connectors; MySQL has no equivalent and always sends them).
 //!
 //! Sources: MySQL client/server protocol (dev.mysql.com), MariaDB knowledge base
 //! "Client/Server Protocol"; both as documentation, no code taken.
@@ -45,7 +45,7 @@ use statements::Template;
 use std::sync::Arc;
 use wire::MysqlWire;
 
-/// The family member.
+/// The driver's description.
 pub static KIND: DriverKind = DriverKind {
     name: "mysql",
     about: "MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket",
@@ -74,19 +74,19 @@ pub static KIND: DriverKind = DriverKind {
 /// What all connections to a target share.
 #[derive(Debug)]
 struct Config {
-    /// Where the server is, for messages.
+    /// The server's address, for messages.
     place: String,
     user: String,
     password: Secret,
     database: String,
     tls: Tls,
     protocol: Protocol,
-    /// What a session runs first; of a session that must not write, the last two are the guard's.
+    /// Statements that open a session; in a read-only session the guard's two come last.
     session_sql: Vec<String>,
     read_only: bool,
-    /// What the server may have of the password.
+    /// What the user allows the server to learn of the password.
     login: LoginRules,
-    /// Capability flags that are wanted beside those of every connection.
+    /// Capability flags that this target requests in addition to the common ones.
     capabilities: u32,
     cache_metadata: bool,
     bulk: Mode,
@@ -118,12 +118,12 @@ fn configure(target: &Target, statements: &[Request]) -> Result<Config> {
 }
 
 impl Config {
-    /// Whether session statement `index` asks if the guard holds.
+    /// Whether session statement `index` is the guard's query.
     fn asks(&self, index: usize) -> bool {
         self.read_only && index + 1 == self.session_sql.len()
     }
 
-    /// Looks at the answer to session statement `index`.
+    /// Checks the reply to session statement `index`.
     fn guarded(&self, index: usize, status: u16, row: &[Option<String>]) -> Result<()> {
         let is_set = self.read_only && index + 2 == self.session_sql.len();
         if is_set && status & flags::status::IN_TRANSACTION != 0 {
@@ -132,7 +132,8 @@ impl Config {
         if self.asks(index) { guard::MYSQL.check(&self.place, row) } else { Ok(()) }
     }
 
-    /// Looks at what a session at work has told: its guard is lifted at once by functions that do so.
+    /// Checks the session state that the server reported: fails if a statement ended the read-only
+    /// mode.
     fn still_guarded(&self, lifts_guard: bool) -> Result<()> {
         match self.read_only && lifts_guard {
             true => Err(guard::by_a_statement(&self.place)),
@@ -140,13 +141,13 @@ impl Config {
         }
     }
 
-    /// Asks for capabilities, or not.
+    /// Requests or clears capability flags.
     fn switch(&mut self, capabilities: u32, on: bool) {
         self.capabilities &= !capabilities;
         self.capabilities |= capabilities * u32::from(on);
     }
 
-    /// What every connection to a target needs, whatever it is for.
+    /// The configuration that workloads and scripts share.
     fn of(target: &Target) -> Result<Self> {
         let place = match &target.address {
             Address::Tcp { host, port } => format!("{host}:{port}"),
@@ -212,7 +213,7 @@ fn read_options(options: &Options) -> Result<(Mode, bool)> {
     Ok((bulk, cache_metadata))
 }
 
-/// The option `metadata`: whether column definitions may be left out.
+/// The option `metadata`: whether the server may omit column definitions.
 fn cached_metadata(value: &serde_json::Value) -> Option<bool> {
     match value.as_str() {
         Some("cached") => Some(true),

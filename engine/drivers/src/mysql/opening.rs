@@ -1,4 +1,4 @@
-//! The opening of a connection, the same whatever is asked of it afterwards: login, session statements.
+//! Opens a connection for workloads and scripts: login, then session statements.
 
 use super::Config;
 use super::errors;
@@ -12,16 +12,16 @@ use dyno_core::driver::{Cancel, Progress, ServerError};
 use dyno_core::error::{Error, Result};
 use std::sync::Arc;
 
-/// How far a connection is on its way to its first request, and what was agreed on.
+/// The progress of a connection to its first request, and the negotiated capabilities.
 #[derive(Debug)]
 pub struct Opening {
     pub config: Arc<Config>,
     stage: Stage,
     connection_id: u32,
     pub agreed: Agreed,
-    /// Reads the replies to session statements.
+    /// Parses the replies to session statements.
     pub reader: Reader<Counted>,
-    /// What the server said when it refused or ended the connection.
+    /// The server's error that refused or ended the connection.
     pub parting: Option<Box<ServerError>>,
 }
 
@@ -37,7 +37,7 @@ enum Stage {
 }
 
 impl Opening {
-    /// Of a connection yet to be made.
+    /// The state of an unconnected client.
     pub fn new(config: Arc<Config>) -> Self {
         Self {
             config,
@@ -61,13 +61,14 @@ impl Opening {
         }
     }
 
-    /// Whether all that follows is to be compressed.
+    /// Whether all later traffic must be compressed.
     pub fn is_compressed(&self) -> bool {
         self.agreed.has(capability::COMPRESS)
     }
 
-    /// Reads from the front of `input`; returns the bytes consumed and what they meant. Ready: requests
-    /// may be sent; until the reply to one is due, whatever comes is the server's farewell.
+    /// Parses the front of `input`; returns the bytes consumed and the progress. Ready: the
+    /// connection accepts requests; from then on bytes that arrive while no request is in flight are
+    /// the error with which the server ends the connection.
     pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, Progress<()>)> {
         match &mut self.stage {
             Stage::New | Stage::Over => match errors::farewell(input)? {
@@ -126,7 +127,7 @@ impl Opening {
         Ok(self.session(index + 1, out))
     }
 
-    /// The server has refused what a session cannot do without.
+    /// The server refused a statement that the session requires.
     pub fn fatal(&mut self, refused: ServerError, what: &str) -> Error {
         if errors::is_farewell(refused.number) {
             return self.part(refused);
@@ -142,7 +143,7 @@ impl Opening {
         lost
     }
 
-    /// How to end what this connection does, once it has said its number.
+    /// The way to cancel the connection's work, once its connection id is known.
     pub fn cancel(&self) -> Cancel {
         match self.connection_id {
             0 => Cancel::Close,

@@ -1,5 +1,5 @@
-//! Replies on their way in, packet by packet, split at any byte. Who wants what is in them is a
-//! [`Content`]: it has rows in pieces as they come, and everything else whole.
+//! Parses replies packet by packet, split at any byte. A [`Content`] receives their contents: rows
+//! in pieces as they arrive, everything else whole.
 //!
 //! Sources: MySQL protocol, "Text Resultset", "Binary Protocol Resultset", "OK_Packet",
 //! "EOF_Packet", "COM_STMT_PREPARE Response", "LOCAL INFILE Request"; MariaDB knowledge base,
@@ -13,14 +13,14 @@ use super::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, broken, 
 use dyno_core::driver::ServerError;
 use dyno_core::error::Result;
 
-/// What [`Reader::feed`] has found.
+/// The result of [`Reader::feed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing complete.
+    /// No complete item.
     More,
     /// The whole reply.
     Done,
-    /// The server asks for the file that was offered.
+    /// The server requests the offered file.
     Infile,
 }
 
@@ -29,85 +29,85 @@ enum Step {
     /// OK, ERR, LOCAL INFILE or a column count.
     #[default]
     First,
-    /// Definitions still to come, then, unless they are deprecated, an EOF packet.
+    /// Remaining definitions, followed by an EOF packet unless EOF packets are deprecated.
     Definitions(u64, Of),
     /// Rows, ended by OK, EOF or ERR.
     Rows,
 }
 
-/// What is being defined.
+/// The kind of definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// The columns of a result.
     Result,
-    /// A prepared statement's parameters; so many columns come behind them.
+    /// A prepared statement's parameters; this many columns follow them.
     Params(u64),
     /// A prepared statement's columns.
     Columns,
 }
 
-/// What is to be had of a reply.
+/// The consumer of a reply's contents.
 pub trait Content {
-    /// What a request may be answered with.
+    /// The replies that a request may have.
     type Expect;
 
-    /// A request went out; its reply comes next, and the last one is forgotten.
+    /// A request was sent; its reply comes next, and the last one is discarded.
     fn begin(&mut self, expect: Self::Expect);
 
     /// Whether the request in flight prepares a statement.
     fn prepares(&self) -> bool;
 
-    /// Whether this file is offered to the server, which asks for it.
+    /// Whether the client offers the file that the server requests.
     fn offers(&mut self, _name: &[u8]) -> bool {
         false
     }
 
-    /// A statement is prepared.
+    /// The server prepared a statement.
     fn prepared(&mut self);
 
-    /// Rows of so many columns come; whether their definitions come before them.
+    /// Rows with this many columns follow; `true` if their definitions come first.
     fn columns(&mut self, columns: u64, follow: bool);
 
-    /// A definition.
+    /// A column definition.
     fn definition(&mut self, of: Of, payload: &[u8]) -> Result<()>;
 
-    /// A row begins; [`take`](Self::take) has its bytes.
+    /// A row begins; [`take`](Self::take) receives its bytes.
     fn row(&mut self, length: usize) -> Result<()>;
 
-    /// The row goes on in another packet.
+    /// The row continues in another packet.
     fn go_on(&mut self, length: usize) -> Result<()>;
 
-    /// Takes as much of `input` as belongs to the row under way; returns how much.
+    /// Consumes the bytes of `input` that belong to the current row; returns their number.
     fn take(&mut self, input: &[u8]) -> Result<usize>;
 
-    /// Whether a part of the row under way is still to come.
+    /// Whether the current row is incomplete.
     fn is_amid_row(&self) -> bool;
 
-    /// One result is whole.
+    /// One result is complete.
     fn end(&mut self, affected: u64) -> Result<()>;
 
-    /// The server refuses, which ends the reply.
+    /// The server refuses the request, which ends the reply.
     fn refuse(&mut self, refused: ServerError) -> Result<()>;
 }
 
-/// Reads the replies of one connection, one after the other.
+/// Parses the replies of one connection, in order.
 #[derive(Debug, Default)]
 pub struct Reader<C> {
     deprecate_eof: bool,
-    /// Definitions may be left out of replies to a prepared statement.
+    /// Replies to a prepared statement may omit definitions.
     pub caches_metadata: bool,
-    /// The compressed protocol is around packets. Servers then set the packets' own numbers anew
-    /// wherever they send what they have: they are not checked.
+    /// The compressed protocol wraps the packets. Servers then renumber the packets at each flush,
+    /// so the numbers are not checked.
     is_compressed: bool,
     step: Step,
-    /// Sequence number that the next packet must carry; none where the request may have taken
-    /// several packets, since the reply counts on from the last of them.
+    /// Sequence number that the next packet must have; none where the request may have taken
+    /// several packets, since the reply continues their count.
     seq: Option<u8>,
-    /// The last row's packet was full: the row goes on in the next one.
+    /// The last packet of the row was full: the row continues in the next one.
     continued: bool,
-    /// The last status flags seen, on this connection.
+    /// The last status flags of this connection.
     pub status: u16,
-    /// A statement has had the session no longer read-only.
+    /// A statement ended the session's read-only mode.
     pub lifts_guard: bool,
     /// The statement just prepared.
     pub prepared: Prepared,
@@ -116,7 +116,7 @@ pub struct Reader<C> {
 }
 
 impl<C: Content + Default> Reader<C> {
-    /// For a connection that has just agreed on its capabilities.
+    /// For a connection that has just negotiated its capabilities.
     pub fn new(agreed: &Agreed) -> Self {
         Self {
             deprecate_eof: agreed.has(capability::DEPRECATE_EOF),
@@ -128,7 +128,7 @@ impl<C: Content + Default> Reader<C> {
 }
 
 impl<C: Content> Reader<C> {
-    /// A request went out; its reply comes next.
+    /// A request was sent; its reply comes next.
     #[inline]
     pub fn begin(&mut self, expect: C::Expect) {
         self.step = Step::First;
@@ -137,33 +137,33 @@ impl<C: Content> Reader<C> {
         self.reply.begin(expect);
     }
 
-    /// The same, and the packet that comes next carries `seq`.
+    /// A request was sent; the first packet of its reply has number `seq`.
     pub fn resume(&mut self, expect: C::Expect, seq: u8) {
         self.begin(expect);
         self.seq = Some(seq);
     }
 
-    /// Sequence number of the packet that follows.
+    /// Sequence number of the next packet.
     pub fn next_seq(&self) -> u8 {
         self.seq.unwrap_or(1)
     }
 
-    /// Whether a part of a row is still to come of which the first is consumed.
+    /// Whether a row is partly consumed.
     pub fn is_amid_packet(&self) -> bool {
         self.continued || self.reply.is_amid_row()
     }
 
-    /// Whether backslashes in string literals escape.
+    /// Whether string literals have backslash escapes.
     pub fn backslash(&self) -> bool {
         self.status & status::NO_BACKSLASH_ESCAPES == 0
     }
 
-    /// Whether each statement is a transaction of its own.
+    /// Whether the session is in autocommit mode without an open transaction.
     pub fn autocommits(&self) -> bool {
         self.status & (status::AUTOCOMMIT | status::IN_TRANSACTION) == status::AUTOCOMMIT
     }
 
-    /// Reads from the front of `input`; returns the bytes consumed and what they meant.
+    /// Parses the front of `input`; returns the bytes consumed and the item found.
     #[inline]
     pub fn feed(&mut self, input: &[u8]) -> Result<(usize, Found)> {
         let mut at = 0;
@@ -203,8 +203,8 @@ impl<C: Content> Reader<C> {
         }
     }
 
-    /// Whether the packet that begins with `first` is a row. One may begin with 0xfe too, but then it
-    /// is a full packet (or, where rows end with an EOF packet, at least nine bytes long).
+    /// Whether the packet with the first byte `first` is a row. A row may begin with 0xfe too, but
+    /// then its packet is full (or, where rows end with an EOF packet, at least nine bytes long).
     #[inline]
     fn begins_row(&self, first: u8, length: usize) -> bool {
         let end_bytes = if self.deprecate_eof { PAYLOAD_BYTES_MAX } else { 9 };
@@ -223,11 +223,11 @@ impl<C: Content> Reader<C> {
         Ok(())
     }
 
-    /// Takes a whole packet that is no row.
+    /// Handles a whole packet that is not a row.
     #[inline]
     fn control(&mut self, first: u8, payload: &[u8], seq: u8) -> Result<Found> {
         if first == 0xff {
-            // Its number is not checked: servers on their way out send 0 here.
+            // Its number is not checked: servers that shut down send 0 here.
             self.reply.refuse(errors::parse(payload)?)?;
             return Ok(Found::Done);
         }
@@ -247,7 +247,7 @@ impl<C: Content> Reader<C> {
             Step::Definitions(left, of) => {
                 self.step = Step::Definitions(left - 1, of);
                 self.reply.definition(of, payload)?;
-                // Where EOF packets are deprecated nothing else ends them.
+                // Where EOF packets are deprecated, no packet ends the definitions.
                 match left == 1 && self.deprecate_eof {
                     true => self.definitions_end(of),
                     false => Ok(Found::More),
@@ -289,7 +289,7 @@ impl<C: Content> Reader<C> {
         }
     }
 
-    /// Moves on behind definitions.
+    /// Continues after definitions.
     fn definitions_end(&mut self, of: Of) -> Result<Found> {
         self.step = match of {
             Of::Result => Step::Rows,
@@ -302,7 +302,7 @@ impl<C: Content> Reader<C> {
         Ok(Found::More)
     }
 
-    /// One result is over; perhaps another follows.
+    /// One result is complete; another may follow.
     #[inline]
     fn result_end(&mut self, done: Done) -> Result<Found> {
         self.reply.end(done.affected)?;

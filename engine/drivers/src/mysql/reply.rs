@@ -1,5 +1,5 @@
-//! Replies to a workload's requests: rows are counted as they come, without building any. Only
-//! statements that keep their rows have them taken apart.
+//! Replies to a workload's requests: rows are counted as they arrive, without decoding. Only
+//! statements that store their rows have them decoded.
 
 use super::column::{self, Column};
 use super::packet::{CONTROL_BYTES_MAX, broken};
@@ -9,34 +9,34 @@ use dyno_core::error::Result;
 use dyno_core::rows::Rows;
 use dyno_protocol::bytes::Bytes;
 
-/// What the request in flight may be answered with.
+/// The expected reply to the request in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expect {
     /// A result or result sets.
     #[default]
     Result,
-    /// The same, and the first row as text is wanted.
+    /// The same; the first row is returned as text.
     FirstRow,
-    /// The same, and all rows are wanted: of a statement that keeps them.
+    /// The same; all rows are stored.
     Rows(Kept),
     /// The numbers of a prepared statement.
     Prepared,
-    /// The same, and its columns: of a statement that keeps its rows.
+    /// The same, with the columns, for a statement that stores its rows.
     PreparedColumns(Kept),
     /// A request for the data of LOAD DATA LOCAL.
     Infile,
 }
 
-/// A statement that keeps its rows.
+/// A statement that stores its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
     /// Its number in the group's list.
     pub statement: u16,
-    /// How its rows travel.
+    /// Whether its rows are binary.
     pub is_binary: bool,
 }
 
-/// What is to be done with the bytes of a row.
+/// The treatment of a row's bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Keep {
     #[default]
@@ -49,23 +49,23 @@ enum Keep {
 #[derive(Debug, Default)]
 pub struct Counted {
     expect: Expect,
-    /// Bytes of the row under way that are still to come.
+    /// Bytes of the current row that have not arrived.
     missing: usize,
-    /// What becomes of that row.
+    /// The treatment of the current row.
     keep: Keep,
-    /// As much of it as there is, if it is kept. Else the name of the file that the server asks for.
+    /// The bytes so far of a stored row, else the name of the file that the server requests.
     row: Vec<u8>,
-    /// Where binary values become text.
+    /// Buffer for the conversion of binary values to text.
     scratch: Vec<u8>,
     columns: u64,
-    /// Columns of each statement that keeps its rows, as this connection last heard of them: a
-    /// server may leave them out where they are the same.
+    /// Columns of each statement that stores its rows, as last defined on this connection: a server
+    /// may omit unchanged definitions.
     known: Vec<Vec<Column>>,
     /// Rows so far.
     pub rows: u64,
     /// Rows changed so far.
     pub affected: u64,
-    /// The server's refusal, if it refused.
+    /// The server's error, if it refused the request.
     pub refusal: Option<Box<ServerError>>,
     /// First row of the last `FirstRow`.
     pub first_row: Vec<Option<String>>,
@@ -74,7 +74,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Name of the file that the server asks for.
+    /// Name of the file that the server requests.
     pub fn infile_name(&self) -> &[u8] {
         &self.row
     }
@@ -84,7 +84,7 @@ impl Counted {
         if self.row.len() + bytes.len() <= CONTROL_BYTES_MAX {
             self.row.extend_from_slice(bytes);
         } else if self.keep == Keep::FirstRow {
-            // One of unreasonable size is counted, not kept.
+            // An oversized row is counted, not stored.
             self.keep = Keep::Nothing;
         } else {
             return Err(broken("a row of more than 1 MB that is kept"));
@@ -92,7 +92,7 @@ impl Counted {
         Ok(())
     }
 
-    /// A row begins, which somebody may want.
+    /// Begins a row that may be stored.
     fn keep_row(&mut self) -> Result<()> {
         self.row_end()?;
         self.keep = match self.expect {
@@ -104,7 +104,7 @@ impl Counted {
         Ok(())
     }
 
-    /// The row under way is over. What is kept of it is whole.
+    /// Ends the current row; its stored bytes are complete.
     fn row_end(&mut self) -> Result<()> {
         let keep = std::mem::take(&mut self.keep);
         match (keep, self.expect) {
@@ -139,7 +139,7 @@ impl Counted {
         &mut self.known[place]
     }
 
-    /// Takes the first row apart.
+    /// Decodes the first row.
     #[cold]
     fn keep_first_row(&mut self) {
         let mut fields = Bytes(&self.row);

@@ -1,5 +1,5 @@
-//! Statements on their way out: split and checked once, then encoded without allocation, as a
-//! binary execution of a prepared statement or as text.
+//! Encodes statements: split and checked once, then encoded without allocation, as the binary
+//! execution of a prepared statement or as text.
 //!
 //! Sources: MySQL protocol, "COM_STMT_EXECUTE", "Binary Protocol Value"; MySQL reference manual,
 //! "String Literals".
@@ -15,9 +15,9 @@ use memchr::{memchr, memchr3};
 /// A statement, ready to be sent.
 #[derive(Debug)]
 pub struct Template {
-    /// As the workload has it; `BEGIN` and `COMMIT` filled in.
+    /// The workload's statement, with `BEGIN` and `COMMIT` filled in.
     pub statement: Request,
-    /// `BEGIN`, `COMMIT` and what is verbatim always travel as text.
+    /// Whether to prepare it. `BEGIN`, `COMMIT` and verbatim statements are always sent as text.
     pub prepares: bool,
 }
 
@@ -54,8 +54,8 @@ impl Template {
         put_command(out, command::STMT_PREPARE, self.statement.sql().to_string().as_bytes());
     }
 
-    /// Appends the execution of prepared statement `id`. `with_types`: the parameters' types go
-    /// along, as they must the first time; the server keeps them.
+    /// Appends the execution of prepared statement `id`. `with_types`: includes the parameters'
+    /// types, which the first execution requires; the server stores them.
     #[inline]
     pub fn put_execute(
         &self,
@@ -88,8 +88,8 @@ impl Template {
         packet::finish(out, at, 0);
     }
 
-    /// Whole numbers always travel in eight bytes: the value cannot be cut off, and the server
-    /// compares them with an INTEGER column just the same.
+    /// Integers are always sent in eight bytes: this never truncates a value, and the server
+    /// compares them with an INTEGER column in the same way.
     fn put_types(&self, out: &mut Vec<u8>) {
         for param in &self.statement.params {
             out.push(match form(*param) {
@@ -102,7 +102,7 @@ impl Template {
         }
     }
 
-    /// Appends the statement as text, parameters in place. `backslash`: string literals know
+    /// Appends the statement as text with its parameters. `backslash`: string literals have
     /// backslash escapes.
     #[inline]
     pub fn put_text(&self, backslash: bool, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
@@ -125,7 +125,7 @@ impl Template {
     }
 }
 
-/// What the values of a parameter look like.
+/// The form of a parameter's values.
 fn form(param: ParamType) -> Form {
     match param {
         ParamType::Int | ParamType::BigInt => Form::Int,
@@ -134,8 +134,8 @@ fn form(param: ParamType) -> Form {
     }
 }
 
-/// Appends a binary value of the type that was declared for `param`; false: it is NULL, which the
-/// bitmap says and nothing follows.
+/// Appends a binary value of the type declared for `param`; false: it is NULL, which only the
+/// bitmap encodes.
 #[inline]
 fn put_value(value: &Value, param: ParamType, tx: &Transaction, out: &mut Vec<u8>) -> bool {
     match (value, form(param)) {
@@ -146,7 +146,7 @@ fn put_value(value: &Value, param: ParamType, tx: &Transaction, out: &mut Vec<u8
         }
         (Value::Double(value), Form::Double) => out.extend_from_slice(&value.to_le_bytes()),
         (Value::Decimal { unscaled, scale }, Form::Decimal) => {
-            // Never longer than 22 digits and signs, so that its length is one byte.
+            // At most 22 digits and signs, so that the length fits one byte.
             let at = out.len();
             out.push(0);
             put_decimal(*unscaled, *scale, out);
@@ -161,15 +161,15 @@ fn put_value(value: &Value, param: ParamType, tx: &Transaction, out: &mut Vec<u8
     true
 }
 
-/// Appends a value as the text protocol has it. Numbers are without quotes: as strings they would
-/// be compared with a character column as characters.
+/// Appends a value in the text protocol. Numbers have no quotes: the server would compare strings
+/// with a character column as characters.
 #[inline]
 fn put_literal(value: &Value, backslash: bool, tx: &Transaction, out: &mut Vec<u8>) {
     match value {
         Value::Int(value) => out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes()),
         Value::Text(range) => put_quoted(out, tx.text_of(range), backslash),
         Value::Decimal { unscaled, scale } => put_decimal(*unscaled, *scale, out),
-        // With an exponent, or the server takes it for a decimal.
+        // With an exponent; otherwise the server reads a DECIMAL.
         Value::Double(value) => out.extend_from_slice(format!("{value:e}").as_bytes()),
         Value::Bool(value) => out.push(b'0' + u8::from(*value)),
         Value::Null => out.extend_from_slice(b"NULL"),
@@ -184,11 +184,12 @@ pub fn put_command(out: &mut Vec<u8>, command: u8, argument: &[u8]) {
     packet::finish(out, at, 0);
 }
 
-/// Appends a string literal. Bytewise, since no byte of a longer UTF-8 character is ASCII.
+/// Appends a string literal. Works on bytes, since no byte of a multi-byte UTF-8 character is
+/// ASCII.
 pub fn put_quoted(out: &mut Vec<u8>, text: &[u8], backslash: bool) {
     out.push(b'\'');
     let mut rest = text;
-    // Zero bytes are legal in literals but not in every tool that reads logs of them.
+    // Zero bytes are legal in literals, but not in every tool that reads logs of them.
     let next = |rest: &[u8]| match backslash {
         true => memchr3(b'\'', b'\\', 0, rest),
         false => memchr(b'\'', rest),
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(out[15], 0);
     }
 
-    /// Every form, of unknown column.
+    /// Every form, with an unknown column.
     fn all_forms() -> (Template, Transaction) {
         let forms = [Form::Int, Form::Decimal, Form::Double, Form::Bool, Form::Text, Form::Int];
         let mut tx = Transaction::default();
@@ -296,7 +297,7 @@ mod tests {
         assert_eq!(&out[4..], b"\x03SELECT 5, -1.05, 1.5e300, 1, 'o''k', NULL");
         out.clear();
         template.put_execute(1, true, &tx.ops[0], &tx, &mut out);
-        // The sixth is NULL, and has a type all the same.
+        // The sixth is NULL and has a type all the same.
         let mut want = b"\x17\x01\0\0\0\0\x01\0\0\0\x20\x01".to_vec();
         want.extend_from_slice(b"\x08\0\xf6\0\x05\0\x08\0\xfd\0\x08\0");
         want.extend_from_slice(&5i64.to_le_bytes());
@@ -340,7 +341,7 @@ mod tests {
         assert_eq!(out, b"`a``b`");
     }
 
-    /// What the server makes of a literal.
+    /// Decodes a literal as the server does.
     fn read_literal(literal: &[u8], backslash: bool) -> Vec<u8> {
         let mut inner = literal[1..literal.len() - 1].iter();
         let mut text = vec![];

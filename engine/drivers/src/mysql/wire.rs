@@ -1,4 +1,4 @@
-//! One connection: login, session statements, preparation, then requests.
+//! One connection of a workload: login, session statements, preparation, then requests.
 
 use super::Config;
 use super::bulk::{self, INFILE_NAME, Inserts, Mode};
@@ -22,28 +22,28 @@ pub struct MysqlWire {
     config: Arc<Config>,
     opening: Opening,
     phase: Phase,
-    /// The operation in flight, or the last one: a statement of the group. None: a query.
+    /// The current or last operation: a statement of the group. None: a query.
     statement: Option<u16>,
     reader: Reader<Counted>,
-    /// By statement, while `protocol` is prepared.
+    /// By statement, if `protocol` is prepared.
     prepared: Vec<Prepared>,
-    /// The server has refused LOAD DATA LOCAL on this connection.
+    /// The server refused LOAD DATA LOCAL on this connection.
     infile_refused: bool,
 }
 
-/// A statement as this connection knows it.
+/// A statement's state on this connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct Prepared {
     id: u32,
-    /// The server has the types of its parameters.
+    /// The server knows the types of its parameters.
     typed: bool,
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// All preparations are in flight, statement number n is answered next.
+    /// All preparations are in flight; the reply to statement number n comes next.
     Prepare(usize),
-    /// Nothing is in flight, or the connection is on its way to its first request.
+    /// Nothing is in flight, or the connection is still opening.
     Idle,
     /// A request or query is in flight.
     Busy,
@@ -52,25 +52,25 @@ enum Phase {
 
 #[derive(Debug)]
 enum Bulk {
-    /// An INSERT of so many columns is being prepared.
+    /// The preparation of an INSERT with this many columns is in flight.
     Preparing(usize),
-    /// A transaction is being begun.
+    /// `BEGIN` is in flight.
     Beginning(Box<Inserts>),
-    /// LOAD DATA is in flight; where it may be refused, what to do then.
+    /// LOAD DATA is in flight, with the fallback where it may be refused.
     Asked(Option<Box<Inserts>>),
-    /// The server takes the file; our next packet's number.
+    /// The server accepts the file; number of the client's next packet.
     Sending(u8),
-    /// The file is sent.
+    /// The whole file is sent.
     Ending,
-    /// The server is asked for its longest packet.
+    /// The query for the server's maximum packet length is in flight.
     LimitAsked(Box<Inserts>),
     Inserting(Box<Inserts>),
-    /// The transaction is being ended; what it comes to.
+    /// `COMMIT` or `ROLLBACK` is in flight, with the result of the load.
     Committing(u64, Option<Box<ServerError>>),
 }
 
 impl MysqlWire {
-    /// A connection yet to be made.
+    /// An unconnected client.
     pub fn new(config: Arc<Config>) -> Self {
         Self {
             opening: Opening::new(Arc::clone(&config)),
@@ -83,15 +83,15 @@ impl MysqlWire {
         }
     }
 
-    /// Login and session statements are done: sends what is to be prepared.
+    /// Login and session statements are done: sends the preparations.
     fn opened(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
         self.reader = std::mem::take(&mut self.opening.reader);
         if self.config.bulk == Mode::Array && !self.opening.agreed.binds_arrays() {
             return Err(self.no_arrays());
         }
         if self.config.protocol == Protocol::Prepared {
-            // One behind the other without waiting: thousands of sessions times a hundred
-            // statements would otherwise be that many round trips.
+            // Pipelined: thousands of sessions with a hundred statements each would otherwise need
+            // as many round trips.
             for template in self.config.templates.iter().filter(|template| template.prepares) {
                 template.put_prepare(out);
             }
@@ -100,7 +100,7 @@ impl MysqlWire {
         Ok(self.await_preparation(0))
     }
 
-    /// Waits for the first statement from `index` on that was sent to be prepared.
+    /// Waits for the first prepared statement from `index` on.
     fn await_preparation(&mut self, index: usize) -> Progress {
         let mut rest = self.config.templates.iter().enumerate().skip(index);
         match rest.find(|(_, template)| template.prepares) {
@@ -144,7 +144,7 @@ impl MysqlWire {
         Error::new(Kind::Plan, what).hint("set bulk: auto, infile or insert")
     }
 
-    /// The reader has a whole reply.
+    /// The reader has a complete reply.
     #[inline]
     fn reply(&mut self) -> Result<Progress> {
         self.phase = Phase::Idle;
@@ -198,7 +198,7 @@ impl MysqlWire {
             }
             (Bulk::Committing(affected, refusal), Found::Done) => {
                 self.reader.reply.affected = affected;
-                // Why rows were refused says more than why they could not be undone.
+                // The reason for the refusal of rows matters more than a failed rollback.
                 if refusal.is_some() {
                     self.reader.reply.refusal = refusal;
                 }
@@ -232,12 +232,12 @@ impl MysqlWire {
                 Ok(Progress::WantData)
             }
             (Bulk::Inserting(inserts), _) => self.insert_done(inserts, out),
-            // The whole file is in, or the server broke off early.
+            // The server has the whole file, or ended early.
             _ => self.reply(),
         }
     }
 
-    /// Each array would commit for itself; a LOAD DATA is one transaction.
+    /// Each array would commit on its own; a LOAD DATA is one transaction.
     fn begin_inserts(&mut self, mut inserts: Box<Inserts>, out: &mut Vec<u8>) {
         inserts.transaction = self.reader.autocommits();
         if !inserts.transaction {
@@ -302,7 +302,7 @@ impl MysqlWire {
     }
 }
 
-/// What the reader must know of a statement that keeps its rows.
+/// The reader's view of a statement that stores its rows.
 #[inline]
 fn kept(template: &Template, index: usize, is_binary: bool) -> Option<Kept> {
     template.statement.keeps.then_some(Kept { statement: index as u16, is_binary })
@@ -327,7 +327,7 @@ impl WireProtocol for MysqlWire {
                 let (consumed, found) = self.reader.feed(input)?;
                 match found {
                     Found::Done => Ok((consumed, self.reply()?)),
-                    // `Infile` is found only where it is expected, in a bulk load.
+                    // The reader reports `Infile` only where it is expected: in a bulk load.
                     Found::More | Found::Infile => Ok((consumed, Progress::More)),
                 }
             }
@@ -421,7 +421,7 @@ impl Wire for MysqlWire {
         match &mut self.phase {
             Phase::Bulk(Bulk::Sending(seq)) => *seq = bulk::put_infile_data(out, *seq, rows),
             Phase::Bulk(Bulk::Inserting(inserts)) => inserts.rows(rows, out),
-            // The server broke off early: what is left is not wanted.
+            // The server ended early: the remaining rows are discarded.
             _ => {}
         }
     }
@@ -436,7 +436,7 @@ impl Wire for MysqlWire {
             Phase::Bulk(Bulk::Inserting(inserts)) => {
                 inserts.end(out);
                 if inserts.outstanding == 0 {
-                    // Something must be answered, or the caller would wait for ever.
+                    // Some request must be in flight, or the caller would wait forever.
                     put_command(out, command::PING, &[]);
                     inserts.outstanding = 1;
                 }

@@ -1,5 +1,4 @@
-//! The client with the compressed protocol around it, from the end of the login on, where the server
-//! agrees.
+//! Wraps the client in the compressed protocol after the login, if the server supports it.
 
 use super::MysqlClient;
 use crate::mysql::compressed::Codec;
@@ -7,20 +6,20 @@ use dyno_core::client::{Answer, Answers, Bind, Client};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Result};
 
-/// Room for bytes that is kept between requests.
+/// Buffer capacity that is retained between requests, bytes.
 const KEEP_BYTES: usize = 1 << 18;
 
 /// A connection's state.
 pub struct Compressing {
     inner: MysqlClient,
-    /// None: not agreed, or not yet.
+    /// None: not negotiated, or not yet.
     codec: Option<Codec>,
-    /// What the inner client has to say; empty between calls.
+    /// Output of the inner client; empty between calls.
     spoken: Vec<u8>,
-    /// What the server said, without compression, from `at` on not yet read.
+    /// Decompressed input; bytes from `at` on are unread.
     heard: Vec<u8>,
     at: usize,
-    /// A request could not be compressed.
+    /// The error of a request that could not be compressed.
     failure: Option<Error>,
 }
 
@@ -29,7 +28,7 @@ impl Compressing {
         Self { inner, codec: None, spoken: vec![], heard: vec![], at: 0, failure: None }
     }
 
-    /// Lets the inner client say something.
+    /// Calls the inner client and encodes its output.
     fn ask<T>(
         &mut self,
         out: &mut Vec<u8>,
@@ -49,14 +48,14 @@ impl Compressing {
         let begin = out.len();
         let heard = self.inner.receive(input, out)?;
         if self.inner.opening.is_compressed() {
-            // Nothing of the login is answered to its end: what was just said comes after it.
+            // The login ends in this call: the output after `begin` follows it.
             let plain = out.split_off(begin);
             self.codec.insert(Codec::default()).put(&plain, out)?;
         }
         Ok(heard)
     }
 
-    /// Reads what is heard; None: more is needed.
+    /// Parses the decompressed input; None: more bytes are needed.
     fn read(&mut self, out: &mut Vec<u8>) -> Result<Option<Progress<()>>> {
         let heard = std::mem::take(&mut self.heard);
         let mut said = Progress::More;

@@ -1,5 +1,5 @@
-//! Replies to a script's requests: rows are kept as they come, in pieces, by one copy each, and taken
-//! apart only if somebody fetches them.
+//! Replies to a script's requests: rows are buffered in pieces as they arrive, with one copy each,
+//! and decoded only when the script fetches them.
 
 use crate::mysql::column::{Column, binary_row, text_row};
 use crate::mysql::packet::broken;
@@ -10,7 +10,7 @@ use dyno_core::driver::ServerError;
 use dyno_core::error::Result;
 use std::cell::Cell;
 
-/// What the request in flight may be answered with.
+/// The expected reply to the request in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expect {
     /// Results whose rows are text.
@@ -22,26 +22,26 @@ pub enum Expect {
     Prepared,
 }
 
-/// A reply that is kept.
+/// A buffered reply.
 #[derive(Default)]
 pub struct Whole {
     expect: Expect,
     results: Results,
-    /// Columns of all its results whose rows are binary, one behind the other.
+    /// Columns of all results with binary rows, concatenated.
     columns: Vec<Column>,
-    /// Which of `columns` are those of each result.
+    /// Each result's range in `columns`.
     defined: Vec<(usize, usize)>,
-    /// For text that is made of binary values.
+    /// Buffer for the conversion of binary values to text.
     scratch: Cell<Vec<u8>>,
 }
 
 impl Whole {
-    /// The result that comes next defines columns from here on.
+    /// The next result's columns begin here.
     fn define(&mut self) {
         self.defined.push((self.columns.len(), self.columns.len()));
     }
 
-    /// The refusal that ended the last reply.
+    /// The error that ended the last reply.
     #[inline]
     pub fn error(&self) -> Option<&ServerError> {
         self.results.answers().last().and_then(|answer| answer.error.as_deref())
@@ -59,7 +59,7 @@ impl Whole {
         self.results.answers()
     }
 
-    /// Hands over one row's fields as text. `known`: the columns of a result that defined none.
+    /// Passes one row's fields as text. `known`: the columns of a result without definitions.
     pub fn fetch(
         &self,
         answer: usize,
@@ -113,7 +113,7 @@ impl Content for Whole {
 
     #[inline]
     fn definition(&mut self, of: Of, payload: &[u8]) -> Result<()> {
-        // Text needs none: every field comes as what is printed.
+        // Text rows need none: every field arrives in printable form.
         if self.expect != Expect::Text && !matches!(of, Of::Params(_)) {
             self.results.count(size_of::<Column>())?;
             self.columns.push(Column::parse(payload)?);
@@ -144,7 +144,7 @@ impl Content for Whole {
 
     #[inline]
     fn end(&mut self, affected: u64) -> Result<()> {
-        // One without rows has defined nothing.
+        // A result without rows has no definitions.
         self.defined.resize(self.answers().len() + 1, (0, 0));
         self.results.end(affected)
     }

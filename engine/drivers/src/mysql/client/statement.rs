@@ -1,4 +1,4 @@
-//! A prepared statement, and its executions on their way out.
+//! A prepared statement, and the encoding of its executions.
 //!
 //! Source: MySQL protocol, "COM_STMT_EXECUTE".
 
@@ -11,17 +11,17 @@ use dyno_core::client::Bind;
 /// A prepared statement of one connection.
 #[derive(Debug)]
 pub struct Statement {
-    /// Its number at the server.
+    /// The server's statement id.
     pub id: u32,
     params: usize,
-    /// Types of the parameters as the server knows them; empty until it does.
+    /// Types of the parameters as the server knows them; empty before the first execution.
     types: Vec<u8>,
-    /// Its columns, where the server leaves their definitions out of its replies.
+    /// Its columns, where the server omits their definitions from its replies.
     pub columns: Vec<Column>,
 }
 
 impl Statement {
-    /// As the server has prepared it.
+    /// From the server's reply to the preparation.
     pub fn new(prepared: Prepared, columns: &[Column]) -> Self {
         Self {
             id: prepared.id,
@@ -31,8 +31,8 @@ impl Statement {
         }
     }
 
-    /// Appends an execution. Types go along when they are not what the server knows; a NULL takes
-    /// whatever type the parameter had.
+    /// Appends an execution. Includes types if they differ from those that the server knows; a NULL
+    /// keeps the parameter's earlier type.
     #[inline]
     pub fn put_execute(&mut self, values: &[Bind<'_>], out: &mut Vec<u8>) {
         debug_assert_eq!(values.len(), self.params);
@@ -57,7 +57,7 @@ impl Statement {
         packet::finish(out, at, 0);
     }
 
-    /// Whether the types of `values` are others than the server knows; it knows them then.
+    /// Whether the types of `values` differ from those that the server knows; stores the new ones.
     #[inline]
     fn learn_types(&mut self, values: &[Bind<'_>]) -> bool {
         let mut changed = self.types.len() != self.params;
@@ -76,15 +76,15 @@ impl Statement {
     }
 }
 
-/// Appends the execution of a statement that the server does not know, which it refuses. The number
-/// is one that no server gives (2^32 - 1 means the last one to MariaDB).
+/// Appends the execution of an unknown statement, which the server refuses. No server assigns this
+/// id (2^32 - 1 means the last statement to MariaDB).
 #[cold]
 pub fn put_unknown(out: &mut Vec<u8>) {
     let at = put_head(u32::MAX - 1, out);
     packet::finish(out, at, 0);
 }
 
-/// Begins an execution: no cursor (0), one iteration. Returns where its packet begins.
+/// Begins an execution: no cursor (0), one iteration. Returns the offset of its packet.
 #[inline]
 fn put_head(id: u32, out: &mut Vec<u8>) -> usize {
     let at = packet::start(out);
@@ -109,7 +109,7 @@ mod tests {
         let typed = [0, 1, 8, 0, 0xfd, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, b'x'];
         assert_eq!(execute(&[Bind::Int(1), Bind::Text(b"x")]), typed);
         assert_eq!(execute(&[Bind::Int(1), Bind::Text(b"x")]), [&[0, 0][..], &typed[6..]].concat());
-        // A NULL has the type that was there.
+        // A NULL keeps the earlier type.
         assert_eq!(execute(&[Bind::Null, Bind::Null]), [3, 0]);
         assert_eq!(execute(&[Bind::Int(1), Bind::Null]), [&[2, 0][..], &typed[6..14]].concat());
         let double = execute(&[Bind::Double(1.0), Bind::Null]);

@@ -1,5 +1,5 @@
-//! Answers to a server's challenge: `mysql_native_password`, `caching_sha2_password`,
-//! `client_ed25519`. Whether a server may have the password itself says `policy`.
+//! Responses to a server's challenge: `mysql_native_password`, `caching_sha2_password`,
+//! `client_ed25519`. `policy` decides whether a server may learn the password itself.
 //!
 //! Sources: MySQL protocol, "Authentication Methods"; MariaDB knowledge base, "Authentication
 //! Plugin - ed25519"; RFC 8032 (Ed25519), RFC 8017 (RSAES-OAEP). Why these crates and not
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256, Sha512};
 /// Bytes of the challenge of `client_ed25519`.
 const ED25519_NONCE_BYTES: usize = 32;
 
-/// The ways to prove a password that we know.
+/// The supported authentication plug-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plugin {
     /// SHA-1 challenge and response.
@@ -27,14 +27,14 @@ pub enum Plugin {
     CachingSha2,
     /// Ed25519 signature of the challenge (MariaDB).
     Ed25519,
-    /// The password itself, or under the server's RSA key.
+    /// The password itself, or encrypted with the server's RSA key.
     Sha256,
     /// The password itself.
     Clear,
 }
 
 impl Plugin {
-    /// By the name on the wire; none if we do not know it.
+    /// By the name on the wire; none if unsupported.
     pub fn by_name(name: &[u8]) -> Option<Self> {
         match name {
             b"mysql_native_password" => Some(Self::Native),
@@ -57,8 +57,9 @@ impl Plugin {
         }
     }
 
-    /// The proof for `challenge`; None: there is none, or the challenge has the wrong length. An empty password is
-    /// answered by nothing, except with Ed25519, where the empty string is a key like any other.
+    /// The response to `challenge`; None: the plug-in has none, or the challenge has the wrong
+    /// length. The response to an empty password is empty, except with Ed25519, where the empty
+    /// string is a key like any other.
     pub fn answer(self, password: &[u8], challenge: &[u8]) -> Option<Vec<u8>> {
         match self {
             Self::Native | Self::CachingSha2 if password.is_empty() => Some(vec![]),
@@ -88,8 +89,8 @@ fn caching_sha2(password: &[u8], nonce: &[u8; NONCE_BYTES]) -> [u8; 32] {
     std::array::from_fn(|i| once[i] ^ mask[i])
 }
 
-/// RFC 8032 signature of `nonce`, where SHA512(password) takes the place of SHA512(seed): MariaDB
-/// allows seeds of any length, hence no ready-made signing key fits.
+/// RFC 8032 signature of `nonce`, with SHA512(password) in place of SHA512(seed): MariaDB allows
+/// seeds of any length, so no ready-made signing key fits.
 fn ed25519(password: &[u8], nonce: &[u8]) -> [u8; 64] {
     let hash = Sha512::digest(password);
     let (low, prefix) = hash.split_at(32);
@@ -110,8 +111,8 @@ fn ed25519(password: &[u8], nonce: &[u8]) -> [u8; 64] {
     signature
 }
 
-/// The password for a server that has shown its RSA key over a plain connection: password and a
-/// zero byte, xor the challenge, then RSAES-OAEP (SHA-1) with the key in `pem`.
+/// The password, encrypted for a server that sent its RSA key over a plain connection: password and
+/// a zero byte, xor the challenge, then RSAES-OAEP (SHA-1) with the key in `pem`.
 pub fn rsa_password(password: &[u8], nonce: &[u8], pem: &[u8]) -> Result<Vec<u8>> {
     let refused = |why: &dyn std::fmt::Display| {
         Error::new(
@@ -152,7 +153,7 @@ mod tests {
         (1..=20).collect()
     }
 
-    /// Made with PyMySQL, which dbdyno's control connections use.
+    /// Computed with PyMySQL, which dbdyno's control connections use.
     #[test]
     fn answers_equal_another_implementations() {
         let of = |plugin: Plugin| plugin.answer(b"secret", &nonce()).unwrap();
@@ -227,7 +228,7 @@ mod tests {
             prop_assert_eq!(error.kind, Kind::Authentication);
         }
 
-        /// What the server does: it keeps the second hash and undoes the mask.
+        /// The server's check: it stores the second hash and removes the mask.
         #[test]
         fn the_server_recognises_the_password(password: Vec<u8>, challenge: [u8; 20]) {
             let stored = Sha1::digest(Sha1::digest(&password));

@@ -1,4 +1,4 @@
-//! From the greeting to the server's OK: TLS, challenge and response, change of plugin.
+//! From the greeting to the server's OK: TLS, challenge and response, change of plug-in.
 //!
 //! Sources: MySQL protocol, "Connection Phase", "Caching_sha2_password information"; MariaDB
 //! knowledge base, "Connection".
@@ -19,26 +19,26 @@ use dyno_protocol::bytes::Bytes;
 pub(in crate::mysql) use dyno_protocol::mysql::handshake;
 use handshake::{Agreed, Greeting, Login as LoginPacket, NONCE_BYTES};
 
-/// Replies to one login: more is a server that will not come to an end.
+/// Maximum number of replies during one login, so that a server cannot prolong it forever.
 const ROUNDS_MAX: u32 = 16;
 
-/// What [`LoginState::feed`] has found; ready: logged in.
+/// The result of [`LoginState::feed`]; ready: logged in.
 type Found = Progress<()>;
 
-/// A login under way.
+/// A login in progress.
 #[derive(Debug)]
 pub struct LoginState {
-    /// Nobody can listen: TLS or a Unix socket.
+    /// Whether the connection is private: TLS or a Unix socket.
     secure: bool,
     on_socket: bool,
     greeting: Option<Greeting>,
-    /// What both sides agreed on, once the greeting is in.
+    /// The negotiated capabilities, once the greeting has arrived.
     pub agreed: Agreed,
     plugin: Plugin,
     nonce: Vec<u8>,
     /// The next `more data` is the server's RSA key.
     key_asked: bool,
-    /// Sequence number of our next packet, which is also the server's next one.
+    /// Sequence number of the client's next packet, which is also the server's next one.
     seq: u8,
     rounds: u32,
     /// Status flags of the server's OK.
@@ -46,7 +46,7 @@ pub struct LoginState {
 }
 
 impl LoginState {
-    /// Waits for the greeting. `on_socket`: a Unix socket, where TLS is not asked for.
+    /// Waits for the greeting. `on_socket`: a Unix socket, where the client requests no TLS.
     pub fn new(on_socket: bool) -> Self {
         Self {
             secure: on_socket,
@@ -62,12 +62,12 @@ impl LoginState {
         }
     }
 
-    /// Number of this connection at the server; 0 before the greeting.
+    /// The server's id of this connection; 0 before the greeting.
     pub fn connection_id(&self) -> u32 {
         self.greeting.as_ref().map_or(0, |greeting| greeting.connection_id)
     }
 
-    /// Reads at most one packet.
+    /// Parses at most one packet.
     pub fn feed(
         &mut self,
         config: &Config,
@@ -96,7 +96,7 @@ impl LoginState {
             Some(_) => self.answer(config, payload, out)?,
         };
         if found == Found::StartTls && consumed < input.len() {
-            // Whoever wrote that could not have been authenticated by the TLS to come.
+            // TLS would not authenticate the sender of these bytes.
             return Err(broken("bytes between the greeting and TLS"));
         }
         Ok((consumed, found))
@@ -133,7 +133,7 @@ impl LoginState {
             .filter(|plugin| matches!(plugin, Plugin::Native | Plugin::CachingSha2))
             .unwrap_or(Plugin::Native);
         self.greeting = Some(greeting);
-        // 20 bytes by the way it is parsed; tried all the same, since behind TLS it is too late.
+        // The parser ensures 20 bytes; checked all the same, since it is too late after TLS.
         if self.plugin.answer(config.password.0.as_bytes(), &self.nonce).is_none() {
             return Err(broken("a challenge of the wrong length"));
         }
@@ -145,10 +145,10 @@ impl LoginState {
         Ok(Found::More)
     }
 
-    /// The transport is encrypted now: goes on with the login.
+    /// The transport is encrypted now: continues the login.
     pub fn tls_established(&mut self, config: &Config, out: &mut Vec<u8>) {
         self.secure = true;
-        // Cannot fail: the challenge was tried when the greeting came.
+        // Cannot fail: the challenge was checked when the greeting arrived.
         let sent = self.put_login(config, out);
         debug_assert!(sent.is_ok());
     }
@@ -181,7 +181,7 @@ impl LoginState {
         }
     }
 
-    /// The server wants another plugin, with a challenge of its own.
+    /// The server requests another plug-in, with a challenge of its own.
     fn switch(&mut self, config: &Config, payload: &[u8], out: &mut Vec<u8>) -> Result<Found> {
         let mut fields = Bytes(payload);
         // An empty request means passwords from before 4.1.
@@ -191,7 +191,7 @@ impl LoginState {
         self.nonce.clear();
         self.nonce.extend_from_slice(fields.0.strip_suffix(&[0]).unwrap_or(fields.0));
         if self.plugin == Plugin::Ed25519 {
-            // Its challenge ends with the packet and may well end with a zero.
+            // Its challenge extends to the end of the packet and may end with a zero byte.
             self.nonce.clear();
             self.nonce.extend_from_slice(fields.0.get(..32).unwrap_or(fields.0));
         }
@@ -210,8 +210,9 @@ impl LoginState {
         Ok(Found::More)
     }
 
-    /// The plugin goes on. The server shows its RSA key, if we have asked for it. Of
-    /// `caching_sha2_password`: the answer was enough (3), or the password itself is wanted (4).
+    /// The plug-in continues. The server sends its RSA key, if the client requested it.
+    /// `caching_sha2_password`: the response was sufficient (3), or the server requests the
+    /// password itself (4).
     fn more_data(&mut self, config: &Config, data: &[u8], out: &mut Vec<u8>) -> Result<Found> {
         if std::mem::take(&mut self.key_asked) {
             self.put_encrypted(config, data, out)?;
@@ -231,14 +232,14 @@ impl LoginState {
         Ok(Found::More)
     }
 
-    /// Whether the server may have what it asks for.
+    /// Checks whether the server may have what it requests.
     fn check(&self, config: &Config, name: &str, shown: &str) -> Result<()> {
         let Config { place, user, login: rules, .. } = config;
         let asked = Asked { place, user, rules, secure: self.secure };
         asked.check(policy::MYSQL, name, &format!("plug-in {shown}"))
     }
 
-    /// The password, by whatever protects it here; `key_request` asks for the server's key.
+    /// Sends the password as the connection protects it; `key_request` requests the server's key.
     fn put_password(&mut self, config: &Config, key_request: u8, out: &mut Vec<u8>) -> Result<()> {
         match &config.login.server_public_key {
             _ if self.secure || config.password.is_empty() => self.put_clear(config, out),
