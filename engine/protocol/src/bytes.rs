@@ -1,6 +1,6 @@
-//! Reads numbers and texts from the front of a slice. `None`: the slice ends too early.
+//! Reads numbers and strings from the front of a slice. `None`: the slice ends too early.
 
-/// What is left of some bytes.
+/// The unread rest of a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
@@ -13,7 +13,7 @@ impl<'a> Bytes<'a> {
         Some(taken)
     }
 
-    /// A byte.
+    /// One byte.
     #[inline]
     pub fn byte(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
@@ -33,7 +33,7 @@ impl<'a> Bytes<'a> {
         Some(self.take(n)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
-    /// A number in the byte order of a file.
+    /// A number of `n` bytes, big-endian if `is_big`.
     #[inline]
     pub fn number(&mut self, n: usize, is_big: bool) -> Option<u64> {
         if is_big { self.big(n) } else { self.little(n) }
@@ -57,7 +57,7 @@ impl<'a> Bytes<'a> {
         self.little(8)
     }
 
-    /// MySQL's length-encoded integer. 0xfb (NULL) and 0xff are none.
+    /// MySQL's length-encoded integer. `None` also for the markers 0xfb (NULL) and 0xff.
     #[inline]
     pub fn lenenc(&mut self) -> Option<u64> {
         match self.byte()? {
@@ -86,7 +86,7 @@ impl<'a> Bytes<'a> {
         self.take(usize::try_from(length).ok()?)
     }
 
-    /// Bytes behind a length of one byte; the zero byte after them is dropped.
+    /// Bytes after a one-byte length; the zero byte after them is dropped.
     #[inline]
     pub fn named(&mut self) -> Option<&'a [u8]> {
         let length = self.byte()?;

@@ -1,6 +1,6 @@
-//! Wire protocols as bytes, one folder or file a protocol: packets, numbers, fields and flags, read and
-//! written. Drivers, captures and the null server share them; none of them keeps the state of a
-//! connection here.
+//! Wire protocols, one folder or file per protocol: readers and writers of packets, numbers, fields
+//! and flags. Drivers, captures and the null server share them; connection state belongs to the
+//! callers.
 
 pub mod bytes;
 pub mod mysql;

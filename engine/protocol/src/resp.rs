@@ -1,29 +1,29 @@
-//! RESP, the protocol's bytes: commands are arrays of bulk strings, replies are values.
+//! RESP, the protocol of Redis: commands are arrays of bulk strings, replies are values.
 //!
-//! Replies are skipped as they come, also in pieces, so that no value is buffered whole unless its
-//! reader [keeps](Reader::keep) small ones. A value holds others to any depth without a stack: what
-//! counts is how many are still to come.
+//! Replies are skipped as they arrive, also in pieces, so that no value is buffered whole unless
+//! its reader [keeps](Reader::keep) small ones. Nested values need no stack: the reader counts the
+//! values that are still missing.
 //!
 //! Source: Redis documentation, "Redis serialization protocol specification".
 
 use dyno_core::error::{Error, Kind, Result};
 use memchr::memchr;
 
-/// Longest line: a length, a number, a status or an error.
+/// Maximum length of a line (a length, a number, a status or an error), bytes.
 pub const LINE_BYTES_MAX: usize = 16 << 10;
-/// Longest bulk string, the server's own limit (`proto-max-bulk-len`).
+/// Maximum length of a bulk string, bytes: the server's default limit (`proto-max-bulk-len`).
 pub const BULK_BYTES_MAX: u64 = 512 << 20;
-/// Longest bulk string that is kept whole.
+/// Maximum length of a bulk string that is returned whole, bytes.
 pub const KEPT_BYTES_MAX: usize = 64 << 10;
 
 const CRLF: &[u8] = b"\r\n";
 
-/// Appends the head of a command of so many words.
+/// Appends the head of a command of `words` words.
 pub fn put_command(words: usize, out: &mut Vec<u8>) {
     put_length(b'*', words, out);
 }
 
-/// Appends a word of a command, which is `head` and `tail` in one.
+/// Appends a word of a command: `head` and `tail` concatenated.
 #[inline]
 pub fn put_word(head: &[u8], tail: &[u8], out: &mut Vec<u8>) {
     put_length(b'$', head.len() + tail.len(), out);
@@ -47,38 +47,38 @@ fn put_length(mark: u8, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(CRLF);
 }
 
-/// A value, or the head of one that holds others.
+/// A value, or the head of an aggregate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token<'a> {
     /// A status: `OK`.
     Status(&'a [u8]),
-    /// A refusal: `ERR unknown command`.
+    /// An error: `ERR unknown command`.
     Error(&'a [u8]),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A string that is kept.
+    /// A string that is returned whole.
     Text(&'a [u8]),
-    /// A string, a floating-point or large number or a truth value that is not kept.
+    /// A skipped string, floating-point or large number, or boolean.
     Skipped,
-    /// Nothing.
+    /// A null.
     Null,
-    /// So many values follow, which this one holds. Of a map: keys and values.
+    /// An aggregate of this many values, which follow. Of a map: keys and values.
     Many(u64),
 }
 
-/// Takes replies apart.
+/// Parses replies.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// Values still to come until the reply is complete; 0 between replies.
+    /// Values missing from the reply; 0 between replies.
     pending: u64,
-    /// Bytes of a skipped string that are still to come, with its end of line.
+    /// Bytes of a skipped string that have not arrived, including its end of line.
     skip: usize,
-    /// Whether small strings are handed over.
+    /// Whether small strings are returned.
     pub keep: bool,
 }
 
 impl Reader {
-    /// Between replies.
+    /// A reader between replies.
     pub fn new(keep: bool) -> Self {
         Self { keep, ..Self::default() }
     }
@@ -95,11 +95,11 @@ impl Reader {
         self.skip > 0
     }
 
-    /// Reads from the front of `input`: how many bytes were consumed, and the value that they
-    /// complete. Without a value more bytes are needed behind those that were not consumed.
+    /// Parses the front of `input`: returns the bytes consumed and the value that they complete.
+    /// Without a value, the caller must append more bytes to the unconsumed ones.
     ///
     /// # Errors
-    /// [`Kind::Protocol`] for what is no RESP, or beyond its bounds.
+    /// [`Kind::Protocol`] for bytes that are not RESP, or exceed its limits.
     #[inline]
     pub fn next<'a>(&mut self, input: &'a [u8]) -> Result<(usize, Option<Token<'a>>)> {
         if self.skip > 0 {
@@ -160,7 +160,7 @@ impl Reader {
         let Some(length) = length.and_then(|length| usize::try_from(length).ok()) else {
             return Err(rubbish("a string of an impossible length"));
         };
-        // An error is always kept: it is why a command was refused.
+        // An error is always returned: it is the reason for a refused command.
         if mark == b'!' && length > KEPT_BYTES_MAX {
             return Err(rubbish("an error of an impossible length"));
         }
@@ -175,7 +175,8 @@ impl Reader {
             let token = if mark == b'!' { Token::Error(text) } else { Token::Text(text) };
             return Ok((used + body.len(), Some(token)));
         }
-        // A value of its own is still to come, so that the reply is not complete before its end.
+        // Counts the skipped value itself, so that the reply is not complete before the value's
+        // end.
         self.pending = self.pending.max(1);
         self.skip = length + CRLF.len();
         let (more, token) = self.skipped(&input[used..])?;
@@ -200,13 +201,14 @@ impl Reader {
     }
 }
 
-/// Where the line ends that `input` begins with, if it is whole.
+/// Length of the line at the front of `input`, if it is complete.
 #[inline]
 fn line_end(input: &[u8]) -> Result<Option<usize>> {
     let window = &input[..input.len().min(LINE_BYTES_MAX)];
     match memchr(b'\n', window) {
         Some(at) if at > 1 && window[at - 1] == b'\r' => Ok(Some(at - 1)),
-        // `_\r\n` is the shortest line of all.
+        // `_\r
+        // ` is the shortest possible line.
         Some(_) => Err(rubbish("a line that does not end in CR and LF")),
         None if window.len() == LINE_BYTES_MAX => Err(rubbish("a line without an end")),
         None => Ok(None),
@@ -220,7 +222,7 @@ fn integer(line: &[u8]) -> Result<i64> {
     })
 }
 
-/// The server broke the protocol by sending `what`.
+/// The error of a server that violated the protocol by sending `what`.
 pub fn rubbish(what: impl std::fmt::Display) -> Error {
     Error::new(Kind::Protocol, format!("the server sent what Redis's protocol forbids: {what}"))
         .hint("is this the port of a Redis server, with or without TLS as the target says?")
@@ -231,7 +233,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A value as a server may send it, and how many tokens it is.
+    /// A value in a server's format, and its number of tokens.
     fn value() -> impl Strategy<Value = (Vec<u8>, usize)> {
         let bulk =
             |text: Vec<u8>| [format!("${}\r\n", text.len()).into_bytes(), text, b"\r\n".to_vec()];

@@ -1,5 +1,5 @@
-//! Columns of a result, its rows taken apart, and binary values as the text that the server itself
-//! would print.
+//! Column definitions, decoded rows, and binary values as the text that the server itself would
+//! print.
 //!
 //! Sources: MySQL protocol, "Protocol::ColumnDefinition41", "Text Resultset Row", "Binary Protocol
 //! Resultset Row", "Binary Protocol Value"; MySQL reference manual, "Floating-Point Types", "Fractional Seconds in Time Values".
@@ -10,33 +10,33 @@ use crate::bytes::Bytes;
 use dyno_core::error::{Error, Result};
 use std::io::Write;
 
-/// Decimals of a floating-point column that was declared without any.
+/// `decimals` of a floating-point column without declared decimals.
 const DECIMALS_NONE: u8 = 31;
 
 /// Significant digits of a FLOAT.
 const FLOAT_DIGITS: usize = 6;
 
-/// Digits in front of the point, or zeros behind it, up to which a number is written without an exponent.
+/// Maximum number of digits before the point, or of zeros after it, without an exponent.
 const PLAIN_DIGITS_MAX: i32 = 15;
 
-/// What a column's definition says about how its values travel and look.
+/// The parts of a column definition that determine how values are encoded and printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     kind: u8,
     flags: u16,
-    /// Characters that it is shown with at most.
+    /// Display width, characters.
     length: u32,
     decimals: u8,
 }
 
 impl Column {
-    /// Reads a definition's payload.
+    /// Parses a definition's payload.
     pub fn parse(payload: &[u8]) -> Result<Self> {
         Self::read(Bytes(payload)).ok_or_else(|| broken("a column definition cut short"))
     }
 
     fn read(mut fields: Bytes<'_>) -> Option<Self> {
-        // Catalogue, schema, table and column, the latter two by two names each.
+        // Catalogue, schema, table and column; the last two with alias and original name.
         for _ in 0..6 {
             fields.lenenc_string()?;
         }
@@ -53,7 +53,7 @@ impl Column {
     }
 }
 
-/// Hands over the fields of a binary row as text. `scratch`: where text is made.
+/// Passes the fields of a binary row to `put` as text. `scratch`: buffer for the conversion.
 pub fn binary_row(
     payload: &[u8],
     columns: &[Column],
@@ -64,7 +64,7 @@ pub fn binary_row(
     let head = fields.byte().zip(fields.take((columns.len() + 2).div_ceil(8)));
     let Some((0, nulls)) = head else { return Err(misfit()) };
     for (index, column) in columns.iter().enumerate() {
-        // The bitmap begins with two bits that mean nothing here.
+        // The first two bits of the bitmap are unused in rows.
         let bit = index + 2;
         if nulls[bit / 8] & (1 << (bit % 8)) != 0 {
             put(None);
@@ -79,7 +79,7 @@ pub fn binary_row(
     if fields.0.is_empty() { Ok(()) } else { Err(misfit()) }
 }
 
-/// Hands over the fields of a text row.
+/// Passes the fields of a text row to `put`.
 pub fn text_row(payload: &[u8], columns: u64, put: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
     let mut fields = Bytes(payload);
     for _ in 0..columns {
@@ -92,7 +92,7 @@ fn misfit() -> Error {
     broken("a row that does not fit its columns")
 }
 
-/// Reads one value: bytes as they are, or (`Some(None)`) text made in `out`.
+/// Reads one value: raw bytes, or (`Some(None)`) text written to `out`.
 fn value<'a>(
     column: &Column,
     fields: &mut Bytes<'a>,
@@ -135,7 +135,7 @@ fn value<'a>(
 }
 
 fn write_to(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let _ = out.write_fmt(text);
 }
 
@@ -147,7 +147,7 @@ fn integer(column: &Column, signed: i64, unsigned: u64, out: &mut Vec<u8>) {
     });
 }
 
-/// `digits`: significant ones at most; none: as many as it takes to tell the number from others.
+/// `digits`: maximum number of significant digits; none: the shortest distinct form.
 fn float(column: &Column, number: f64, digits: Option<usize>, out: &mut Vec<u8>) {
     if column.decimals < DECIMALS_NONE {
         return put_fixed(number, usize::from(column.decimals), out);
@@ -160,7 +160,7 @@ fn float(column: &Column, number: f64, digits: Option<usize>, out: &mut Vec<u8>)
     };
     let left = rest.len();
     let text = &scientific[..scientific.len() - left];
-    // Infinities cannot be stored; printed as they are, if a server sends one all the same.
+    // Infinities cannot be stored; printed unchanged if a server sends one.
     let parts = text.iter().position(|byte| *byte == b'e').filter(|_| written.is_ok());
     let Some(at) = parts else { return out.extend_from_slice(text) };
     let exponent = std::str::from_utf8(&text[at + 1..]).ok().and_then(|text| text.parse().ok());
@@ -175,8 +175,8 @@ fn float(column: &Column, number: f64, digits: Option<usize>, out: &mut Vec<u8>)
     put_digits(&mantissa[..significant.map_or(1, |last| last + 1)], exponent.unwrap_or(0), out);
 }
 
-/// How many digits tell a number from its neighbours. Where two texts of so many do, the nearer one
-/// is printed, and of two that are as near the even one.
+/// Number of digits that distinguish a number from its neighbours. Of two such texts the nearer one
+/// is printed, at equal distance the even one.
 fn shortest(number: f64) -> usize {
     let mut text = [0; 40];
     let mut rest = &mut text[..];
@@ -186,7 +186,7 @@ fn shortest(number: f64) -> usize {
     mantissa.filter(|byte| byte.is_ascii_digit()).count().max(1)
 }
 
-/// Writes so many decimals, zeros behind those that tell the number from others.
+/// Writes `decimals` decimals, padded with zeros after the shortest distinct form.
 fn put_fixed(number: f64, decimals: usize, out: &mut Vec<u8>) {
     write_to(out, format_args!("{number}"));
     let point = out.iter().position(|byte| *byte == b'.');
@@ -227,7 +227,7 @@ fn put_digits(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[whole..]);
 }
 
-/// The parts that are zero at the end do not travel.
+/// Trailing zero parts are not sent.
 fn date_time(
     column: &Column,
     fields: &mut Bytes<'_>,
@@ -264,7 +264,7 @@ fn time(column: &Column, fields: &mut Bytes<'_>, out: &mut Vec<u8>) -> Option<()
     Some(())
 }
 
-/// Hour, minute, second and microseconds, as far as they travelled.
+/// Hour, minute, second and microseconds; parts that were not sent are 0.
 fn clock(parts: &mut Bytes<'_>) -> Option<(u8, u8, u8, u32)> {
     if parts.0.is_empty() {
         return Some((0, 0, 0, 0));
@@ -274,7 +274,7 @@ fn clock(parts: &mut Bytes<'_>) -> Option<(u8, u8, u8, u32)> {
     Some((hour, minute, second, micros))
 }
 
-/// As many digits as the column has, which may say more than any column can have: then as needed.
+/// Prints the column's number of decimals; if that exceeds the maximum of 6, as many as needed.
 fn put_fraction(column: &Column, micros: u32, out: &mut Vec<u8>) {
     let digits = match column.decimals {
         digits @ 0..=6 => usize::from(digits),
@@ -293,7 +293,7 @@ mod tests {
     use crate::mysql::packet::put_lenenc_bytes;
     use proptest::prelude::*;
 
-    /// A definition as servers send it.
+    /// A definition in the servers' format.
     fn definition(kind: u8, flags: u16, decimals: u8) -> Vec<u8> {
         let mut out = vec![];
         for name in ["def", "dyno", "t", "t", "c", "c"] {

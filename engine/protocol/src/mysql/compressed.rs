@@ -1,8 +1,10 @@
-//! The compressed protocol: after the login, bytes of packets travel in packets of their own, each
-//! with 3 bytes of length, 1 byte of number and 3 bytes of the length before zlib; 0: not compressed.
+//! The compressed protocol: after the login, packets are wrapped in compressed packets, each with 3
+//! bytes of length, 1 byte of sequence number and 3 bytes of the uncompressed length; 0: not
+//! compressed.
 //!
-//! Their borders are not those of the packets within. Numbers begin at 0 with each request. Those of
-//! replies are not looked at: servers number them on across requests that are not answered.
+//! Their boundaries are independent of those of the inner packets. Sequence numbers begin at 0 with
+//! each request. Numbers of replies are not checked: servers continue the count across requests
+//! without a reply.
 //!
 //! Source: MySQL client/server protocol, "Compression"; MariaDB knowledge base, "0-Packet".
 
@@ -13,44 +15,44 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 /// Bytes of a compressed packet's header.
 const HEAD_BYTES: usize = 7;
 
-/// Most that is unpacked at a time: a few bytes may hold sixteen megabytes.
+/// Maximum output of one decompression step, bytes: a few bytes may expand to sixteen megabytes.
 const UNPACKED_BYTES: usize = 64 << 10;
 
-/// What is shorter than this is sent as it is, as servers and their clients do.
+/// Shorter data is sent uncompressed, as servers and their clients do, bytes.
 const COMPRESSED_BYTES_MIN: usize = 50;
 
 /// Both directions of one connection.
 pub struct Codec {
     deflate: Compress,
     inflate: Decompress,
-    /// Kept for its memory.
+    /// Reused buffer for compressed bytes.
     packed: Vec<u8>,
-    /// What is still to come of the packet that is being taken.
+    /// The remainder of the packet being read.
     part: Part,
 }
 
-/// A compressed packet on its way in: it is taken in pieces.
+/// A partly read compressed packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Part {
-    /// None is.
+    /// Between packets.
     #[default]
     None,
-    /// So many bytes as they are.
+    /// Remaining bytes, not compressed.
     Plain(usize),
-    /// So many bytes of zlib, which hold so many more.
+    /// Remaining bytes of zlib data, and of its uncompressed contents.
     Packed(usize, usize),
 }
 
 impl Default for Codec {
     fn default() -> Self {
-        // zlib's own level, as servers have it.
+        // zlib's default level, as servers use it.
         let deflate = Compress::new(Compression::default(), true);
         Self { deflate, inflate: Decompress::new(true), packed: vec![], part: Part::None }
     }
 }
 
 impl Codec {
-    /// Appends `packets`, whole ones, to `out`. One that is numbered 0 begins a request.
+    /// Appends `packets`, whole ones, to `out`. A packet with number 0 begins a request.
     pub fn put(&mut self, packets: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let mut begin = 0;
         while begin < packets.len() {
@@ -77,7 +79,7 @@ impl Codec {
         Ok(())
     }
 
-    /// Compresses into `packed`. False: it would not become shorter.
+    /// Compresses `part` into `packed`. False: the result would not be shorter.
     fn pack(&mut self, part: &[u8]) -> Result<bool> {
         self.packed.clear();
         self.packed.reserve(part.len());
@@ -89,11 +91,11 @@ impl Codec {
         Ok(status == Status::StreamEnd && self.packed.len() < part.len())
     }
 
-    /// Appends some of what the compressed packets in `input` hold to `plain`, and returns how much of
-    /// `input` that was, which may be nothing. None: there is no more in it.
+    /// Decompresses a part of `input` and appends it to `plain`; returns the bytes of `input`
+    /// consumed, which may be 0. None: `input` holds nothing further.
     ///
     /// # Errors
-    /// [`Kind::Protocol`] for bytes that are no compressed packet.
+    /// [`Kind::Protocol`] for bytes that are not a compressed packet.
     pub fn take(&mut self, input: &[u8], plain: &mut Vec<u8>) -> Result<Option<usize>> {
         match self.part {
             Part::None => {
@@ -112,7 +114,7 @@ impl Codec {
         }
     }
 
-    /// Whether a packet has begun and is not taken to its end.
+    /// Whether a packet is partly read.
     pub fn is_amid_packet(&self) -> bool {
         self.part != Part::None
     }
@@ -130,7 +132,7 @@ impl Codec {
         };
     }
 
-    /// Unpacks a piece; returns how much of `input` it took.
+    /// Decompresses one piece; returns the bytes of `input` consumed.
     fn unpack(
         &mut self,
         left: usize,
@@ -141,7 +143,8 @@ impl Codec {
         let wrong = || broken("a compressed packet of another length than it says");
         let here = &input[..left.min(input.len())];
         let (begin, before) = (plain.len(), (self.inflate.total_in(), self.inflate.total_out()));
-        // A byte more than there may be: zlib's end comes behind the last one.
+        // One byte more than the contents, to detect excess: zlib's end marker follows the last
+        // byte.
         plain.resize(begin + plain_left.min(UNPACKED_BYTES) + 1, 0);
         let status =
             self.inflate.decompress(here, &mut plain[begin..], FlushDecompress::None).map_err(
@@ -155,7 +158,7 @@ impl Codec {
         self.part = match status {
             Status::StreamEnd if (left, plain_left) == (0, 0) => Part::None,
             Status::StreamEnd => return Err(wrong()),
-            // Nothing goes in, and nothing comes out.
+            // No input consumed and no output produced.
             _ if (taken, made) == (0, 0) => return Err(wrong()),
             _ => Part::Packed(left, plain_left),
         };
@@ -187,7 +190,7 @@ mod tests {
         out
     }
 
-    /// What comes out when the bytes arrive in pieces of at most `step`.
+    /// The decompressed contents when the bytes arrive in pieces of at most `step`.
     fn unpacked(bytes: &[u8], step: usize) -> Result<Vec<u8>> {
         let (mut codec, mut plain, mut at) = (Codec::default(), vec![], 0);
         for end in (0..bytes.len()).step_by(step).skip(1).chain([bytes.len()]) {

@@ -1,4 +1,4 @@
-//! Packets that are neither definition nor row, taken apart.
+//! Parses packets that are neither definition nor row.
 //!
 //! Sources: MySQL protocol, "OK_Packet", "EOF_Packet", "Text Resultset", "COM_STMT_PREPARE
 //! Response"; MariaDB knowledge base, "Result Set Packets" (metadata caching).
@@ -8,7 +8,7 @@ use super::packet::broken;
 use crate::bytes::Bytes;
 use dyno_core::error::Result;
 
-/// More columns than any server allows (4096).
+/// Sanity limit on the number of columns; servers allow 4096.
 const COLUMNS_MAX: u64 = 65_535;
 
 /// The end of a statement without rows, or of rows where EOF packets are deprecated.
@@ -18,11 +18,11 @@ pub struct Done {
     pub affected: u64,
     /// Status flags.
     pub status: u16,
-    /// The session may write from now on: said only where it is asked for (`SESSION_TRACK`).
+    /// The session is no longer read-only; reported only with `SESSION_TRACK`.
     pub lifts_guard: bool,
 }
 
-/// Parses an OK packet's payload, its first byte included, which may be 0xfe.
+/// Parses an OK packet's payload, including its first byte, which may be 0xfe.
 pub fn ok(payload: &[u8]) -> Result<Done> {
     let mut fields = Bytes(payload.get(1..).unwrap_or_default());
     let (Some(affected), Some(_insert_id), Some(status)) =
@@ -34,8 +34,8 @@ pub fn ok(payload: &[u8]) -> Result<Done> {
     Ok(Done { affected, status, lifts_guard })
 }
 
-/// Whether what an OK packet tells behind its status flags has a session no longer read-only. None: it
-/// ends too early.
+/// Whether an OK packet's session state changes end the read-only mode. None: the packet ends too
+/// early.
 #[cold]
 fn lifts_guard(mut fields: Bytes<'_>) -> Option<bool> {
     const VARIABLE: u8 = 0;
@@ -54,7 +54,7 @@ fn lifts_guard(mut fields: Bytes<'_>) -> Option<bool> {
     Some(false)
 }
 
-/// Parses what ends rows.
+/// Parses the packet that ends rows: OK or EOF.
 pub fn rows_end(payload: &[u8], deprecate_eof: bool) -> Result<Done> {
     if deprecate_eof {
         return ok(payload);
@@ -66,7 +66,7 @@ pub fn rows_end(payload: &[u8], deprecate_eof: bool) -> Result<Done> {
     Ok(Done { affected: 0, status, lifts_guard: false })
 }
 
-/// Parses what begins rows: the number of columns, and whether their definitions follow.
+/// Parses the packet that begins rows: the number of columns, and whether their definitions follow.
 pub fn column_count(payload: &[u8], caches_metadata: bool) -> Result<(u64, bool)> {
     let mut fields = Bytes(payload);
     let columns = fields.lenenc().filter(|columns| (1..=COLUMNS_MAX).contains(columns));
@@ -78,10 +78,10 @@ pub fn column_count(payload: &[u8], caches_metadata: bool) -> Result<(u64, bool)
     Ok((columns, flag != 0))
 }
 
-/// A prepared statement as the server numbers and counts it.
+/// A prepared statement's id and counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Prepared {
-    /// Its number at the server.
+    /// The server's statement id.
     pub id: u32,
     /// Columns that it returns.
     pub columns: u16,

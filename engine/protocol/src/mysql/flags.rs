@@ -1,19 +1,19 @@
-//! Numbers of the protocol: capabilities, status flags, commands, field types.
+//! Constants of the protocol: capabilities, status flags, commands, field types.
 //!
 //! Sources: MySQL client/server protocol, "Capabilities Flags", "Status Flags", "Command Phase";
 //! MariaDB knowledge base, "Connection", for the extended capabilities.
 
 /// Capability flags of both sides, lower 32 bits.
 pub mod capability {
-    /// Set by MySQL and cleared by MariaDB, which then says more in its extended capabilities.
+    /// Set by MySQL and cleared by MariaDB, which then has extended capabilities.
     pub const CLIENT_MYSQL: u32 = 1;
     /// Longer column flags.
     pub const LONG_FLAG: u32 = 1 << 2;
     /// The login names a schema.
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
-    /// The zlib protocol around all packets after the login.
+    /// The zlib protocol wraps all packets after the login.
     pub const COMPRESS: u32 = 1 << 5;
-    /// The client can answer LOAD DATA LOCAL.
+    /// The client supports LOAD DATA LOCAL.
     pub const LOCAL_FILES: u32 = 1 << 7;
     /// Protocol since 4.1.
     pub const PROTOCOL_41: u32 = 1 << 9;
@@ -23,33 +23,33 @@ pub mod capability {
     pub const TRANSACTIONS: u32 = 1 << 13;
     /// 20-byte challenges.
     pub const SECURE_CONNECTION: u32 = 1 << 15;
-    /// More than one statement a request.
+    /// Several statements per request.
     pub const MULTI_STATEMENTS: u32 = 1 << 16;
-    /// More than one result set a statement (procedures).
+    /// Several result sets per statement (procedures).
     pub const MULTI_RESULTS: u32 = 1 << 17;
-    /// The same for prepared statements.
+    /// Several result sets per prepared statement.
     pub const PS_MULTI_RESULTS: u32 = 1 << 18;
-    /// The login names its authentication plugin.
+    /// The login names its authentication plug-in.
     pub const PLUGIN_AUTH: u32 = 1 << 19;
     /// The login carries key-value attributes.
     pub const CONNECT_ATTRS: u32 = 1 << 20;
-    /// The login's answer to the challenge is length-encoded.
+    /// The login's response to the challenge is length-encoded.
     pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
-    /// OK packets tell which session variables a statement has changed.
+    /// OK packets report the session variables that a statement changed.
     pub const SESSION_TRACK: u32 = 1 << 23;
-    /// No EOF packet behind column definitions; rows end with an OK packet.
+    /// No EOF packet after column definitions; rows end with an OK packet.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
-    /// The zstd protocol around all packets after the login.
+    /// The zstd protocol wraps all packets after the login.
     pub const COMPRESS_ZSTD: u32 = 1 << 26;
     /// Statements have attributes.
     pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 }
 
-/// MariaDB's extended capabilities (bits 32 and up of the whole).
+/// MariaDB's extended capabilities (bits 32 and up of the full set).
 pub mod extended {
-    /// Column definitions of a prepared statement are left out while they are what was sent before.
+    /// A prepared statement's column definitions are omitted while unchanged.
     pub const CACHE_METADATA: u32 = 1 << 4;
-    /// A prepared statement is executed for many rows at once.
+    /// One execution of a prepared statement may carry many rows.
     pub const STMT_BULK: u32 = 1 << 2;
 }
 
@@ -57,13 +57,13 @@ pub mod extended {
 pub mod status {
     /// A transaction is open.
     pub const IN_TRANSACTION: u16 = 0x0001;
-    /// Each statement commits.
+    /// Autocommit mode.
     pub const AUTOCOMMIT: u16 = 0x0002;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 0x0008;
-    /// Rows stay at the server until they are fetched.
+    /// The server keeps the rows until the client fetches them.
     pub const CURSOR: u16 = 0x0040;
-    /// An OK packet tells what has changed in the session.
+    /// An OK packet reports changes of the session's state.
     pub const SESSION_CHANGED: u16 = 0x4000;
     /// A backslash in a string literal is a plain character.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
@@ -71,37 +71,37 @@ pub mod status {
 
 /// First byte of a request.
 pub mod command {
-    /// Goodbye.
+    /// Ends the connection.
     pub const QUIT: u8 = 0x01;
-    /// Choose a schema.
+    /// Selects the default schema.
     pub const INIT_DB: u8 = 0x02;
     /// A statement as text.
     pub const QUERY: u8 = 0x03;
     /// Columns of a table, for old clients.
     pub const FIELD_LIST: u8 = 0x04;
-    /// One line of status.
+    /// Server status as one line of text.
     pub const STATISTICS: u8 = 0x09;
-    /// Are you there?
+    /// Checks that the server is alive.
     pub const PING: u8 = 0x0e;
-    /// Another user from now on.
+    /// Logs in as another user.
     pub const CHANGE_USER: u8 = 0x11;
-    /// Prepare a statement.
+    /// Prepares a statement.
     pub const STMT_PREPARE: u8 = 0x16;
-    /// Execute a prepared statement.
+    /// Executes a prepared statement.
     pub const STMT_EXECUTE: u8 = 0x17;
-    /// Parameter data in pieces; never answered.
+    /// Sends parameter data in pieces; no reply.
     pub const STMT_SEND_LONG_DATA: u8 = 0x18;
-    /// Drop a prepared statement; never answered.
+    /// Closes a prepared statement; no reply.
     pub const STMT_CLOSE: u8 = 0x19;
-    /// Forget a prepared statement's long data and cursor.
+    /// Discards a prepared statement's long data and cursor.
     pub const STMT_RESET: u8 = 0x1a;
-    /// Multi-statements on or off.
+    /// Enables or disables multi-statements.
     pub const SET_OPTION: u8 = 0x1b;
-    /// Rows of a cursor.
+    /// Fetches rows of a cursor.
     pub const STMT_FETCH: u8 = 0x1c;
-    /// As after the login.
+    /// Resets the session to its state after the login.
     pub const RESET_CONNECTION: u8 = 0x1f;
-    /// Execute a prepared statement for many rows; MariaDB.
+    /// Executes a prepared statement for many rows (MariaDB).
     pub const STMT_BULK_EXECUTE: u8 = 0xfa;
 }
 
@@ -117,35 +117,35 @@ pub mod field_type {
     pub const FLOAT: u8 = 0x04;
     /// 64-bit IEEE floating-point number.
     pub const DOUBLE: u8 = 0x05;
-    /// Nothing but NULL.
+    /// NULL only.
     pub const NULL: u8 = 0x06;
     /// Date and time.
     pub const TIMESTAMP: u8 = 0x07;
     /// 64-bit integer.
     pub const LONGLONG: u8 = 0x08;
-    /// 24-bit integer, which travels in 32.
+    /// 24-bit integer, sent as 32 bits.
     pub const INT24: u8 = 0x09;
     /// Date.
     pub const DATE: u8 = 0x0a;
-    /// Length of time, signed.
+    /// Signed duration or time of day.
     pub const TIME: u8 = 0x0b;
     /// Date and time.
     pub const DATETIME: u8 = 0x0c;
-    /// Year, which travels in 16 bits.
+    /// Year, sent as 16 bits.
     pub const YEAR: u8 = 0x0d;
-    /// Exact number as digits, length-encoded.
+    /// Exact number as decimal digits, length-encoded.
     pub const NEWDECIMAL: u8 = 0xf6;
-    /// Bytes, length-encoded; the server looks for no characters in them.
+    /// Bytes, length-encoded; the server does not decode characters.
     pub const BLOB: u8 = 0xfc;
     /// Character string, length-encoded.
     pub const VAR_STRING: u8 = 0xfd;
 }
 
-/// Flags of a column's definition.
+/// Flags of a column definition.
 pub mod column_flag {
-    /// Its integers have no sign.
+    /// Unsigned integers.
     pub const UNSIGNED: u16 = 0x0020;
-    /// Its numbers are shown with zeros in front.
+    /// Numbers are padded with leading zeros.
     pub const ZEROFILL: u16 = 0x0040;
 }
 

@@ -1,4 +1,4 @@
-//! The server's greeting and the client's answer.
+//! The server's greeting and the client's login.
 //!
 //! Sources: MySQL protocol, "Protocol::HandshakeV10", "Protocol::HandshakeResponse41",
 //! "Protocol::SSLRequest"; MariaDB knowledge base, "Connection".
@@ -11,28 +11,28 @@ use dyno_core::error::Result;
 /// Bytes of the challenge of `mysql_native_password` and `caching_sha2_password`.
 pub const NONCE_BYTES: usize = 20;
 
-/// Longest packet that we announce to accept, bytes.
+/// Maximum packet length that the client announces, bytes.
 const CLIENT_PACKET_BYTES_MAX: u32 = 64 << 20;
 
-/// Zero bytes behind the collation, less the four that MariaDB reads extended capabilities from.
+/// Zero bytes after the collation, without the four that MariaDB uses for extended capabilities.
 const FILLER_BYTES: usize = 19;
 
-/// What the server said first.
+/// The server's first packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
-    /// Its version as text, `10.11.6-MariaDB`.
+    /// Version as text, `10.11.6-MariaDB`.
     pub version: String,
-    /// Number of this connection, for `KILL`.
+    /// Connection id, for `KILL`.
     pub connection_id: u32,
     /// Capability flags.
     pub capabilities: u32,
-    /// MariaDB's extended capabilities; 0 elsewhere.
+    /// MariaDB's extended capabilities; 0 for other servers.
     pub extended: u32,
     /// Status flags.
     pub status: u16,
     /// The challenge.
     pub nonce: Vec<u8>,
-    /// Authentication that it would like.
+    /// The server's preferred authentication plug-in.
     pub plugin: Vec<u8>,
 }
 
@@ -40,7 +40,8 @@ impl Greeting {
     /// Parses a greeting's payload (protocol version 10).
     ///
     /// # Errors
-    /// [`Kind::Protocol`](dyno_core::error::Kind::Protocol) for one that is cut short, or older than 4.1.
+    /// [`Kind::Protocol`](dyno_core::error::Kind::Protocol) for a truncated greeting, or one older
+    /// than 4.1.
     pub fn parse(payload: &[u8]) -> Result<Self> {
         if payload.first() != Some(&10) {
             return Err(broken("the greeting is not of protocol version 10"));
@@ -55,7 +56,8 @@ impl Greeting {
         Ok(greeting)
     }
 
-    /// Reads a greeting's payload as far as it is there; none if that is not as far as its status.
+    /// Parses an incomplete greeting's payload as far as possible; none if it ends before the
+    /// status.
     pub fn read(payload: &[u8]) -> Option<Self> {
         let mut fields = Bytes(payload.strip_prefix(&[10])?);
         let version = String::from_utf8_lossy(fields.text()?).into_owned();
@@ -72,7 +74,7 @@ impl Greeting {
         Some(greeting)
     }
 
-    /// Reads what servers since 4.1 say behind the status.
+    /// Parses what servers since 4.1 send after the status.
     fn read_on(&mut self, mut fields: Bytes<'_>) -> Option<()> {
         self.capabilities |= u32::from(fields.u16()?) << 16;
         let nonce_bytes = usize::from(fields.byte()?);
@@ -81,18 +83,18 @@ impl Greeting {
         if self.capabilities & capability::CLIENT_MYSQL == 0 {
             self.extended = extended;
         }
-        // At least 13 bytes, whatever the length says; the last one is a terminating zero.
+        // At least 13 bytes, whatever the length field; the last one is a terminating zero.
         let rest = fields.take(nonce_bytes.saturating_sub(8).max(13))?;
         self.nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
         self.nonce.truncate(NONCE_BYTES);
         if self.capabilities & capability::PLUGIN_AUTH != 0 {
-            // Some versions forget the terminating zero.
+            // Some versions omit the terminating zero.
             self.plugin = fields.text().unwrap_or(fields.0).to_vec();
         }
         Some(())
     }
 
-    /// Appends its payload.
+    /// Appends the greeting's payload.
     pub fn put(&self, out: &mut Vec<u8>) {
         let [a, b, c, d] = self.capabilities.to_le_bytes();
         let [low, high] = self.status.to_le_bytes();
@@ -109,7 +111,7 @@ impl Greeting {
         packet::put_nul(out, &self.plugin);
     }
 
-    /// How the server is called, `MariaDB 10.11.6`.
+    /// Product and version, `MariaDB 10.11.6`.
     pub fn product(&self) -> String {
         match self.version.split_once("-MariaDB") {
             Some((number, _)) => format!("MariaDB {}", number.trim_start_matches("5.5.5-")),
@@ -123,17 +125,17 @@ impl Greeting {
     }
 }
 
-/// What the connection was agreed to be.
+/// The negotiated capabilities of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Our capability flags.
+    /// Capability flags of the client.
     pub capabilities: u32,
-    /// Our share of MariaDB's extended ones.
+    /// MariaDB's extended flags of the client.
     pub extended: u32,
 }
 
 impl Agreed {
-    /// What we want out of what the server offers: `more` than what every connection of ours has.
+    /// Negotiates with the server's offer: the common flags and `more`.
     pub fn new(greeting: &Greeting, more: u32, cache_metadata: bool) -> Self {
         let wanted = more
             | capability::CLIENT_MYSQL
@@ -149,19 +151,19 @@ impl Agreed {
             | capability::DEPRECATE_EOF;
         let capabilities = wanted & greeting.capabilities;
         let mut extended = greeting.extended & extended::STMT_BULK;
-        // Without DEPRECATE_EOF documents differ on whether an EOF follows omitted definitions.
+        // Without DEPRECATE_EOF, documents differ on whether an EOF follows omitted definitions.
         if cache_metadata && capabilities & capability::DEPRECATE_EOF != 0 {
             extended |= greeting.extended & extended::CACHE_METADATA;
         }
         Self { capabilities, extended }
     }
 
-    /// Whether a flag was agreed on.
+    /// Whether a flag was negotiated.
     pub fn has(&self, flag: u32) -> bool {
         self.capabilities & flag != 0
     }
 
-    /// Whether result sets say if their column definitions follow.
+    /// Whether result sets state if their column definitions follow.
     pub fn caches_metadata(&self) -> bool {
         self.extended & extended::CACHE_METADATA != 0
     }
@@ -179,19 +181,19 @@ impl Agreed {
         out.extend_from_slice(&self.extended.to_le_bytes());
     }
 
-    /// Appends the request for TLS. Returns the sequence number that follows.
+    /// Appends the request for TLS. Returns the next sequence number.
     pub fn put_tls_request(&self, out: &mut Vec<u8>, seq: u8) -> u8 {
         let at = packet::start(out);
         self.put_head(out);
         packet::finish(out, at, seq)
     }
 
-    /// Appends the login. Returns the sequence number that follows.
+    /// Appends the login. Returns the next sequence number.
     pub fn put_login(&self, out: &mut Vec<u8>, seq: u8, login: &Login<'_>) -> u8 {
         let at = packet::start(out);
         self.put_head(out);
         packet::put_nul(out, login.user.as_bytes());
-        // Both forms are the same below 251 bytes, and no answer is longer than 64.
+        // Both encodings are equal below 251 bytes, and no response is longer than 64.
         debug_assert!(login.answer.len() <= 64);
         packet::put_lenenc_bytes(out, login.answer);
         if self.has(capability::CONNECT_WITH_DB) {
@@ -216,16 +218,16 @@ impl Agreed {
     }
 }
 
-/// Who logs in.
+/// The credentials and schema of a login.
 #[derive(Debug)]
 pub struct Login<'a> {
     /// Login name.
     pub user: &'a str,
-    /// Schema; empty: none.
+    /// Default schema; empty: none.
     pub database: &'a str,
-    /// How the password is proved.
+    /// Authentication plug-in.
     pub plugin: &'a [u8],
-    /// The proof.
+    /// Response to the challenge.
     pub answer: &'a [u8],
 }
 
@@ -233,7 +235,7 @@ pub struct Login<'a> {
 mod tests {
     use super::*;
 
-    /// As MariaDB 10.11 sends it: CLIENT_MYSQL clear, extended capabilities set.
+    /// MariaDB 10.11's format: CLIENT_MYSQL clear, extended capabilities set.
     fn mariadb() -> Vec<u8> {
         let mut bytes = b"\x0a5.5.5-10.11.6-MariaDB\0".to_vec();
         bytes.extend_from_slice(&42u32.to_le_bytes());

@@ -1,24 +1,24 @@
-//! What clients say of themselves, read: also those from before 4.1. Source: MySQL source
-//! documentation, "Connection Phase".
+//! Parses logins of clients, including those from before 4.1. Source: MySQL source documentation,
+//! "Connection Phase".
 
 use super::flags::capability;
 use crate::bytes::Bytes;
 
-/// What a client says of itself.
+/// A client's login.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Login {
-    /// What it wants.
+    /// The client's capability flags.
     pub capabilities: u32,
-    /// Who it is.
+    /// User name.
     pub user: Vec<u8>,
     /// The default database.
     pub database: Vec<u8>,
-    /// It stops here, to go on encrypted.
+    /// The client requests TLS and continues the login encrypted.
     pub wants_tls: bool,
 }
 
 impl Login {
-    /// From a packet's body.
+    /// Parses a packet's body.
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
         let low = u32::from(bytes.u16()?);
@@ -63,7 +63,7 @@ impl Login {
     }
 }
 
-/// Who a client wants to be from now on: user, database. `body` is behind the command's byte.
+/// The new user and database of a `COM_CHANGE_USER`. `body` follows the command byte.
 pub fn change_user(body: &[u8], capabilities: Option<u32>) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut bytes = Bytes(body);
     let user = bytes.text()?.to_vec();

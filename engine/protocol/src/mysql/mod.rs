@@ -1,14 +1,14 @@
-//! MySQL's and MariaDB's protocol.
+//! The protocol of MySQL and MariaDB.
 //!
-//! | where | what |
+//! | module | contents |
 //! |---|---|
 //! | `packet` | framing, length-encoded integers |
 //! | `flags` | capabilities, status flags, commands, field types |
-//! | `handshake` | greeting of the server, login of the client as we write it |
-//! | `login` | the same as any client writes it |
+//! | `handshake` | the server's greeting, and the login that the drivers send |
+//! | `login` | the logins that any client sends |
 //! | `control` | packets that are neither definition nor row |
 //! | `column` | column definitions, rows and their values |
-//! | `compressed` | the zlib protocol around packets |
+//! | `compressed` | the zlib protocol that wraps packets |
 
 pub mod column;
 pub mod compressed;

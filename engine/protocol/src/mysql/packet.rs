@@ -1,5 +1,5 @@
 //! Packets: 3 bytes of length, 1 byte of sequence number, payload; a payload of 2^24 - 1 bytes or
-//! more goes on in the next packet.
+//! more continues in the next packet.
 //!
 //! Sources: MySQL client/server protocol, "MySQL Packets" and "Basic Data Types"; MariaDB knowledge
 //! base, "0-Packet".
@@ -9,14 +9,14 @@ use dyno_core::error::{Error, Kind};
 /// Bytes of a packet's header.
 pub const HEADER_BYTES: usize = 4;
 
-/// Longest payload of one packet; a packet of exactly this length is continued by the next one.
+/// Maximum payload of one packet, bytes; a packet of exactly this length continues in the next one.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
 
-/// Longest control packet (greeting, OK, ERR, EOF, column count) that is waited for. Rows and
-/// column definitions are skipped as they come and need no such bound.
+/// Maximum length of a control packet (greeting, OK, ERR, EOF, column count), which is buffered
+/// whole. Rows and column definitions are skipped as they arrive and need no such limit.
 pub const CONTROL_BYTES_MAX: usize = 1 << 20;
 
-/// Reads a packet's header: (payload length, sequence number). None: fewer than four bytes.
+/// Parses a packet's header: (payload length, sequence number). None: fewer than four bytes.
 #[inline]
 pub fn header(input: &[u8]) -> Option<(usize, u8)> {
     let head = input.first_chunk::<HEADER_BYTES>()?;
@@ -24,7 +24,7 @@ pub fn header(input: &[u8]) -> Option<(usize, u8)> {
     Some(((word & 0x00ff_ffff) as usize, (word >> 24) as u8))
 }
 
-/// Reserves a header in `out`; [`finish`] fills it in. Returns where it stands.
+/// Reserves a header in `out`, which [`finish`] fills in. Returns its offset.
 #[inline]
 pub fn start(out: &mut Vec<u8>) -> usize {
     let at = out.len();
@@ -32,8 +32,8 @@ pub fn start(out: &mut Vec<u8>) -> usize {
     at
 }
 
-/// Completes the packet begun at `at` with sequence number `seq`, splitting a payload that is too
-/// long for one packet. Returns the sequence number that follows.
+/// Completes the packet begun at `at` with sequence number `seq`, and splits a payload that is too
+/// long for one packet. Returns the next sequence number.
 #[inline]
 pub fn finish(out: &mut Vec<u8>, at: usize, seq: u8) -> u8 {
     let length = out.len() - at - HEADER_BYTES;
@@ -44,7 +44,7 @@ pub fn finish(out: &mut Vec<u8>, at: usize, seq: u8) -> u8 {
     seq.wrapping_add(1)
 }
 
-/// Puts a header in front of each part of an oversize payload, in place.
+/// Inserts a header before each part of an oversize payload, in place.
 #[cold]
 fn split(out: &mut Vec<u8>, at: usize, mut seq: u8) -> u8 {
     let payload = out.split_off(at + HEADER_BYTES);
@@ -60,7 +60,7 @@ fn split(out: &mut Vec<u8>, at: usize, mut seq: u8) -> u8 {
         debug_assert!(last == PAYLOAD_BYTES_MAX || parts.peek().is_none());
     }
     if last == PAYLOAD_BYTES_MAX {
-        // A full last packet promises another one, if only an empty one.
+        // A full last packet requires another one, even an empty one.
         let head = start(out);
         write_header(out, head, 0, seq);
         seq = seq.wrapping_add(1);
@@ -75,7 +75,7 @@ fn write_header(out: &mut [u8], at: usize, length: usize, seq: u8) {
     out[at..at + HEADER_BYTES].copy_from_slice(&word.to_le_bytes());
 }
 
-/// Appends one packet that carries `payload`. Returns the sequence number that follows.
+/// Appends one packet with this `payload`. Returns the next sequence number.
 pub fn write(out: &mut Vec<u8>, seq: u8, payload: &[u8]) -> u8 {
     let at = start(out);
     out.extend_from_slice(payload);
@@ -109,15 +109,14 @@ pub fn put_lenenc_bytes(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Appends a string that ends with a zero byte. Zero bytes inside would end it early: callers have
-/// checked that there are none.
+/// Appends a zero-terminated string. The caller must ensure that it contains no zero byte.
 pub fn put_nul(out: &mut Vec<u8>, value: &[u8]) {
     debug_assert!(!value.contains(&0));
     out.extend_from_slice(value);
     out.push(0);
 }
 
-/// The server broke the protocol; `what` says how.
+/// The error of a server that violated the protocol; `what` names the violation.
 #[cold]
 pub fn broken(what: impl std::fmt::Display) -> Error {
     Error::new(Kind::Protocol, format!("the server broke the MySQL protocol: {what}"))

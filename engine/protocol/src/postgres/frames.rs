@@ -1,16 +1,17 @@
-//! Messages we receive: headers, fields and tags. Nothing here trusts a length.
+//! Parses the server's messages: headers, fields and tags. Every length is checked.
 
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::rows::Rows;
 
-/// Longest message that is parsed, hence buffered whole. Rows are skipped in pieces instead.
+/// Maximum size of a parsed message, which is buffered whole, bytes. Rows are skipped in pieces
+/// instead.
 pub const PARSED_BYTES_MAX: usize = 1 << 20;
-/// Longest message that is skipped: the server's own limit for one value is 1 GiB.
+/// Maximum size of a skipped message, bytes: the server's own limit for one value is 1 GiB.
 pub const SKIPPED_BYTES_MAX: usize = (1 << 30) + 1024;
 /// Bytes of tag and length.
 pub const HEADER_BYTES: usize = 5;
 
-/// Tag and total size (tag included) of the message that begins at `input`; `None` while its
+/// Tag and total size (including the tag) of the message at the front of `input`; `None` while its
 /// header is incomplete.
 pub fn header(input: &[u8]) -> Result<Option<(u8, usize)>> {
     let Some((&[tag, a, b, c, d], _)) = input.split_first_chunk::<HEADER_BYTES>() else {
@@ -23,7 +24,7 @@ pub fn header(input: &[u8]) -> Result<Option<(u8, usize)>> {
     Ok(Some((tag, length + 1)))
 }
 
-/// The server broke the protocol by sending `what`.
+/// The error of a server that violated the protocol by sending `what`.
 pub fn rubbish(what: impl std::fmt::Display) -> Error {
     Error::new(
         Kind::Protocol,
@@ -32,7 +33,7 @@ pub fn rubbish(what: impl std::fmt::Display) -> Error {
     .hint("is this the port of a PostgreSQL server, and not of a proxy or another service?")
 }
 
-/// Reads a message's body from the front; every step checks what is left.
+/// Reads a message's body from the front; every step checks the remaining length.
 pub struct Body<'a>(pub &'a [u8]);
 
 impl<'a> Body<'a> {
@@ -79,7 +80,7 @@ impl<'a> Body<'a> {
         Ok(text)
     }
 
-    /// A field of an ErrorResponse or NoticeResponse: its type and text; none behind the last one.
+    /// A field of an ErrorResponse or NoticeResponse: its type and text; none after the last one.
     pub fn field(&mut self) -> Result<Option<(u8, &'a [u8])>> {
         match self.byte()? {
             0 => self.end().map(|()| None),
@@ -87,7 +88,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// An error if anything is left.
+    /// Checks that the body ends here.
     pub fn end(&self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(rubbish("a message that is too long")) }
     }
@@ -106,8 +107,8 @@ pub fn completed(tag: &[u8]) -> (&[u8], Option<u64>) {
     (command, count)
 }
 
-/// Rows changed, by a CommandComplete's tag; 0 for tags that count nothing or count rows returned.
-/// `COPY 7` counts for a bulk load only, since `COPY TO` says the same.
+/// Rows changed, from a CommandComplete's tag; 0 for tags without a count or with a count of rows
+/// returned. `COPY 7` counts in a bulk load only, since `COPY TO` has the same tag.
 pub fn affected(tag: &[u8], bulk: bool) -> u64 {
     let (command, count) = completed(tag);
     match command {
@@ -117,7 +118,7 @@ pub fn affected(tag: &[u8], bulk: bool) -> u64 {
     }
 }
 
-/// Name and value of a ParameterStatus.
+/// Name and value from a ParameterStatus.
 pub fn reported(body: &[u8]) -> Result<(&[u8], &[u8])> {
     let mut body = Body(body);
     let (name, value) = (body.string()?, body.string()?);
@@ -125,12 +126,12 @@ pub fn reported(body: &[u8]) -> Result<(&[u8], &[u8])> {
     Ok((name, value))
 }
 
-/// Whether backslashes escape in plain literals, where what was reported is about that.
+/// Whether backslashes escape in plain literals; none if the parameter is another one.
 pub fn backslashes(name: &[u8], value: &[u8]) -> Option<bool> {
     (name == b"standard_conforming_strings").then_some(value != b"on")
 }
 
-/// The values of a DataRow in text format, one after the other; `None` is NULL.
+/// Passes the values of a DataRow in text format to `put`, in order; `None` is NULL.
 pub fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) -> Result<()> {
     let mut body = Body(body);
     let columns = body.u16()?;
@@ -145,7 +146,7 @@ pub fn values<'a>(body: &'a [u8], put: &mut dyn FnMut(Option<&'a [u8]>)) -> Resu
     body.end()
 }
 
-/// The values of a DataRow in text format, as one more of `rows`.
+/// Adds the values of a DataRow in text format to `rows`.
 pub fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
     let mut body = Body(body);
     rows.row();
@@ -163,7 +164,7 @@ pub fn kept_row(body: &[u8], rows: &mut Rows) -> Result<()> {
     body.end()
 }
 
-/// The values of a DataRow in text format, into `row`.
+/// Reads the values of a DataRow in text format into `row`.
 pub fn row(body: &[u8], row: &mut Vec<Option<String>>) -> Result<()> {
     values(body, &mut |value| {
         row.push(value.map(|bytes| String::from_utf8_lossy(bytes).into_owned()));

@@ -1,22 +1,22 @@
-//! Messages we send. Each is a tag, a length that counts itself, and a body; the three that open
-//! a connection have no tag.
+//! Writes the client's messages. Each is a tag, a length that includes itself, and a body; the
+//! three that open a connection have no tag.
 
 use crate::bytes::Bytes;
 
-/// `StartupMessage` version: 3.0, which every server from 7.4 to 18 speaks.
+/// `StartupMessage` version 3.0, which all servers from 7.4 to 18 support.
 const PROTOCOL_3_0: u32 = 3 << 16;
 /// Magic version of a request for TLS.
 pub const SSL_REQUEST_CODE: u32 = 80_877_103;
 /// Magic version of a request for GSSAPI encryption.
 pub const GSS_REQUEST_CODE: u32 = 80_877_104;
-/// Magic version of a request to cancel.
+/// Magic version of a cancel request.
 pub const CANCEL_REQUEST_CODE: u32 = 80_877_102;
 
 /// Ends a series of extended-query messages; the server answers ReadyForQuery.
 pub const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
-/// Farewell.
+/// Ends the connection.
 pub const TERMINATE: [u8; 5] = [b'X', 0, 0, 0, 4];
-/// All rows of a COPY are sent.
+/// Ends the rows of a COPY.
 pub const COPY_DONE: [u8; 5] = [b'c', 0, 0, 0, 4];
 
 /// Appends a message whose body `write` appends.
@@ -28,13 +28,13 @@ pub fn message(tag: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     set_length(out, start + 1, end);
 }
 
-/// Fills in the length field at `at` of a message that ends at `end`.
+/// Sets the length field at `at` of a message that ends at `end`.
 pub fn set_length(out: &mut [u8], at: usize, end: usize) {
     let length = (end - at) as u32;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A C string. The caller has made sure that `text` holds no NUL.
+/// Appends a C string. The caller must ensure that `text` contains no NUL.
 pub fn string(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
     out.push(0);
@@ -54,24 +54,24 @@ pub fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// What a client's first message is.
+/// The kind of a client's first message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Startup {
-    /// It says who it is.
+    /// A StartupMessage.
     Login {
         /// Login name.
         user: Vec<u8>,
         /// Database.
         database: Vec<u8>,
     },
-    /// It wants TLS or GSSAPI, and waits for a byte.
+    /// A request for TLS or GSSAPI encryption; the client waits for a one-byte reply.
     WantsEncryption,
-    /// It wants a statement of another connection cancelled.
+    /// A cancel request for another connection's statement.
     Cancel,
 }
 
 impl Startup {
-    /// From a message's body.
+    /// Parses a message's body.
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
         match bytes.big(4)? as u32 {
@@ -97,13 +97,14 @@ impl Startup {
     }
 }
 
-/// Asks whether the server speaks TLS here; answered by one byte.
+/// Requests TLS; the server replies with one byte.
 pub fn ssl_request(out: &mut Vec<u8>) {
     out.extend_from_slice(&8_u32.to_be_bytes());
     out.extend_from_slice(&SSL_REQUEST_CODE.to_be_bytes());
 }
 
-/// The whole conversation that cancels the statement of the session with this BackendKeyData.
+/// The only message of a connection that cancels the statement of the session with this
+/// BackendKeyData.
 pub fn cancel_request(key: &[u8; 8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(16);
     out.extend_from_slice(&16_u32.to_be_bytes());
@@ -112,13 +113,13 @@ pub fn cancel_request(key: &[u8; 8]) -> Vec<u8> {
     out
 }
 
-/// A simple query. A NUL inside makes the message malformed, which the server refuses (08P01)
-/// before it runs anything.
+/// A simple query. A NUL in `sql` makes the message malformed; the server refuses it (08P01) before
+/// it executes anything.
 pub fn query(sql: &[u8], out: &mut Vec<u8>) {
     message(b'Q', out, |out| string(sql, out));
 }
 
-/// Parses `sql` under `name` with these parameter types (OIDs).
+/// Prepares `sql` as statement `name` with these parameter types (OIDs).
 pub fn parse(name: &[u8], sql: &[u8], types: &[u32], out: &mut Vec<u8>) {
     message(b'P', out, |out| {
         string(name, out);
@@ -130,7 +131,7 @@ pub fn parse(name: &[u8], sql: &[u8], types: &[u32], out: &mut Vec<u8>) {
     });
 }
 
-/// Asks for the parameters and columns of the statement of this name.
+/// Requests the parameters and columns of the statement `name`.
 pub fn describe(name: &[u8], out: &mut Vec<u8>) {
     message(b'D', out, |out| {
         out.push(b'S');
@@ -138,7 +139,7 @@ pub fn describe(name: &[u8], out: &mut Vec<u8>) {
     });
 }
 
-/// Ends the statement of this name.
+/// Closes the statement `name`.
 pub fn close(name: &[u8], out: &mut Vec<u8>) {
     message(b'C', out, |out| {
         out.push(b'S');
@@ -146,12 +147,12 @@ pub fn close(name: &[u8], out: &mut Vec<u8>) {
     });
 }
 
-/// An answer to a request for authentication.
+/// A response to an authentication request.
 pub fn password(body: &[u8], out: &mut Vec<u8>) {
     message(b'p', out, |out| out.extend_from_slice(body));
 }
 
-/// Gives up a COPY that nobody has rows for.
+/// Aborts a COPY for which there are no rows.
 pub fn copy_fail(reason: &str, out: &mut Vec<u8>) {
     message(b'f', out, |out| string(reason.as_bytes(), out));
 }

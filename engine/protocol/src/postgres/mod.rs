@@ -1,10 +1,10 @@
 //! PostgreSQL's protocol 3.0.
 //!
-//! | where | what |
+//! | module | contents |
 //! |---|---|
-//! | `frames` | messages of a server: lengths, fields, tags |
-//! | `messages` | messages of a client, written; its first one read |
-//! | `oid` | types by their numbers |
+//! | `frames` | parses a server's messages: lengths, fields, tags |
+//! | `messages` | writes a client's messages; parses its first one |
+//! | `oid` | OIDs of types |
 
 pub mod frames;
 pub mod messages;

@@ -1,4 +1,4 @@
-//! Types by their numbers. Source: `pg_type.dat`, which PostgreSQL's manual calls stable.
+//! OIDs of types. Source: `pg_type.dat`, whose OIDs PostgreSQL's manual calls stable.
 
 /// `boolean`.
 pub const BOOL: u32 = 16;
