@@ -1,7 +1,7 @@
 //! Authentication: trust, cleartext password, MD5 and SCRAM-SHA-256 (RFC 5802, RFC 7677).
 //!
-//! SCRAM comes without channel binding: the transport belongs to the load engine, and the
-//! server's own proof of knowing the password is checked all the same.
+//! SCRAM has no channel binding, because the transport belongs to the load engine. The client still
+//! verifies the server's proof that it knows the password.
 
 use super::frames::{Body, rubbish};
 use super::login::Login;
@@ -12,26 +12,27 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 
 const SCRAM_SHA_256: &[u8] = b"SCRAM-SHA-256";
-/// How much of the methods that a server offers a message repeats.
+/// Maximum length of the server's list of methods in a message, characters.
 const OFFERED_CHARS_MAX: usize = 200;
 const CLEARTEXT: &str = "authentication 3, the password in clear text";
 
-/// Where the conversation stands.
+/// State of the authentication.
 pub(super) enum Auth {
-    /// The server has asked for nothing yet.
+    /// The server has requested nothing yet.
     Open,
-    /// A password has been sent.
+    /// The client sent a password.
     Answered,
-    /// SCRAM: our first or second message has been sent.
+    /// SCRAM: the client sent its first or second message.
     Scram(Box<ScramSha256>),
-    /// SCRAM: the server has proved that it knows the password.
+    /// SCRAM: the server proved that it knows the password.
     Proved,
-    /// The server is content.
+    /// The server accepted the login.
     Done,
 }
 
 impl Auth {
-    /// Answers one authentication request. `secure`: nobody on the way can read what we send.
+    /// Answers one authentication request. `secure`: the connection is private (TLS or a Unix
+    /// socket).
     pub fn answer(
         &mut self,
         body: &[u8],
@@ -41,7 +42,7 @@ impl Auth {
     ) -> Result<()> {
         let mut body = Body(body);
         match (body.i32()?, &mut *self) {
-            // A server that skips the proof it owes may not know the password at all.
+            // A server that omits its proof may not know the password at all.
             (0, Self::Scram(_)) => Err(refused(
                 login,
                 "the server ended SCRAM without proving that it knows the password",
@@ -121,16 +122,17 @@ impl Auth {
     }
 }
 
-/// What the policy says about this login.
+/// The context of this login for the policy.
 fn asked(login: &Login, secure: bool) -> Asked<'_> {
     Asked { place: &login.place, user: &login.user, rules: &login.rules, secure }
 }
 
-/// Looks at the rounds that the server's first message of SCRAM asks for, before they are made.
+/// Checks the iteration count in the server's first SCRAM message before the client computes the
+/// hash.
 fn check_iterations(message: &[u8], login: &Login) -> Result<()> {
     let text = String::from_utf8_lossy(message);
     let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));
-    // What is no number fails when the whole message is read.
+    // An invalid number fails when the whole message is parsed.
     let Some(rounds) = rounds.and_then(|digits| digits.parse::<u32>().ok()) else { return Ok(()) };
     if SCRAM_ITERATIONS.contains(&rounds) {
         return Ok(());
@@ -146,7 +148,7 @@ fn check_iterations(message: &[u8], login: &Login) -> Result<()> {
         ))
 }
 
-/// A password message whose body is a C string.
+/// Sends a password message whose body is a C string.
 fn send_string(text: &[u8], out: &mut Vec<u8>) {
     messages::message(b'p', out, |out| messages::string(text, out));
 }

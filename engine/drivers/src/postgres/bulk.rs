@@ -1,19 +1,19 @@
 //! Bulk load: `COPY table (columns) FROM STDIN` in text format (tab-separated, `\t` `\n` `\\`
 //! escaped, `\N` for NULL), framed as CopyData.
 //!
-//! A table that the same transaction has emptied is filled with rows that are frozen from the start
-//! (`FREEZE`): nobody else can see them before it commits, and the first reader need not write hint
-//! bits, nor vacuum visit every page, in the middle of a measurement.
+//! A table that the same transaction truncated is loaded with `FREEZE`: other sessions cannot see
+//! it before the commit, and no first reader must write hint bits, nor vacuum visit every page,
+//! during a measurement.
 //!
 //! Source: PostgreSQL documentation, `COPY`, "File Formats"; protocol chapter "COPY Operations".
 
 use super::messages;
 
-/// Longest CopyData we make: the server holds one of them whole, so more would only cost it
-/// memory, while the framing is already below 0.001 %.
+/// Maximum size of a CopyData, bytes. The server buffers each one whole, so larger ones would cost
+/// memory, and the overhead is already below 0.001 %.
 const FRAME_BYTES_MAX: usize = 1 << 20;
 
-/// Appends the query that starts the load.
+/// Appends the query that begins the load.
 pub(super) fn copy(table: &str, columns: &[&str], frozen: bool, out: &mut Vec<u8>) {
     messages::message(b'Q', out, |out| {
         out.extend_from_slice(b"COPY ");
@@ -30,7 +30,7 @@ pub(super) fn copy(table: &str, columns: &[&str], frozen: bool, out: &mut Vec<u8
     });
 }
 
-/// Appends `rows`, framed. Rows may be cut anywhere: frames are glued together by the server.
+/// Appends `rows` as CopyData. Rows may be split anywhere: the server concatenates the frames.
 pub(super) fn data(rows: &[u8], out: &mut Vec<u8>) {
     out.reserve(rows.len() + 5 * rows.len().div_ceil(FRAME_BYTES_MAX));
     for frame in rows.chunks(FRAME_BYTES_MAX) {
@@ -38,8 +38,8 @@ pub(super) fn data(rows: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A plain name (a schema and a dot may precede it) stands as the workload's `CREATE TABLE` has
-/// it, so that both fold to the same case; anything else is quoted.
+/// Writes a plain name (also with a schema and a dot) without quotes, as the workload's `CREATE
+/// TABLE` does, so that both fold to the same case; quotes any other name.
 fn identifier(name: &str, out: &mut Vec<u8>) {
     if is_plain(name) {
         out.extend_from_slice(name.as_bytes());

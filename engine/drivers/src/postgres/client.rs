@@ -1,19 +1,19 @@
-//! One connection of a script: any statement, results kept.
+//! One connection of a script: any statement, buffered results.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | `client.rs` | requests, and how a target is bound |
-//! | `client/marks.rs` | `?` as a parameter's mark |
+//! | `client.rs` | requests, and the clients of a target |
+//! | `client/marks.rs` | `?` as a parameter mark |
 //! | `client/requests.rs` | messages for prepared statements |
 //!
-//! Text goes out as a simple query, so that several statements in one are several results, and one
-//! transaction if the text says nothing else. Prepared statements take the extended protocol. COPY
-//! has nobody to give or take rows: `FROM STDIN` is refused (57014), what `TO STDOUT` sends is
-//! dropped. Notices, notifications and reports of settings are no answers. A refused statement
-//! inside a transaction leaves the connection usable, and the transaction to the script; FATAL and
-//! PANIC end the connection.
+//! Text is sent as a simple query, so that several statements return several results, and form one
+//! transaction unless the text contains transaction statements. Prepared statements use the
+//! extended protocol. COPY has no source or sink of rows: `FROM STDIN` is refused (57014), and the
+//! rows of `TO STDOUT` are dropped. Notices, notifications and parameter reports are not results. A
+//! statement refused inside a transaction leaves the connection usable, and the script must end the
+//! transaction; FATAL and PANIC end the connection.
 //!
-//! A target for the options of `sysbench`'s driver `pgsql`:
+//! sysbench's options of its driver `pgsql` and the corresponding fields of a target:
 //!
 //! | option | field of the target |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | `pgsql-user`, `pgsql-password`, `pgsql-db` | `user`, `password`, `database` |
 //! | `pgsql-sslmode` (1.1) | `tls`: disable is `Off`; allow and prefer are `Prefer`; require is `Require`; verify-ca and verify-full are `Verify`, or `Ca` with a file of roots, and check the name too |
 //!
-//! `protocol` is not looked at: a script says itself what it prepares. `session_sql` runs first.
+//! `protocol` is ignored: a script decides what it prepares. `session_sql` runs first.
 
 mod marks;
 mod requests;
@@ -42,39 +42,39 @@ use dyno_core::error::Result;
 use dyno_core::plan::Target;
 use std::sync::Arc;
 
-/// Binds it to a target.
+/// Creates the clients of a target.
 ///
 /// # Errors
-/// Says which field of the target is wrong.
+/// Names the invalid field of the target.
 pub fn build(target: &Target) -> Result<Clients> {
     let login = Arc::new(Login::of(target)?);
     Ok(Box::new(move || Ok(Nature::Wire(Box::new(Connection::new(&login, Calls::default()))))))
 }
 
-/// What a script asks of its connection.
+/// A script's requests on its connection.
 #[derive(Default)]
 struct Calls {
-    /// What is in flight.
+    /// The request in flight.
     busy: Option<Busy>,
     results: Results,
-    /// The columns of each prepared statement.
+    /// The number of columns of each prepared statement.
     statements: Slots<u32>,
-    /// Number of the statement prepared last, and of its parameters.
+    /// Number and parameter count of the statement prepared last.
     prepared: (u32, u16),
-    /// The text that was prepared last, with numbered parameters.
+    /// The text prepared last, with numbered parameters.
     sql: Vec<u8>,
 }
 
-/// What is in flight.
+/// The request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Busy {
-    /// Text.
+    /// A text query.
     Query,
     /// The preparation of a statement.
     Prepare,
-    /// A prepared statement.
+    /// The execution of a prepared statement.
     Execute,
-    /// The end of a prepared statement.
+    /// The close of a prepared statement.
     Close,
 }
 
@@ -97,7 +97,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The server is ready again: all results have come.
+    /// The server is ready again: all results have arrived.
     fn ready_for_query(&mut self, body: &[u8]) -> Result<Progress<()>> {
         ready_status(body)?;
         let is_refused = self.results.answers().last().is_some_and(|last| last.error.is_some());
@@ -185,7 +185,7 @@ impl Requests for Calls {
     }
 }
 
-/// A statement ends at a NUL, as it does for every client of this protocol.
+/// A statement ends at a NUL, as for all clients of this protocol.
 fn until_nul(sql: &[u8]) -> &[u8] {
     memchr::memchr(0, sql).map_or(sql, |end| &sql[..end])
 }
@@ -222,14 +222,14 @@ impl Client for Connection<Calls> {
     #[inline]
     fn execute(&mut self, statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>) {
         self.requests.begin(Busy::Execute);
-        // One that is not there is refused by the server.
+        // The server refuses an unknown statement.
         self.requests
             .results
             .describe(self.requests.statements.get_mut(statement).map_or(0, |columns| *columns));
         requests::execute(statement, values, out);
     }
 
-    /// The server answers: a result without rows.
+    /// The server's reply is a result without rows.
     fn close(&mut self, statement: u32, out: &mut Vec<u8>) -> bool {
         self.requests.begin(Busy::Close);
         self.requests.statements.remove(statement);

@@ -1,5 +1,5 @@
-//! One connection, cut into messages: those of its opening, then those that answer requests. Messages
-//! are skipped and rows are kept also in pieces, so that none of either is ever buffered whole.
+//! Splits one connection into messages: first those of its opening, then the replies to requests.
+//! Messages can be skipped and rows stored in pieces, so that neither is ever buffered whole.
 
 use super::frames::{self, HEADER_BYTES};
 use super::login::Login;
@@ -9,33 +9,33 @@ use dyno_core::driver::{Cancel, Progress, WireProtocol};
 use dyno_core::error::Result;
 use std::sync::Arc;
 
-/// One connection, which carries requests of the kind `R`.
+/// One connection, with requests of type `R`.
 pub(super) struct Connection<R> {
     pub opening: Opening,
-    /// Bytes of a skipped message that are still to come.
+    /// Bytes of a skipped message that have not arrived.
     skip: usize,
     pub requests: R,
 }
 
-/// What is asked of a connection that is open.
+/// The requests of an open connection.
 pub(super) trait Requests: Send {
-    /// What the answer to a request comes to.
+    /// The result of a request.
     type Reply;
 
-    /// Messages sent in one flight with the session statements.
+    /// Messages pipelined after the session statements.
     fn prepare(&self) -> &[u8] {
         &[]
     }
 
-    /// Session statements are done.
+    /// The session statements are done.
     fn opened(&mut self) -> Option<Progress<Self::Reply>> {
         Some(Progress::Ready)
     }
 
-    /// What to do with a message.
+    /// The treatment of a message with this tag and size.
     fn handling(&mut self, tag: u8, size: usize) -> Result<Handling>;
 
-    /// Takes one whole message.
+    /// Handles one whole message.
     fn message(
         &mut self,
         opening: &mut Opening,
@@ -43,12 +43,12 @@ pub(super) trait Requests: Send {
         out: &mut Vec<u8>,
     ) -> Result<Option<Progress<Self::Reply>>>;
 
-    /// Takes what is there of a message that is kept; returns how much.
+    /// Consumes the available bytes of a stored message; returns their number.
     fn take(&mut self, _input: &[u8]) -> Result<usize> {
         Ok(0)
     }
 
-    /// Whether a part of a message that is kept is still to come.
+    /// Whether a stored message is incomplete.
     fn is_amid_row(&self) -> bool {
         false
     }

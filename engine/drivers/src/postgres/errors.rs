@@ -1,4 +1,4 @@
-//! ErrorResponse: a refusal of one statement, which is data, or the end of the connection.
+//! ErrorResponse: the refusal of one statement, which is data, or the end of the connection.
 //!
 //! Source: appendix "PostgreSQL Error Codes"; chapter "Error and Notice Message Fields".
 
@@ -7,16 +7,16 @@ use super::login::Login;
 use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 
-/// Codes after which the same transaction may succeed when it is run again: serialization
-/// failure, deadlock, lock not available.
+/// Codes after which the same transaction may succeed on a retry: serialization failure, deadlock,
+/// lock not available.
 const RETRYABLE: [&[u8]; 3] = [b"40001", b"40P01", b"55P03"];
 
-/// Longest text that is kept of an error, in bytes.
+/// Maximum stored length of an error's text, bytes.
 const TEXT_BYTES_MAX: usize = 2000;
-/// How much of a refused statement's line is shown, in characters.
+/// Maximum length of a refused statement's line in a message, characters.
 const LINE_CHARS_MAX: usize = 60;
 
-/// The fields of an ErrorResponse that we use.
+/// The used fields of an ErrorResponse.
 #[derive(Default)]
 pub(super) struct ErrorFields<'a> {
     severity: &'a [u8],
@@ -24,9 +24,9 @@ pub(super) struct ErrorFields<'a> {
     message: &'a [u8],
     detail: &'a [u8],
     hint: &'a [u8],
-    /// Where in the statement, in characters from 1.
+    /// Position in the statement, characters from 1.
     position: &'a [u8],
-    /// Where the server was when it happened.
+    /// The server's context of the error.
     context: &'a [u8],
 }
 
@@ -36,7 +36,7 @@ impl<'a> ErrorFields<'a> {
         let mut fields = Self::default();
         while let Some((field, text)) = body.field()? {
             match field {
-                // `V` is never translated and comes after `S`, which may be.
+                // `V` is never translated and follows `S`, which may be.
                 b'S' if fields.severity.is_empty() => fields.severity = text,
                 b'V' => fields.severity = text,
                 b'C' => fields.code = text,
@@ -51,12 +51,12 @@ impl<'a> ErrorFields<'a> {
         Ok(fields)
     }
 
-    /// Whether the server closes the connection after it.
+    /// Whether the server closes the connection after this error.
     pub fn ends_connection(&self) -> bool {
         matches!(self.severity, b"FATAL" | b"PANIC")
     }
 
-    /// Number (from 1) of the parameter that the server complains of, where it says so.
+    /// Number (from 1) of the parameter that the server reports as wrong, if any.
     pub fn parameter(&self) -> Option<usize> {
         [self.message, self.context].into_iter().find_map(|text| {
             let at = text.windows(2).position(|w| w[0] == b'$' && w[1].is_ascii_digit())?;
@@ -65,7 +65,8 @@ impl<'a> ErrorFields<'a> {
         })
     }
 
-    /// As a refusal of one statement. `rolled_back` is known only when the server is ready again.
+    /// Converts to the refusal of one statement. `rolled_back` is known only when the server is
+    /// ready again.
     pub fn refusal(&self) -> ServerError {
         ServerError {
             code: text(self.code),
@@ -77,13 +78,13 @@ impl<'a> ErrorFields<'a> {
         }
     }
 
-    /// As the refusal of a script's statement: its primary message alone.
+    /// Converts to the refusal of a script's statement, with the primary message only.
     pub fn refused(&self) -> ServerError {
         ServerError { message: text(self.message), ..self.refusal() }
     }
 
-    /// As the refusal to prepare a script's `sql`: everything the server said, with the line that it
-    /// is about, laid out as PostgreSQL's own clients print it.
+    /// Converts to the refusal to prepare a script's `sql`, with all fields and the line of the
+    /// error, in the layout of PostgreSQL's own clients.
     pub fn refused_in_full(&self, sql: &[u8]) -> ServerError {
         let mut message = format!("{}:  {}\n", text(self.severity), text(self.message));
         let position = std::str::from_utf8(self.position).ok().and_then(|at| at.parse().ok());
@@ -99,7 +100,7 @@ impl<'a> ErrorFields<'a> {
         ServerError { message, ..self.refusal() }
     }
 
-    /// As the end of a login that has not succeeded yet.
+    /// Converts to the error of a failed login.
     pub fn login_failed(&self, login: &Login) -> Error {
         let (kind, hint) = match self.code {
             b"28000" | b"28P01" => (
@@ -122,7 +123,7 @@ impl<'a> ErrorFields<'a> {
         .hint(hint)
     }
 
-    /// As the end of a connection that worked until now.
+    /// Converts to the error of a lost connection.
     pub fn connection_lost(&self, login: &Login) -> Error {
         let (kind, hint) = self.connection_hint();
         Error::new(
@@ -132,7 +133,7 @@ impl<'a> ErrorFields<'a> {
         .hint(hint)
     }
 
-    /// As the refusal of a statement that a session cannot start without; `what` names it.
+    /// Converts to the refusal of a statement that a session requires; `what` names it.
     pub fn setup_failed(&self, login: &Login, what: &str) -> Error {
         if self.ends_connection() {
             return self.connection_lost(login);
@@ -199,8 +200,8 @@ impl<'a> ErrorFields<'a> {
     }
 }
 
-/// Number of the line (from 1) that holds character `position` (from 1) of `sql`, so much of it as a
-/// terminal shows, and the character's column in that (from 0).
+/// Number (from 1) of the line with character `position` (from 1) of `sql`, an excerpt of that line
+/// that fits a terminal, and the character's column in the excerpt (from 0).
 fn line_at(sql: &[u8], position: usize) -> Option<(usize, String, usize)> {
     let sql = String::from_utf8_lossy(sql);
     let at = position.checked_sub(1)?;
@@ -222,7 +223,7 @@ fn line_at(sql: &[u8], position: usize) -> Option<(usize, String, usize)> {
     None
 }
 
-/// Text of a field, cut to [`TEXT_BYTES_MAX`].
+/// Text of a field, truncated to [`TEXT_BYTES_MAX`].
 fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&field[..field.len().min(TEXT_BYTES_MAX)]).into_owned()
 }

@@ -1,32 +1,35 @@
-//! What a target says about logging in, checked before anything is opened.
+//! A target's login fields, checked before any connection is opened.
 
 use super::messages;
 use crate::guard;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Secret, Target, Tls};
 
-/// Everything a session needs until it may send requests.
+/// What a session needs to open.
 pub(super) struct Login {
-    /// Where, for messages: `127.0.0.1:5432` or the socket's path.
+    /// The server's address for messages: `127.0.0.1:5432` or the socket's path.
     pub place: String,
     /// Login name.
     pub user: String,
-    /// Empty where none was given.
+    /// Empty if none was given.
     pub password: Secret,
-    /// How much the connection is to be protected.
+    /// The required protection of the connection.
     pub tls: Tls,
-    /// What the server may have of the password.
+    /// What the user allows the server to learn of the password.
     pub rules: LoginRules,
     /// The whole StartupMessage.
     pub startup: Vec<u8>,
-    /// Statements each session runs first; where it must not write, the last two are the guard's.
+    /// Statements that open each session; in a read-only session the guard's two come last.
     pub session_sql: Vec<String>,
-    /// Whether sessions must not write.
+    /// Whether sessions are read-only.
     pub read_only: bool,
 }
 
 impl Login {
-    /// Checks `target`; an error names the field.
+    /// Checks `target`.
+    ///
+    /// # Errors
+    /// Names the invalid field.
     pub fn of(target: &Target) -> Result<Self> {
         let place = place(&target.address)?;
         if let Some(option) = target.options.keys().next() {
@@ -45,7 +48,7 @@ impl Login {
         .into_iter()
         .chain(target.session_sql.iter().map(|sql| ("session_sql", sql.as_str())))
         {
-            // Strings end at a NUL on this protocol: one inside would cut the rest off silently.
+            // Strings end at a NUL in this protocol, which would truncate the text silently.
             if text.contains('\0') {
                 return Err(plan(format!("`{field}` of driver postgres holds a NUL character"))
                     .hint("PostgreSQL cannot carry it: remove it"));
@@ -68,12 +71,13 @@ impl Login {
         })
     }
 
-    /// Whether session statement `index` asks if the guard holds.
+    /// Whether session statement `index` is the guard's query.
     pub fn asks(&self, index: usize) -> bool {
         self.read_only && index + 1 == self.session_sql.len()
     }
 
-    /// Looks at the answer to session statement `index`, behind which the transaction is `status`.
+    /// Checks the reply to session statement `index`, after which the transaction status is
+    /// `status`.
     pub fn guarded(&self, index: usize, status: u8, row: &[Option<String>]) -> Result<()> {
         match self.asks(index) {
             true if status != b'I' => Err(guard::left_open(&self.place)),
@@ -82,8 +86,8 @@ impl Login {
         }
     }
 
-    /// Looks at a ParameterStatus of a session at work: PostgreSQL 14 and newer say at once when the
-    /// guard is lifted, which a function of the user's can do.
+    /// Checks a ParameterStatus of an open session: PostgreSQL 14 and newer report the end of the
+    /// read-only mode at once; a user's function can cause it.
     pub fn still_guarded(&self, name: &[u8], value: &[u8]) -> Result<()> {
         if self.read_only && name == b"default_transaction_read_only" && value != b"on" {
             return Err(guard::by_a_statement(&self.place));

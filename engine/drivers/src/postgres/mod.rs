@@ -1,18 +1,18 @@
-//! PostgreSQL 12 to 18 (and what speaks its protocol 3.0), as a sans-I/O state machine.
+//! PostgreSQL 12 to 18 (and servers with its protocol 3.0), as a sans-I/O state machine.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | `login.rs` | what a target says, checked: address, user, database, TLS |
+//! | `login.rs` | a target's checked fields: address, user, database, TLS |
 //! | `auth.rs` | trust, cleartext, MD5, SCRAM-SHA-256 |
 //! | `statements.rs` | statements encoded once: Bind prefixes, text templates, literals |
 //! | `errors.rs` | ErrorResponse -> refusal of a statement, or end of the connection |
 //! | `bulk.rs` | `COPY ... FROM STDIN` |
-//! | `opening.rs` | how every connection begins |
-//! | `connection.rs` | a connection cut into messages, whatever it carries |
+//! | `opening.rs` | opens every connection |
+//! | `connection.rs` | splits a connection into messages, for any kind of requests |
 //! | `wire.rs` | requests of a workload |
-//! | `client.rs` | those of a script |
+//! | `client.rs` | requests of a script |
 //!
-//! Messages we send and receive are `dyno_protocol`'s.
+//! `dyno_protocol` writes and parses the messages.
 //!
 //! Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol" (message flow, message
 //! formats, error fields) and appendix "PostgreSQL Error Codes".
@@ -42,7 +42,7 @@ use connection::Connection;
 use login::Login;
 use statements::Statements;
 
-/// The family member.
+/// The driver's description.
 pub static KIND: DriverKind = DriverKind {
     name: "postgres",
     about: "PostgreSQL 12 to 18 over TCP or a Unix socket: trust, md5, SCRAM-SHA-256, TLS",

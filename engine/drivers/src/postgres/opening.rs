@@ -1,5 +1,5 @@
-//! The opening of a connection, the same whatever is sent afterwards: (SSLRequest, TLS) - startup -
-//! authentication - session_sql.
+//! Opens a connection for workloads and scripts: (SSLRequest, TLS) - startup - authentication -
+//! session_sql.
 
 use super::auth::Auth;
 use super::errors::ErrorFields;
@@ -11,20 +11,20 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Tls;
 use std::sync::Arc;
 
-/// How far a connection is on its way to its first request, and what it has heard of its session.
+/// The progress of a connection to its first request, and the state that the server reported.
 pub(super) struct Opening {
     pub login: Arc<Login>,
     stage: Stage,
     auth: Auth,
-    /// Nobody on the way can read what we send: Unix socket or TLS.
+    /// Whether the connection is private: Unix socket or TLS.
     secure: bool,
     /// BackendKeyData: process id and secret, for a cancel request.
     key: Option<[u8; 8]>,
     /// The server runs with `standard_conforming_strings = off`.
     pub backslashes: bool,
-    /// What the server has answered to the guard's question.
+    /// The server's reply to the guard's query.
     row: Vec<Option<String>>,
-    /// The server has asked for rows that it does not get, in answer to the request in flight.
+    /// The current request received a CopyInResponse, which was refused.
     pub has_refused_copy: bool,
 }
 
@@ -32,17 +32,17 @@ pub(super) struct Opening {
 enum Stage {
     /// Not connected.
     New,
-    /// One byte will say whether the server speaks TLS.
+    /// The next byte tells whether the server supports TLS.
     TlsAsked,
-    /// The transport shakes hands.
+    /// The transport performs the TLS handshake.
     TlsHandshake,
-    /// Until the first ReadyForQuery.
+    /// Login, until the first ReadyForQuery.
     Login,
-    /// session_sql: how many statements are done.
+    /// session_sql: number of completed statements.
     Session { done: usize },
-    /// Requests may be sent.
+    /// The connection accepts requests.
     Over,
-    /// An error was returned: the connection is useless.
+    /// An error was returned: the connection is unusable.
     Lost,
 }
 
@@ -80,8 +80,8 @@ impl Opening {
         out.extend_from_slice(&self.login.startup);
     }
 
-    /// What comes before the first message: bytes consumed, and whether TLS is to begin. `None`:
-    /// messages come.
+    /// Handles input before the first message: returns the bytes consumed, and whether TLS begins.
+    /// `None`: messages follow.
     pub fn before_messages(
         &mut self,
         input: &[u8],
@@ -97,13 +97,13 @@ impl Opening {
         }
     }
 
-    /// The one byte that answers an SSLRequest.
+    /// Handles the one-byte reply to an SSLRequest.
     fn tls_answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, bool)> {
         let place = &self.login.place;
         match (input, &self.login.tls) {
             ([], _) => Ok((0, false)),
-            // More than the byte would be plain text injected before the encryption starts, to be
-            // taken for the server's words after it (CVE-2021-23222).
+            // Further bytes would be plain text injected before the encryption, which the client
+            // would take for the server's messages after it (CVE-2021-23222).
             ([b'S', _, ..], _) => Err(Error::new(
                 Kind::Protocol,
                 format!("{place} sent unencrypted bytes behind its agreement to TLS"),
@@ -122,7 +122,7 @@ impl Opening {
                 format!("PostgreSQL at {place} does not offer TLS, which the plan demands"),
             )
             .hint("set ssl = on with a certificate at the server, or use tls: prefer or off")),
-            // Its text is not shown: nothing vouches for who wrote it (CVE-2024-10977).
+            // Its text is not shown, because its sender is not authenticated (CVE-2024-10977).
             ([b'E', ..], _) => Err(Error::new(
                 Kind::Connection,
                 format!("{place} answered the request for TLS with an error"),
@@ -134,7 +134,7 @@ impl Opening {
         }
     }
 
-    /// What to do with a message.
+    /// The treatment of a message.
     pub fn handling(&self, tag: u8, size: usize) -> Result<Handling> {
         match (tag, self.stage) {
             (b'Z', _) | (b'R' | b'K', Stage::Login) => Handling::parse(tag, size),
@@ -146,8 +146,8 @@ impl Opening {
         }
     }
 
-    /// Takes one whole message. `behind`: messages sent in one flight with the session statements.
-    /// True: the last of these is done.
+    /// Handles one whole message. `behind`: messages pipelined after the session statements. True:
+    /// the last session statement is done.
     pub fn message(
         &mut self,
         behind: &[u8],
@@ -165,7 +165,7 @@ impl Opening {
                 self.key = Some(body.array()?);
                 body.end()?;
             }
-            // The answer to the guard's question has one row: of more the last one counts.
+            // The reply to the guard's query has one row; of several the last one counts.
             b'D' => {
                 self.row.clear();
                 frames::row(body, &mut self.row)?;
@@ -204,13 +204,13 @@ impl Opening {
         Ok(self.is_over())
     }
 
-    /// Requests may be sent.
+    /// The connection accepts requests.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// An error was returned.
+    /// Marks the connection as unusable after an error.
     pub fn lose(&mut self) {
         self.stage = Stage::Lost;
     }
@@ -225,47 +225,47 @@ impl Opening {
         }
     }
 
-    /// ParameterStatus, also of a session at work.
+    /// Handles a ParameterStatus, also of an open session.
     pub fn reported(&mut self, body: &[u8]) -> Result<()> {
         let (name, value) = frames::reported(body)?;
         self.backslashes = frames::backslashes(name, value).unwrap_or(self.backslashes);
         if self.is_over() { self.login.still_guarded(name, value) } else { Ok(()) }
     }
 
-    /// CopyInResponse where no rows are to be had, also in a session at work. `extended`: in answer to
-    /// an Execute.
+    /// Refuses a CopyInResponse where there are no rows to send, also in an open session.
+    /// `extended`: it replies to an Execute.
     pub fn refuse_copy(&mut self, why: &str, extended: bool, out: &mut Vec<u8>) -> Result<()> {
-        // Each is answered, and the refusal ends the statement: who goes on asking does not listen.
+        // One refusal ends the statement; a second CopyInResponse violates the protocol.
         if std::mem::replace(&mut self.has_refused_copy, true) {
             return Err(rubbish("a second request for rows in answer to one statement"));
         }
         messages::copy_fail(why, out);
         if extended {
-            // The Sync behind Execute was swallowed by the COPY.
+            // The COPY consumed the Sync after the Execute.
             out.extend_from_slice(&messages::SYNC);
         }
         Ok(())
     }
 
-    /// How to make the server stop what this connection is doing.
+    /// The way to cancel the current work of this connection.
     pub fn cancel(&self) -> Cancel {
         self.key.as_ref().map_or(Cancel::Close, |key| Cancel::Packet(messages::cancel_request(key)))
     }
 }
 
-/// What to do with a message.
+/// The treatment of a message.
 pub(super) enum Handling {
-    /// Take it whole.
+    /// Parse it whole.
     Parse,
-    /// Keep its body as a row.
+    /// Store its body as a row.
     Keep,
-    /// Drop it.
+    /// Skip it.
     Skip,
 }
 
 impl Handling {
-    /// What is parsed is no longer than [`PARSED_BYTES_MAX`], so that rubbish is refused by its first
-    /// bytes instead of being waited for.
+    /// Accepts messages up to [`PARSED_BYTES_MAX`] for parsing, so that invalid input fails at its
+    /// first bytes instead of being waited for.
     #[inline]
     pub fn parse(tag: u8, size: usize) -> Result<Self> {
         if size > PARSED_BYTES_MAX {
@@ -274,7 +274,7 @@ impl Handling {
         Ok(Self::Parse)
     }
 
-    /// Of a message that may come at any time.
+    /// The treatment of messages that may arrive at any time.
     pub fn unasked(tag: u8, size: usize) -> Result<Self> {
         match tag {
             // NoticeResponse, NotificationResponse.
@@ -285,7 +285,7 @@ impl Handling {
     }
 }
 
-/// The transaction status in a ReadyForQuery: `I`, `T` or `E`.
+/// The transaction status from a ReadyForQuery: `I`, `T` or `E`.
 #[inline]
 pub(super) fn ready_status(body: &[u8]) -> Result<u8> {
     match body {
@@ -294,7 +294,7 @@ pub(super) fn ready_status(body: &[u8]) -> Result<u8> {
     }
 }
 
-/// The tag in a CommandComplete.
+/// The tag from a CommandComplete.
 #[inline]
 pub(super) fn command_tag(body: &[u8]) -> Result<&[u8]> {
     body.strip_suffix(&[0]).ok_or_else(|| rubbish("a command tag without an end"))

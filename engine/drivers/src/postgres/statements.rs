@@ -1,10 +1,11 @@
-//! A group's statements, encoded once: per request only parameters are written.
+//! A group's statements, encoded once: each request writes only its parameters.
 //!
-//! Prepared: `Bind` (unnamed portal) + `Execute` + `Sync` behind a constant prefix; parameters in
-//! binary. Results come in text format, as for most clients: binary was no cheaper for the server
-//! in any statement of `oltp` (PostgreSQL 15, CPU of the backend, text against binary: point select
-//! 8.9 and 8.8 us, range of 100 rows 41.5 and 41.1, sum 31.0 and 30.6, 100 rows of two integers 36.9
-//! and 37.5; medians of seven alternating rounds). No `Describe`: nobody looks at columns.
+//! Prepared: `Bind` (unnamed portal) + `Execute` + `Sync` after a constant prefix; binary
+//! parameters. Results are in text format, as for most clients: binary was no cheaper for the
+//! server in any statement of `oltp` (PostgreSQL 15, CPU of the backend, text against binary: point
+//! select 8.9 and 8.8 us, range of 100 rows 41.5 and 41.1, sum 31.0 and 30.6, 100 rows of two
+//! integers 36.9 and 37.5; medians of seven alternating rounds). No `Describe`: workloads do not
+//! read columns.
 //!
 //! Text: one simple `Query` with literals.
 
@@ -14,10 +15,10 @@ use dyno_core::plan::Protocol;
 use dyno_core::workload::{self, Op, ParamType, Request, Transaction, Value, put_decimal};
 use dyno_protocol::postgres::oid;
 
-/// Behind the parameters: no result format codes (text), then `Execute` of the unnamed portal
-/// without a row limit, then `Sync`.
+/// The bytes after the parameters: no result format codes (text), then `Execute` of the unnamed
+/// portal without a row limit, then `Sync`.
 const BIND_TAIL_AND_EXECUTE: [u8; 17] = [0, 0, b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4];
-/// How much of it still belongs to `Bind`.
+/// Number of its bytes that belong to `Bind`.
 const BIND_TAIL_BYTES: usize = 2;
 
 /// All statements of a group.
@@ -27,16 +28,16 @@ pub(super) struct Statements {
     prepare: Vec<u8>,
     /// Index into `encoders` of each `Parse`, in order.
     prepared: Vec<usize>,
-    /// As the workload has them, for messages.
+    /// The workload's statements, for messages.
     sources: Vec<Request>,
 }
 
-/// What was sent, as far as its answer is read differently.
+/// The kinds of requests whose replies are read differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     /// A statement whose rows are counted.
     Operation,
-    /// A statement whose rows are kept.
+    /// A statement whose rows are stored.
     Kept,
     /// `COMMIT`.
     Commit,
@@ -44,16 +45,17 @@ pub(super) enum Sent {
 
 /// One statement, ready to be sent.
 enum Encoder {
-    /// `BEGIN`, `ROLLBACK`: nothing to fill in. Isolation comes from the session, so reading and writing
-    /// transactions start alike.
+    /// `BEGIN`, `ROLLBACK`: no parameters. The session sets the isolation level, so read-only and
+    /// writing transactions begin alike.
     Fixed(Vec<u8>),
-    /// `COMMIT`, told apart because the server may answer it by `ROLLBACK`.
+    /// `COMMIT`, a separate kind because the server may reply with `ROLLBACK`.
     Commit(Vec<u8>),
-    /// `prefix`: tag, room for the length, portal, name and parameter formats.
+    /// `prefix`: tag, placeholder for the length, portal, name and parameter formats.
     Bind { prefix: Vec<u8>, params: Vec<ParamType> },
-    /// The text is the only value.
+    /// The only value is the statement's text.
     Verbatim,
-    /// SQL cut at its parameters: what precedes them, and what stands behind each.
+    /// SQL split at its parameters: the text before the first, and each parameter with the text
+    /// after it.
     Text { first: Vec<u8>, rest: Vec<(ParamType, Vec<u8>)> },
 }
 
@@ -115,24 +117,24 @@ impl Statements {
         Encoder::Bind { prefix, params: statement.params.clone() }
     }
 
-    /// Messages that prepare everything, or nothing.
+    /// Messages that prepare all statements; empty if there are none.
     pub fn prepare(&self) -> &[u8] {
         &self.prepare
     }
 
-    /// How many statements [`prepare`](Self::prepare) prepares.
+    /// Number of statements that [`prepare`](Self::prepare) prepares.
     pub fn prepared(&self) -> usize {
         self.prepared.len()
     }
 
-    /// Names a statement of the group, and one of its parameters (from 1), for an error.
+    /// Names a statement of the group, and one of its parameters (from 1), for an error message.
     pub fn name(&self, statement: u16, parameter: Option<usize>) -> String {
         self.sources.get(usize::from(statement)).map_or_else(String::new, |statement| {
             format!("statement {}{}", statement.class, of_parameter(statement, parameter))
         })
     }
 
-    /// Names the statement of the `number`-th `Parse`, for an error that may be about one of its
+    /// Names the statement of the `number`-th `Parse`, for an error that may concern one of its
     /// parameters (from 1).
     pub fn describe_prepared(&self, number: usize, parameter: Option<usize>) -> String {
         match self.prepared.get(number) {
@@ -147,7 +149,7 @@ impl Statements {
         }
     }
 
-    /// Appends the request for `op`; returns what it is.
+    /// Appends the request for `op`; returns its kind.
     /// `backslashes`: a backslash in a literal must be doubled.
     #[inline]
     pub fn request(&self, op: &Op, tx: &Transaction, backslashes: bool, out: &mut Vec<u8>) -> Sent {
@@ -195,7 +197,7 @@ fn check(statement: &Request) -> Result<()> {
     Err(Error::new(Kind::Plan, format!("statement `{}` {what}", statement.class)))
 }
 
-/// Type of a parameter; 0 lets the server infer it from where it stands.
+/// Type of a parameter; 0 lets the server infer it from the context.
 fn type_of(param: ParamType) -> u32 {
     match param {
         ParamType::Int => oid::INT4,
@@ -205,8 +207,8 @@ fn type_of(param: ParamType) -> u32 {
     }
 }
 
-/// Appends the format codes of `Bind`: 1 is binary, 0 text, which every type has. One code counts
-/// for all parameters, none for text.
+/// Appends the format codes of `Bind`: 1 is binary, 0 is text, which every type supports. One code
+/// applies to all parameters; no code means text.
 fn put_formats(params: &[ParamType], prefix: &mut Vec<u8>) {
     let inferred = |param: &ParamType| matches!(param, ParamType::Inferred(_));
     if params.iter().all(inferred) {
@@ -252,7 +254,7 @@ fn parameter(value: &Value, param: Option<ParamType>, tx: &Transaction, out: &mu
                 sized(itoa::Buffer::new().format(*number).as_bytes(), out)
             }
             // Also a number that does not fit an `Int`: the server refuses its size (22P03),
-            // where a cut number would quietly ask for another row.
+            // whereas a truncated number would silently select another row.
             _ => sized(&number.to_be_bytes(), out),
         },
         Value::Text(range) => sized(tx.text_of(range), out),
@@ -267,7 +269,7 @@ fn parameter(value: &Value, param: Option<ParamType>, tx: &Transaction, out: &mu
     }
 }
 
-/// Appends the text form of a number or truth value.
+/// Appends the text form of a number or boolean.
 fn put_text(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
@@ -284,7 +286,7 @@ fn sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends each value and the piece behind it, and the end of the string.
+/// Appends each value with the text after it, and the terminator of the string.
 #[inline]
 fn text(
     pieces: &[(ParamType, Vec<u8>)],
@@ -298,7 +300,7 @@ fn text(
     for (index, (param, piece)) in pieces.iter().enumerate() {
         match values.get(index) {
             Some(value) => literal(value, *param, tx, backslashes, out),
-            // A syntax error, where leaving it out might change what a WHERE means.
+            // Causes a syntax error; an omission might change the meaning of a WHERE.
             None => out.push(b'?'),
         }
         out.extend_from_slice(piece);
@@ -317,8 +319,8 @@ fn literal(
     match value {
         Value::Text(range) => quoted(tx.text_of(range), backslashes, out),
         Value::Null => out.extend_from_slice(b"NULL"),
-        // In quotes a literal has no type yet, and gets that of its surroundings as a parameter
-        // of unknown type does: what works prepared works as text.
+        // A quoted literal has no type yet and gets it from its context, as does a parameter of
+        // unknown type: what works prepared works as text.
         Value::Int(_) | Value::Decimal { .. } | Value::Double(_) | Value::Bool(_)
             if matches!(param, ParamType::Inferred(_)) =>
         {
@@ -326,13 +328,13 @@ fn literal(
             put_text(value, out);
             out.push(b'\'');
         }
-        // Without its parentheses a negative number behind a minus would start a comment.
+        // Without parentheses a negative number after a minus would begin a comment.
         Value::Int(number) if *number < 0 && *number != i64::MIN => {
             out.push(b'(');
             out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
             out.push(b')');
         }
-        // PostgreSQL reads -9223372036854775808 as a negated `numeric`; quoted, it takes the
+        // PostgreSQL reads -9223372036854775808 as a negated `numeric`; in quotes it gets the
         // column's type.
         Value::Int(i64::MIN) => out.extend_from_slice(b"'-9223372036854775808'"),
         Value::Int(number) => out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes()),
@@ -347,8 +349,8 @@ fn literal(
 /// `standard_conforming_strings = off`, where a backslash escapes.
 fn quoted(text: &[u8], backslashes: bool, out: &mut Vec<u8>) {
     if text.contains(&0) {
-        // No value of PostgreSQL's may hold a NUL: let the server say so (22021), as it does for
-        // a binary parameter, rather than end the message early.
+        // PostgreSQL's values cannot contain a NUL. The server refuses this form (22021), as it
+        // does for a binary parameter; a raw NUL would end the message early.
         out.extend_from_slice(b"E'\\000'");
         return;
     }
@@ -458,7 +460,7 @@ mod tests {
         assert_eq!(out, br"'\\'''");
     }
 
-    /// Every form, of unknown column.
+    /// Every form, with an unknown column.
     fn all_forms() -> (Vec<ParamType>, Transaction) {
         use dyno_core::workload::Form;
         let forms = [Form::Int, Form::Decimal, Form::Double, Form::Bool, Form::Text, Form::Text];
@@ -541,7 +543,7 @@ mod tests {
         assert!(wrong.err().unwrap().what.contains("2 places for 1 parameters"));
     }
 
-    /// Reads a literal back as PostgreSQL's lexer would.
+    /// Decodes a literal as PostgreSQL's lexer does.
     fn unquoted(literal: &[u8], backslashes: bool) -> Option<Vec<u8>> {
         let mut inner = literal.strip_prefix(b"'")?.strip_suffix(b"'")?.iter().peekable();
         let mut out = Vec::new();

@@ -1,5 +1,5 @@
-//! Requests of a workload, behind the `Parse` of its statements. Rows are counted by their headers and
-//! skipped, save those of a statement that keeps them and the first of a [`Wire::query`].
+//! Requests of a workload, after the `Parse` of its statements. Rows are counted by their headers
+//! and skipped, except those of a statement that stores them and the first of a [`Wire::query`].
 
 use super::connection::{Connection, Requests};
 use super::errors::ErrorFields;
@@ -13,25 +13,25 @@ use dyno_core::error::Result;
 use dyno_core::workload::{Op, Transaction};
 use std::sync::Arc;
 
-/// What a session of a workload asks of its connection.
+/// A workload session's requests on its connection.
 pub(super) struct Operations {
     statements: Arc<Statements>,
     phase: Phase,
-    /// The operation in flight, or the last one: a statement of the group.
+    /// The current or last operation: a statement of the group.
     statement: u16,
-    /// The reply in the making.
+    /// The reply under construction.
     reply: Reply,
-    /// The server has said how the statement in flight ended.
+    /// The server completed or refused the statement in flight.
     answered: bool,
-    /// A table that the open transaction has emptied, hence may fill with frozen rows.
+    /// The table that the open transaction truncated, which it may load with frozen rows.
     truncated: Option<String>,
     first_row: Vec<Option<String>>,
 }
 
-/// What the connection is doing.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// `Parse`: how many statements are done.
+    /// `Parse`: number of completed statements.
     Prepare { done: usize },
     /// Nothing is in flight.
     Idle,
@@ -39,22 +39,22 @@ enum Phase {
     Busy(Busy),
 }
 
-/// What is in flight.
+/// The request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Busy {
-    /// One of the group's statements.
+    /// A statement of the group.
     Operation,
-    /// One of them that keeps its rows.
+    /// A statement of the group that stores its rows.
     Kept,
     /// The group's `COMMIT`.
     Commit,
-    /// Text whose first row is kept; `row`: it has come.
+    /// Text whose first row is stored; `row`: it has arrived.
     Query { row: bool },
-    /// `COPY FROM STDIN`, not yet answered.
+    /// `COPY FROM STDIN`, before the server's reply.
     CopyStart,
     /// Rows are being sent.
     CopyIn,
-    /// The rows' end is sent.
+    /// CopyDone is sent.
     CopyEnd,
 }
 
@@ -77,7 +77,7 @@ impl Operations {
         let bulk = self.phase == Phase::Busy(Busy::CopyEnd);
         self.reply.affected += frames::affected(tag, bulk);
         if self.phase == Phase::Busy(Busy::Commit) && tag == b"ROLLBACK" {
-            // A COMMIT in a failed transaction "succeeds" by rolling back: not a commit.
+            // A COMMIT in a failed transaction "succeeds" with a rollback: it is not a commit.
             self.reply.error = Some(Box::new(ServerError {
                 code: "25P02".to_owned(),
                 message: "COMMIT was answered by ROLLBACK: the transaction had failed".to_owned(),
@@ -103,15 +103,15 @@ impl Operations {
         }
     }
 
-    /// The server is ready again: the reply is complete.
+    /// The server is ready again: completes the reply.
     fn finish(&mut self, status: u8) -> Result<Progress> {
         if !self.answered {
             return Err(rubbish("ReadyForQuery without an answer before it"));
         }
         let mut reply = std::mem::take(&mut self.reply);
         if let Some(error) = &mut reply.error {
-            // Outside a transaction nothing is left to roll back; within a failed one (`E`) the
-            // server waits for our ROLLBACK.
+            // Outside a transaction nothing remains to roll back; in a failed one (`E`) the server
+            // waits for a ROLLBACK.
             error.rolled_back = status == b'I';
         }
         if status != b'T' {
@@ -144,7 +144,7 @@ impl Operations {
         }
     }
 
-    /// Whether one of the group's statements is in flight.
+    /// Whether a statement of the group is in flight.
     fn is_operation(&self) -> bool {
         matches!(self.phase, Phase::Busy(Busy::Operation | Busy::Kept))
     }
@@ -164,12 +164,12 @@ impl Requests for Operations {
         self.statements.prepare()
     }
 
-    /// What there is to prepare is sent, and ends with a ReadyForQuery of its own.
+    /// The preparations are already sent and end with their own ReadyForQuery.
     fn opened(&mut self) -> Option<Progress> {
         (self.statements.prepared() == 0).then(|| self.prepared())
     }
 
-    /// Counts rows that are dropped.
+    /// Counts skipped rows.
     #[inline]
     fn handling(&mut self, tag: u8, size: usize) -> Result<Handling> {
         match (tag, self.phase) {
@@ -177,7 +177,7 @@ impl Requests for Operations {
                 self.reply.rows += 1;
                 Ok(Handling::Skip)
             }
-            // A first row of unreasonable size is counted, not kept.
+            // An oversized first row is counted, not stored.
             (b'D', Phase::Busy(Busy::Query { row: false })) if size > PARSED_BYTES_MAX => {
                 self.reply.rows += 1;
                 self.phase = Phase::Busy(Busy::Query { row: true });
@@ -276,7 +276,7 @@ impl Wire for Connection<Operations> {
         self.requests.begin(Busy::CopyStart);
     }
 
-    /// Does nothing once the server has refused the load: it would only drop the rows.
+    /// Does nothing after the server refused the load, because it would only drop the rows.
     fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         if self.requests.phase == Phase::Busy(Busy::CopyIn) {
             bulk::data(rows, out);

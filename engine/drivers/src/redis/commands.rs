@@ -1,37 +1,37 @@
-//! Requests as commands: what is the same in each call is encoded once.
+//! Requests as commands; the parts common to all calls are encoded once.
 
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::request::{KeyValue, Store, Verb};
 use dyno_core::workload::{self, Op, Request, Transaction, Value, put_decimal};
 use dyno_protocol::resp::{put_command, put_word};
 
-/// What an answer counts as.
+/// How a reply counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// A record, if it is there.
+    /// As a row, if the record exists.
     Row,
-    /// A record that was written.
+    /// As a written record.
     Write,
 }
 
-/// One kind of command.
+/// One type of command.
 #[derive(Debug)]
 pub(super) struct Command {
     pub counts: Counts,
-    /// Its class, for messages.
+    /// Its statement class, for messages.
     pub class: String,
-    /// Of the key.
+    /// Prefix of the key.
     prefix: Vec<u8>,
-    /// All up to the key.
+    /// The command up to the key.
     head: Vec<u8>,
-    /// Which parameter is the key.
+    /// Index of the key's parameter.
     key: usize,
-    /// What precedes each value, and which parameter that is.
+    /// For each value, the bytes before it and the index of its parameter.
     values: Vec<(Vec<u8>, usize)>,
     tail: Vec<u8>,
 }
 
-/// What the names of a store's keys begin with.
+/// The prefix of the names of a store's keys.
 pub(super) fn key_prefix(prefix: &str, store: &str) -> String {
     format!("{prefix}{store}:")
 }
@@ -40,7 +40,7 @@ impl Command {
     /// The command for a request.
     ///
     /// # Errors
-    /// [`Kind::Plan`] for what is no operation on a record.
+    /// [`Kind::Plan`] for a request that is not an operation on a record.
     pub fn of(request: &Request, prefix: &str) -> Result<Self> {
         let workload::Command::KeyValue(KeyValue { store, verb }) = &request.command else {
             return Err(cannot(request, "it is no operation on a record"));
@@ -59,7 +59,8 @@ impl Command {
         Ok(Self { class: request.class.clone(), ..Self::new(store, prefix, counts, key, &values) })
     }
 
-    /// Adds a record whose key and values come in order. Of a string: only where there is none.
+    /// A command that adds a record, with key and values in order. A string is only written if the
+    /// key does not exist.
     pub fn insert(store: &Store, prefix: String) -> Self {
         let values: Vec<_> = (0..store.fields.len()).map(|n| (n, n + 1)).collect();
         let mut command = Self::new(store, prefix, Counts::Write, 0, &values);
@@ -101,7 +102,7 @@ impl Command {
         Self { counts, class: String::new(), prefix, head, key, values, tail: Vec::new() }
     }
 
-    /// Appends the command with its parameters, by their numbers.
+    /// Appends the command. `param` returns the text of a parameter by its number.
     #[inline]
     pub fn put<'a>(&self, param: impl Fn(usize) -> &'a [u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
@@ -136,14 +137,14 @@ impl Command {
     }
 }
 
-/// Parameters as text, one after the other: room that is used again.
+/// Parameters as text, concatenated in a reused buffer.
 #[derive(Debug, Default)]
 pub(super) struct Digits {
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-/// Appends a value as text; of nothing, nothing.
+/// Appends a value as text; nothing for NULL.
 fn put_value(value: &Value, tx: &Transaction, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}

@@ -5,20 +5,20 @@
 
 use dyno_core::driver::ServerError;
 
-/// How much of the server's text is kept.
+/// Maximum stored length of the server's text, characters.
 const TEXT_CHARS_MAX: usize = 500;
 
-/// What a server says when it refuses.
+/// A server's error reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// The first word where it is one in capitals: `WRONGTYPE`; else `ERR`.
+    /// The first word if it is in capitals: `WRONGTYPE`; else `ERR`.
     pub code: String,
     /// The whole text.
     pub text: String,
 }
 
 impl Refusal {
-    /// Takes the text of an error reply apart.
+    /// Parses the text of an error reply.
     pub fn parse(line: &[u8]) -> Self {
         let text: String = String::from_utf8_lossy(line).chars().take(TEXT_CHARS_MAX).collect();
         let word = text.split(' ').next().unwrap_or_default();
@@ -27,7 +27,7 @@ impl Refusal {
         Self { code: if is_code { word } else { "ERR" }.to_owned(), text }
     }
 
-    /// The refusal of a command. Nothing is open that could be rolled back.
+    /// Converts to the refusal of a command. There is no transaction to roll back.
     pub fn of_command(self, class: &str) -> ServerError {
         let Self { code, text } = self;
         let why = match code.as_str() {

@@ -1,20 +1,20 @@
-//! Which keys are a store's: found by walking the whole keyspace, which nobody else is kept waiting
-//! by. That is how a store is found empty before its load, and complete after it.
+//! Finds the keys of a store by a scan of the whole keyspace, which does not block other clients.
+//! The scan verifies that a store is empty before its load and complete after it.
 //!
-//! Source: Redis documentation, `SCAN`: every key that is there from the first call to the last is
-//! returned; one may be returned twice while the server's table shrinks.
+//! Source: Redis documentation, `SCAN`: every key that exists from the first call to the last is
+//! returned; a key may be returned twice while the server's table shrinks.
 
 use super::commands::key_prefix;
 use dyno_core::error::Result;
 use dyno_protocol::resp::{self, Token, rubbish};
 
-/// Keys that a call looks at.
+/// Keys examined per call.
 const KEYS_A_CALL: &[u8] = b"1000";
 
-/// A walk under way.
+/// A scan in progress.
 #[derive(Debug)]
 pub(super) struct Walk {
-    /// Glob that the store's keys match.
+    /// Glob pattern of the store's keys.
     pattern: Vec<u8>,
     cursor: Vec<u8>,
     place: Place,
@@ -22,7 +22,7 @@ pub(super) struct Walk {
     pub found: u64,
 }
 
-/// Where in an answer: a cursor and an array of keys.
+/// Position in a reply: a cursor and an array of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Head,
@@ -32,7 +32,7 @@ enum Place {
 }
 
 impl Walk {
-    /// Begins over the keys of `store`.
+    /// Begins a scan of the keys of `store`.
     pub fn begin(prefix: &str, store: &str, out: &mut Vec<u8>) -> Self {
         let pattern = glob(key_prefix(prefix, store).as_bytes());
         let walk = Self { pattern, cursor: b"0".to_vec(), place: Place::Head, found: 0 };
@@ -47,7 +47,7 @@ impl Walk {
         );
     }
 
-    /// Takes the next value of an answer.
+    /// Handles the next value of a reply.
     pub fn token(&mut self, token: &Token<'_>) -> Result<()> {
         self.place = match (self.place, token) {
             (Place::Head, Token::Many(2)) => Place::Cursor,
@@ -66,7 +66,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The answer is complete: calls again, or is at the end.
+    /// The reply is complete: requests the next one, or returns true at the end.
     pub fn is_over(&mut self, out: &mut Vec<u8>) -> bool {
         self.place = Place::Head;
         if self.cursor == b"0" {
@@ -81,7 +81,7 @@ fn is_number(text: &[u8]) -> bool {
     (1..=20).contains(&text.len()) && text.iter().all(u8::is_ascii_digit)
 }
 
-/// A pattern for all that begins so.
+/// A glob pattern for all names with this prefix.
 fn glob(prefix: &[u8]) -> Vec<u8> {
     let mut pattern = Vec::with_capacity(prefix.len() + 1);
     for &byte in prefix {

@@ -1,4 +1,4 @@
-//! What a target says about logging in, checked before anything is opened.
+//! A target's login fields, checked before any connection is opened.
 
 use super::errors::Refusal;
 use crate::policy::{self, Asked};
@@ -6,25 +6,28 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, LoginRules, Secret, Target, Tls};
 use dyno_protocol::resp;
 
-/// Everything a session needs until it may send requests.
+/// What a session needs to open.
 pub(super) struct Login {
-    /// Where, for messages: `127.0.0.1:6379` or the socket's path.
+    /// The server's address for messages: `127.0.0.1:6379` or the socket's path.
     pub place: String,
-    /// What the names of all keys begin with.
+    /// Prefix of the names of all keys.
     pub prefix: String,
-    /// Whether TLS comes before the first command.
+    /// Whether TLS precedes the first command.
     pub tls: bool,
     user: String,
     password: Secret,
     rules: LoginRules,
-    /// Nobody on the way can read what we send.
+    /// Whether the connection is private: TLS, a Unix socket or loopback.
     secure: bool,
     database: u32,
     resp3: bool,
 }
 
 impl Login {
-    /// Checks `target`; an error names the field.
+    /// Checks `target`.
+    ///
+    /// # Errors
+    /// Names the invalid field.
     pub fn of(target: &Target) -> Result<Self> {
         let (mut prefix, mut resp3) = (String::new(), false);
         for (name, value) in &target.options {
@@ -70,10 +73,10 @@ impl Login {
         })
     }
 
-    /// Appends the commands of a login, at least one; each is answered once. How many they are.
+    /// Appends the commands of a login, at least one; returns their number. Each has one reply.
     ///
     /// # Errors
-    /// The password may not be sent over this connection.
+    /// The policy forbids to send the password over this connection.
     pub fn put(&self, out: &mut Vec<u8>) -> Result<u32> {
         let auth: &[&[u8]] = match (self.user.as_bytes(), self.password.0.as_bytes()) {
             (_, b"") => &[],
@@ -95,7 +98,7 @@ impl Login {
             resp::command(&[&[b"HELLO".as_slice(), b"3"], words, auth].concat(), out);
             commands += 1;
         } else if !auth.is_empty() {
-            // Before version 6 a password had no user.
+            // Before version 6, AUTH had no user name.
             let auth = if self.user.is_empty() { &auth[1..] } else { auth };
             resp::command(&[&[b"AUTH".as_slice()], auth].concat(), out);
             commands += 1;
@@ -111,7 +114,7 @@ impl Login {
         Ok(commands)
     }
 
-    /// The server refused one of these commands.
+    /// The error of a login command that the server refused.
     pub fn refused(&self, refusal: &Refusal) -> Error {
         let Self { place, database, .. } = self;
         let text = &refusal.text;

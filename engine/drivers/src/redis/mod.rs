@@ -1,15 +1,15 @@
-//! Redis 5 and newer (and what speaks its protocol: Valkey, KeyDB), as a sans-I/O state machine.
+//! Redis 5 and newer (and servers with its protocol: Valkey, KeyDB), as a sans-I/O state machine.
 //!
 //! A record is a hash `PREFIX` `STORE:KEY`, read by `HGETALL` and written by `HSET`; a record of one
 //! field is a string (`GET`, `SET`). There are no ranges of keys: docs/decisions/redis-records.md.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | `login.rs` | what a target says, checked: address, user, number of the database, TLS |
+//! | `login.rs` | a target's checked fields: address, user, database number, TLS |
 //! | `commands.rs` | requests encoded once |
 //! | `errors.rs` | an error reply -> refusal of a command, or end of the connection |
 //! | `rows.rs` | a store's rows as pipelined writes |
-//! | `keyspace.rs` | which keys are a store's: walks them by `SCAN` |
+//! | `keyspace.rs` | finds a store's keys by `SCAN` |
 //! | `wire.rs` | the state machine of a session |
 //!
 //! The codec of commands and replies is `dyno_protocol::resp`.
@@ -37,7 +37,7 @@ mod wire;
 use commands::Command;
 use login::Login;
 
-/// The family member.
+/// The driver's description.
 pub static KIND: DriverKind = DriverKind {
     name: "redis",
     about: "Redis 5 and newer over TCP or a Unix socket: AUTH, TLS, RESP2 and RESP3; records are \
@@ -70,7 +70,7 @@ fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
     Ok(Box::new(Redis { shared: Arc::new(Shared { login, commands }) }))
 }
 
-/// What all sessions of one group share and none changes.
+/// Immutable data that all sessions of a group share.
 struct Shared {
     login: Login,
     commands: Vec<Command>,

@@ -1,4 +1,4 @@
-//! A store's rows, which come as text with tabs between their cells, as writes that are pipelined.
+//! Converts a store's rows from tab-separated text to pipelined writes.
 
 use super::commands::{Command, key_prefix};
 use crate::tsv::{self, unescape};
@@ -7,22 +7,22 @@ use dyno_protocol::resp;
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// A load under way.
+/// A load in progress.
 #[derive(Debug)]
 pub(super) struct Rows {
     insert: Command,
-    /// What the server says of a record that was not there before: how many fields it has.
+    /// Number of fields in the server's reply for a new record.
     fields: i64,
-    /// A row whose end has not come.
+    /// An incomplete row.
     partial: Vec<u8>,
-    /// Commands that the server has not answered.
+    /// Commands without a reply so far.
     pub outstanding: u64,
-    /// Rows that it says are new.
+    /// Rows that the server reported as new.
     pub taken: u64,
 }
 
 impl Rows {
-    /// Of a store called `table`; the first column is the key.
+    /// For a store called `table`; the first column is the key.
     pub fn new(prefix: &str, table: &str, columns: &[&str]) -> Self {
         let (key, fields) = columns.split_first().unwrap_or((&"", &[]));
         let fields: Vec<String> = fields.iter().map(|&field| field.to_owned()).collect();
@@ -36,14 +36,14 @@ impl Rows {
         }
     }
 
-    /// Takes rows; appends their writes.
+    /// Consumes rows; appends their writes.
     pub fn put(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         let mut partial = std::mem::take(&mut self.partial);
         tsv::each_row(&mut partial, rows, |line| self.row(line, out));
         self.partial = partial;
     }
 
-    /// No more rows: appends a command behind them, which is answered even if there were none.
+    /// Ends the rows: appends a final command, so that there is a reply even without rows.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         if !self.partial.is_empty() {
             self.put(b"\n", out);
@@ -58,7 +58,7 @@ impl Rows {
         self.outstanding += 1;
     }
 
-    /// The server has answered one of them: fields that are new, or nothing where a string was there.
+    /// Handles the reply to one write: the number of new fields, or none if a string existed.
     pub fn answered(&mut self, new: Option<i64>) {
         self.outstanding = self.outstanding.saturating_sub(1);
         let is_new = new.is_some_and(|new| self.fields == 1 || new == self.fields);
@@ -66,7 +66,7 @@ impl Rows {
     }
 }
 
-/// A cell's bytes; of nothing, nothing.
+/// A cell's bytes; empty for NULL.
 fn cell(cell: &[u8]) -> Cow<'_, [u8]> {
     match cell {
         b"\\N" => Cow::Borrowed(&[]),

@@ -1,7 +1,7 @@
 //! The state machine of one connection: (TLS) - AUTH, SELECT - requests.
 //!
-//! What takes several commands goes out in one piece, and its answers are counted together: a login,
-//! the rows of a load.
+//! Operations of several commands (a login, the rows of a load) are pipelined, and their replies
+//! are counted together.
 
 use super::Shared;
 use super::commands::{Counts, Digits};
@@ -14,7 +14,7 @@ use dyno_core::workload::{Op, Transaction};
 use dyno_protocol::resp::{self, Reader, Token, rubbish};
 use std::sync::Arc;
 
-/// Most text of an answer to a [`Wire::query`] that is kept.
+/// Maximum stored text of the reply to a [`Wire::query`], bytes.
 const ROW_BYTES_MAX: usize = 64 << 10;
 
 /// One connection.
@@ -22,23 +22,23 @@ pub(super) struct RedisWire {
     shared: Arc<Shared>,
     phase: Phase,
     reader: Reader,
-    /// The reply in the making.
+    /// The reply under construction.
     reply: Reply,
-    /// The operation in flight, or the last one.
+    /// The current or last operation.
     request: u16,
     digits: Digits,
     first_row: Vec<Option<String>>,
     row_bytes: usize,
 }
 
-/// What the connection is doing.
+/// The state of the connection.
 #[derive(Debug)]
 enum Phase {
     /// Not connected.
     New,
-    /// The password may not be sent.
+    /// The policy forbids to send the password.
     Refused(Error),
-    /// Commands of the login that are not yet answered.
+    /// Number of login commands without a reply.
     Login(u32),
     /// Nothing is in flight.
     Idle,
@@ -46,15 +46,15 @@ enum Phase {
     Operation(Counts),
     /// A command given as text.
     Query,
-    /// The store's keys are walked. `must_be_none`: it is to be made.
+    /// A scan of the store's keys. `must_be_none`: the store is about to be created.
     Walk { walk: Walk, store: String, must_be_none: bool },
-    /// A load, not yet under way.
+    /// A load, before its first rows.
     LoadBegins(Box<Rows>),
     /// Rows are being sent.
     Load(Box<Rows>),
-    /// All rows are sent, and a command behind them.
+    /// All rows and a final command are sent.
     LoadEnds(Box<Rows>),
-    /// An error was returned: the connection is useless.
+    /// An error was returned: the connection is unusable.
     Lost,
 }
 
@@ -79,14 +79,14 @@ impl RedisWire {
         };
     }
 
-    /// A request begins whose answer is kept, or not.
+    /// Begins a request. `keep`: its reply is stored.
     fn begin(&mut self, phase: Phase, keep: bool) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
         self.reader.keep = keep;
         self.phase = phase;
     }
 
-    /// Takes one value of a reply. `top`: it is the reply, not a part of it.
+    /// Handles one value of a reply. `top`: the value is the reply itself, not a part of it.
     #[inline]
     fn token(&mut self, token: &Token<'_>, top: bool) -> Result<()> {
         if let (Token::Error(line), true) = (token, top) {
@@ -138,7 +138,8 @@ impl RedisWire {
         let class = match self.phase {
             Phase::Operation(_) => self.shared.commands[usize::from(self.request)].class.as_str(),
             Phase::New | Phase::Refused(_) | Phase::Idle | Phase::Lost => {
-                // Said before it closes: no more clients, or this one is too slow.
+                // The server sends this before it closes: too many clients, or a client that is too
+                // slow.
                 let place = &self.shared.login.place;
                 let what = format!("Redis at {place} ended the connection: {}", refusal.text);
                 return Err(Error::new(Kind::Connection, what).hint("see the server's log"));
@@ -149,7 +150,7 @@ impl RedisWire {
         Ok(())
     }
 
-    /// A reply is complete: what that means.
+    /// Handles a complete reply.
     #[inline]
     fn complete(&mut self, out: &mut Vec<u8>) -> Result<Option<Progress>> {
         match &mut self.phase {
@@ -181,7 +182,7 @@ impl RedisWire {
                 }
                 return Ok(Some(Progress::WantData));
             }
-            // A refusal ends the load early.
+            // An error ends the load early.
             Phase::Load(_) if self.reply.error.is_none() => return Ok(None),
             Phase::LoadEnds(rows) if self.reply.error.is_none() => {
                 if rows.outstanding > 0 {
@@ -247,7 +248,7 @@ impl WireProtocol for RedisWire {
         self.reader.is_skipping()
     }
 
-    /// Commands are short, and none but scripts can be stopped.
+    /// Commands are short, and only scripts can be stopped.
     fn cancel(&self) -> Cancel {
         Cancel::Close
     }
@@ -269,7 +270,7 @@ impl Wire for RedisWire {
         let (table, must_be_none) = match task {
             Task::Create(table) => (table, true),
             Task::Count(table) => (table, false),
-            // No transactions, and nothing that would have to be built after a load.
+            // There are no transactions, and nothing to build after a load.
             Task::Rollback | Task::BeginLoad(_) | Task::EndLoad(_) | Task::Finish(..) => {
                 return false;
             }
@@ -279,7 +280,7 @@ impl Wire for RedisWire {
         true
     }
 
-    /// A command, its words between blanks.
+    /// Sends a command; spaces separate its words.
     fn query(&mut self, text: &str, out: &mut Vec<u8>) {
         self.first_row.clear();
         self.row_bytes = 0;
@@ -289,13 +290,13 @@ impl Wire for RedisWire {
     }
 
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>) {
-        // Something must be answered before rows are asked for.
+        // The caller sends rows after the reply to this command.
         resp::command(&[b"PING"], out);
         let rows = Rows::new(&self.shared.login.prefix, table, columns);
         self.begin(Phase::LoadBegins(Box::new(rows)), false);
     }
 
-    /// Does nothing once the server has refused a row.
+    /// Does nothing after the server refused a row.
     fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         if let Phase::Load(load) = &mut self.phase {
             load.put(rows, out);
@@ -317,7 +318,7 @@ impl Wire for RedisWire {
     }
 }
 
-/// The store that is to be made.
+/// The error of a store that exists but is to be created.
 fn already_there(store: &str) -> ServerError {
     ServerError {
         code: "EXISTS".to_owned(),

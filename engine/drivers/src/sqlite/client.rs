@@ -1,13 +1,13 @@
-//! One connection of a script: any statement, results kept as text.
+//! One connection of a script: any statement, results buffered as text.
 //!
-//! A text of several statements is several results; the first refusal ends it. Waiting for another
-//! connection's lock is as for a workload (`wait.rs`): at most `busy_timeout_ms` a statement, and
-//! never beyond the time that the call has. A missing file is created, as SQLite does by itself,
-//! unless the target has `create: false`. Integers and floating-point numbers come as text, the
-//! latter with the fewest digits that mean the same number; blobs come as they are.
+//! A text with several statements has several results; the first error ends it. The wait for
+//! another connection's lock follows the rules of workloads (`wait.rs`): at most `busy_timeout_ms`
+//! per statement, and never beyond the deadline of the call. A missing file is created, SQLite's
+//! default, unless the target has `create: false`. Integers and floating-point numbers become text,
+//! the latter with the fewest digits that identify the number; blobs are unchanged.
 //!
-//! `sysbench` has no driver for SQLite, hence its options are ours: `sqlite-db` is the target's
-//! `Address::File`. What else a target can say: `busy_timeout_ms` and `create` in its options, pragmas
+//! `sysbench` has no driver for SQLite, so these options are dbdyno's: `sqlite-db` is the target's
+//! `Address::File`. Other fields: `busy_timeout_ms` and `create` in the target's options, pragmas
 //! as statements of `session_sql`.
 
 #[cfg(test)]
@@ -31,15 +31,15 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A deadline for calls without one.
+/// Deadline of calls without one.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Length of NULL among a row's values.
+/// Length field of a NULL in a row.
 const NULL: [u8; 4] = [0xff; 4];
 
-/// Binds it to a target.
+/// Creates the clients of a target.
 ///
 /// # Errors
-/// Says which field of the target is wrong.
+/// Names the invalid field of the target.
 pub fn build(target: &Target) -> Result<Clients> {
     let driver = Sqlite::of(target, true, [].into())?;
     Ok(Box::new(move || Ok(Nature::Blocking(Box::new(SqliteClient::open(&driver)?)))))
@@ -47,9 +47,9 @@ pub fn build(target: &Target) -> Result<Clients> {
 
 /// One connection.
 struct SqliteClient {
-    /// Borrow from `connection`: stand before it, hence are dropped before it.
+    /// They borrow from `connection`: fields drop in declaration order, so these drop first.
     statements: Slots<RowStatement>,
-    /// Number of the statement prepared last, and of its parameters.
+    /// Number and parameter count of the statement prepared last.
     prepared: (u32, u16),
     results: Results,
     patience: Patience,
@@ -62,16 +62,16 @@ struct SqliteClient {
 // its multi-thread mode (SQLITE_OPEN_NO_MUTEX).
 unsafe impl Send for SqliteClient {}
 
-/// How long locks are waited for.
+/// The limits of the wait for locks.
 struct Patience {
     busy_timeout: Duration,
     waiters: Arc<Waiters>,
 }
 
 impl Patience {
-    /// Runs `work` until it is not refused for a lock any more, or time is over. A transaction that
-    /// has read and now wants to write is refused at once: whoever holds the lock waits for it to end,
-    /// or leaves it with a state that is old (sqlite3_busy_handler's own rule).
+    /// Runs `work` until no lock prevents it, or time is up. A transaction that has read and wants
+    /// to write fails at once: the holder of the lock waits for it to end, or leaves it with an
+    /// outdated snapshot (the rule of sqlite3_busy_handler).
     fn with<T>(
         &self,
         connection: &Handle,
@@ -118,7 +118,7 @@ impl SqliteClient {
         Ok(client)
     }
 
-    /// Runs one statement of `session_sql`; the first value that it answers.
+    /// Runs one statement of `session_sql`; returns the first value of its result.
     fn setting(&mut self, sql: &str) -> Result<Option<String>> {
         self.query(sql.as_bytes(), FOREVER)?;
         if let Some(error) = self.results.answers().iter().find_map(|answer| answer.error.as_ref())
@@ -135,7 +135,7 @@ impl SqliteClient {
         Ok(first)
     }
 
-    /// Runs `work` until `remaining` is over, and makes a refusal of what went wrong in it.
+    /// Runs `work` for at most `remaining`, and converts its error to a refusal.
     fn within(
         &mut self,
         remaining: Duration,
@@ -155,7 +155,7 @@ impl SqliteClient {
         }
         let mut refused = *errors::server_error(&error, false);
         if Instant::now() >= end {
-            // A lock waited for until the deadline, or work that the progress handler stopped.
+            // A wait for a lock up to the deadline, or work that the progress handler interrupted.
             refused.message = "the statement's time was over".to_owned();
         }
         self.results.refuse(refused);
@@ -178,7 +178,7 @@ impl SqliteClient {
     }
 
     fn prepare_text(&mut self, sql: &[u8], end: Instant) -> rusqlite::Result<()> {
-        // SAFETY: statements are dropped before the connection: they stand before it.
+        // SAFETY: statements are dropped before the connection: their field precedes it.
         let connection = unsafe { self.connection.outliving() };
         let mut batch = Batch::new(connection, std::str::from_utf8(sql)?);
         let Some(statement) = self.patience.with(&self.connection, end, || batch.next())? else {
@@ -187,7 +187,7 @@ impl SqliteClient {
         if self.patience.with(&self.connection, end, || batch.next())?.is_some() {
             return Err(rusqlite::Error::MultipleStatement);
         }
-        // SQLite's own limit is below this.
+        // SQLite's own limit is lower.
         let parameters = u16::try_from(statement.parameter_count()).unwrap_or(u16::MAX);
         self.prepared = (self.statements.add(statement), parameters);
         self.results.end(0).map_err(|error| too_large(&error))
@@ -227,18 +227,18 @@ fn has_read(connection: &Handle) -> bool {
     !connection.is_autocommit() && matches!(state, Ok(TransactionState::Read))
 }
 
-/// A refusal of ours, with SQLite's number for it.
+/// A refusal by this driver, with SQLite's code for it.
 fn refusal(code: i32, what: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(what.to_owned()))
 }
 
-/// Runs a statement to its end and keeps its rows.
+/// Runs a statement to its end and stores its rows.
 fn run(
     connection: &Connection,
     statement: &mut rusqlite::Statement<'_>,
     results: &mut Results,
 ) -> rusqlite::Result<()> {
-    // What an attempt that met a lock has left.
+    // Drops the rows of an attempt that failed for a lock.
     results.rewind();
     let changes = connection.total_changes();
     let mut rows = statement.raw_query();
@@ -246,14 +246,14 @@ fn run(
         results.row_by(|out| put_row(row, out)).map_err(|error| too_large(&error))??;
     }
     drop(rows);
-    // Asked for after the first step, which prepares anew what a change of the schema has outdated.
+    // Read after the first step, which re-prepares a statement after a change of the schema.
     results.describe(statement.column_count() as u32);
     let is_changed = connection.total_changes() != changes;
     let affected = if is_changed { connection.changes() } else { 0 };
     results.end(affected).map_err(|error| too_large(&error))
 }
 
-/// More than is kept.
+/// The error of results beyond the limit.
 fn too_large(error: &Error) -> rusqlite::Error {
     refusal(ffi::SQLITE_NOMEM, &error.to_string())
 }
@@ -278,7 +278,7 @@ fn put_row(row: &rusqlite::Row<'_>, out: &mut Vec<u8>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// SQLite's values are shorter than 2 GiB.
+/// SQLite's values are shorter than 2 GiB, so that their length fits.
 fn sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u32).to_ne_bytes());
     out.extend_from_slice(bytes);

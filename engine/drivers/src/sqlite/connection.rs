@@ -1,4 +1,4 @@
-//! An open database, with statements that live as long as it does, and the deadline of its calls.
+//! An open database with statements of the same lifetime, and the deadline of its calls.
 
 use super::errors::fatal;
 use dyno_core::error::{Error, Kind, Result};
@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms.
+/// Steps of SQLite's virtual machine between two checks of the clock: some 0.1 ms.
 const STEPS_PER_LOOK: i32 = 10_000;
 
-/// A connection that may be borrowed from by what is kept beside it.
+/// A connection from which neighbouring fields may borrow.
 pub struct Handle {
-    /// A leaked box, taken back in `drop`.
+    /// A leaked box, freed in `drop`.
     owner: *mut Connection,
 }
 
 impl Handle {
-    /// Opens the file; `is_stopped` ends every call under way.
+    /// Opens the file; `is_stopped` interrupts every call in progress.
     pub fn open(
         path: &Path,
         create: bool,
@@ -31,19 +31,19 @@ impl Handle {
         }
         let failed = |error| fatal(&format!("open {}", path.display()), &error);
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-        // We wait for locks ourselves.
+        // The driver waits for locks itself.
         connection.busy_timeout(std::time::Duration::ZERO).map_err(failed)?;
         let deadline = Deadline::new(is_stopped);
         deadline.watch(&mut connection).map_err(failed)?;
         Ok((Self { owner: Box::into_raw(Box::new(connection)) }, deadline))
     }
 
-    /// The connection, for borrowers that are kept beside this handle.
+    /// The connection, for borrowers in neighbouring fields of this handle.
     ///
     /// # Safety
-    /// Whatever borrows from it must be gone before the handle is dropped.
+    /// All borrowers must be dropped before the handle.
     pub unsafe fn outliving(&self) -> &'static Connection {
-        // SAFETY: `owner` points to a live box until `drop`; the caller sees to the rest.
+        // SAFETY: `owner` points to a live box until `drop`; the caller guarantees the rest.
         unsafe { &*self.owner }
     }
 }
@@ -60,7 +60,7 @@ impl Deref for Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         // SAFETY: `owner` came from `Box::into_raw` in `open` and is freed here only; borrowers are
-        // gone, as `outliving` demands.
+        // dropped already, as `outliving` requires.
         drop(unsafe { Box::from_raw(self.owner) });
     }
 }
@@ -98,8 +98,8 @@ impl Deadline {
     }
 }
 
-/// Whether SQLite accepted a statement of `session_sql`: of a journal mode that it did not accept
-/// it says so in the answer only.
+/// Checks whether SQLite accepted a statement of `session_sql`: it reports a rejected journal mode
+/// in the result only.
 pub fn check_setting(sql: &str, answer: Option<&str>) -> Result<()> {
     let words: Vec<String> = sql
         .split(|c: char| c.is_whitespace() || "=;()'\"".contains(c))

@@ -1,4 +1,4 @@
-//! SQLite's result codes as names, and what they mean for a transaction.
+//! Names of SQLite's result codes, and their meaning for a transaction.
 //!
 //! Source: SQLite, "Result and Error Codes".
 
@@ -6,7 +6,7 @@ use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind};
 use rusqlite::ffi;
 
-/// Longest text of an error that is kept, in characters.
+/// Maximum stored length of an error's text, characters.
 const MESSAGE_CHARS_MAX: usize = 500;
 
 /// Names of the primary result codes.
@@ -37,7 +37,7 @@ const NAMES: &[(i32, &str)] = &[
     (ffi::SQLITE_NOTADB, "SQLITE_NOTADB"),
 ];
 
-/// The extended result code, or that of a general error where the library refused by itself.
+/// The extended result code, or the generic one for errors of the Rust library.
 pub fn code(error: &rusqlite::Error) -> i32 {
     match error {
         rusqlite::Error::SqliteFailure(failure, _) => failure.extended_code,
@@ -51,19 +51,19 @@ pub fn name(code: i32) -> &'static str {
     NAMES.iter().find(|(known, _)| *known == code & 0xFF).map_or("SQLITE_UNKNOWN", |(_, n)| n)
 }
 
-/// Whether waiting may help: another connection holds the lock. Not so for an outdated snapshot,
-/// which stays outdated.
+/// Whether waiting may help: another connection holds the lock. An outdated snapshot stays
+/// outdated.
 pub fn worth_waiting(error: &rusqlite::Error) -> bool {
     let code = code(error);
     code & 0xFF == ffi::SQLITE_BUSY && code != ffi::SQLITE_BUSY_SNAPSHOT
 }
 
-/// Its text, cut.
+/// The error's text, truncated.
 pub fn message(error: &rusqlite::Error) -> String {
     error.to_string().chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
-/// The error as data of a run. `rolled_back`: whether SQLite has left the transaction by itself.
+/// The error as data of a run. `rolled_back`: whether SQLite ended the transaction itself.
 pub fn server_error(error: &rusqlite::Error, rolled_back: bool) -> Box<ServerError> {
     let primary = code(error) & 0xFF;
     Box::new(ServerError {
@@ -76,7 +76,7 @@ pub fn server_error(error: &rusqlite::Error, rolled_back: bool) -> Box<ServerErr
     })
 }
 
-/// The transaction's deadline has passed, while working or while waiting for a lock.
+/// The transaction's deadline passed during work or during a wait for a lock.
 pub fn deadline(rolled_back: bool) -> Box<ServerError> {
     Box::new(ServerError {
         code: "deadline".to_owned(),
@@ -86,7 +86,7 @@ pub fn deadline(rolled_back: bool) -> Box<ServerError> {
     })
 }
 
-/// The error as the end of what `doing` says (in the form "open FILE").
+/// The error that ended the action `doing` (in the form "open FILE").
 pub fn fatal(doing: &str, error: &rusqlite::Error) -> Error {
     let code = code(error);
     let (kind, hint) = match code & 0xFF {

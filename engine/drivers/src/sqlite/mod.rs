@@ -1,9 +1,9 @@
-//! SQLite, linked into this process: one connection and one OS thread a session.
+//! SQLite, linked into this process: one connection and one OS thread per session.
 //!
-//! Transactions that write open with `BEGIN IMMEDIATE`, so that the lock is taken where waiting
-//! for it is safe; a deferred transaction that writes later can find its snapshot outdated, and no
-//! waiting would help it. Settings (journal mode, synchronous, cache) are pragmas, and come from
-//! the target's `session_sql`. A run opens an existing file only; loading creates it.
+//! Writing transactions begin with `BEGIN IMMEDIATE`, so that they take the lock where waiting is
+//! safe; a deferred transaction that writes later may find its snapshot outdated, and waiting would
+//! not help. Settings (journal mode, synchronous, cache) are pragmas in the target's `session_sql`.
+//! A run opens an existing file only; loading creates it.
 //!
 //! Sources: SQLite's C/C++ interface (result codes, `sqlite3_progress_handler`), "Transactions",
 //! "Write-Ahead Logging".
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wait::Waiters;
 
-/// The family member.
+/// The driver's description.
 pub static KIND: DriverKind = DriverKind {
     name: "sqlite",
     about: "SQLite in this process, a thread a session",
@@ -53,10 +53,10 @@ pub static KIND: DriverKind = DriverKind {
     clients: Some(client::build),
 };
 
-/// Longest accepted `busy_timeout_ms`: an hour, as the longest latency a histogram holds.
+/// Longest accepted `busy_timeout_ms`: one hour, as the longest latency of a histogram.
 const BUSY_TIMEOUT_MS_MAX: u64 = 3_600_000;
 
-/// What every session of one group shares, and every connection of scripts.
+/// What all sessions of a group, or all connections of scripts, share.
 struct Sqlite {
     path: PathBuf,
     /// Whether a missing file is created (loading) or refused (running).
@@ -66,13 +66,13 @@ struct Sqlite {
     /// The load has ended: every call returns soon.
     is_stopped: Arc<AtomicBool>,
     protocol: Protocol,
-    /// What a session runs first; where it must not write, the last two are the guard's.
+    /// Statements that open a session; in a read-only session the guard's two come last.
     session_sql: Vec<String>,
     read_only: bool,
     statements: Arc<[Request]>,
 }
 
-/// The file that a target names, which must say nothing that SQLite has no use for.
+/// The file of a target, which must have no fields that SQLite cannot use.
 fn file_of(target: &Target) -> Result<PathBuf> {
     let Address::File(path) = &target.address else {
         return Err(Error::new(Kind::Plan, "a sqlite target needs the path of a file")
@@ -82,7 +82,7 @@ fn file_of(target: &Target) -> Result<PathBuf> {
         return Err(Error::new(Kind::Plan, "a sqlite target has no connection to encrypt")
             .hint("leave out tls"));
     }
-    // Absolute, since SQLite reads special meanings into `:memory:`, `file:...` and the empty name.
+    // Absolute, since SQLite treats `:memory:`, `file:...` and the empty name specially.
     std::path::absolute(path).map_err(|error| {
         Error::new(Kind::Plan, format!("{} is not a path of a file: {error}", path.display()))
     })
@@ -93,7 +93,7 @@ fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {
 }
 
 impl Sqlite {
-    /// Checks `target`. `create`: what holds if it does not say.
+    /// Checks `target`. `create`: the default of the option.
     fn of(target: &Target, create: bool, requests: Arc<[Request]>) -> Result<Self> {
         let path = file_of(target)?;
         let (busy_timeout, create) = read_options(&target.options, create)?;
@@ -111,7 +111,7 @@ impl Sqlite {
     }
 }
 
-/// `create`: what holds if the target does not say.
+/// `create`: the default of the option.
 fn read_options(options: &Options, mut create: bool) -> Result<(Duration, bool)> {
     let mut busy_timeout_ms = 5000;
     for (name, value) in options {

@@ -1,4 +1,4 @@
-//! One SQLite connection: cached statements, our own wait for locks, deadlines.
+//! One SQLite connection: cached statements, the driver's own wait for locks, deadlines.
 
 use super::Sqlite;
 use super::connection::{Deadline, Handle, check_setting};
@@ -22,23 +22,23 @@ pub(super) type RowStatement = rusqlite::Statement<'static>;
 
 /// A connection with its statements.
 pub struct SqliteSession {
-    /// Borrow from `connection`: stand before it, hence are dropped before it.
+    /// They borrow from `connection`: fields drop in declaration order, so these drop first.
     statements: Vec<Prepared>,
-    /// What the workload calls each of them, for messages.
+    /// The statement class of each, for messages.
     classes: Vec<String>,
-    /// Whether the rows of each are kept.
+    /// Whether each stores its rows.
     keeps: Vec<bool>,
     connection: Handle,
     busy_timeout: Duration,
     waiters: Arc<Waiters>,
     deadline: Deadline,
-    /// Between our `BEGIN` and the end of the transaction.
+    /// Between the driver's `BEGIN` and the end of the transaction.
     in_transaction: bool,
     rendered: Vec<u8>,
 }
 
 enum Prepared {
-    /// Parsed once; how many columns its rows have.
+    /// Parsed once; with its number of columns.
     Once { statement: RowStatement, columns: usize, effect: workload::Effect },
     /// Parsed on every call.
     Text { sql: Sql, effect: workload::Effect },
@@ -86,8 +86,8 @@ impl SqliteSession {
         Ok(session)
     }
 
-    /// Runs one statement of `session_sql`. A journal mode that SQLite did not accept is an error,
-    /// since it says so in the answer only.
+    /// Runs one statement of `session_sql`. A rejected journal mode is an error, although SQLite
+    /// reports it in the result only.
     fn setting(&mut self, sql: &str) -> Result<Option<String>> {
         let first = self.query(sql)?.into_iter().next().flatten();
         check_setting(sql, first.as_deref())?;
@@ -115,7 +115,8 @@ impl SqliteSession {
                 let class = &statement.class;
                 let statement = self
                     .patiently(|session| {
-                        // SAFETY: statements are dropped before the connection: they stand before it.
+                        // SAFETY: statements are dropped before the connection: their field
+                        // precedes it.
                         unsafe { session.connection.outliving() }.prepare(&words)
                     })
                     .map_err(|e| {
@@ -139,7 +140,7 @@ impl SqliteSession {
         !self.deadline.is_stopped()
     }
 
-    /// Runs `work` until it is not refused for a lock any more, at most `busy_timeout` long.
+    /// Runs `work` until no lock prevents it, for at most `busy_timeout`.
     fn patiently<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> rusqlite::Result<T>,
@@ -184,7 +185,7 @@ impl SqliteSession {
         Ok(Reply { rows, affected, error: None, kept })
     }
 
-    /// Whether SQLite has ended our transaction by itself, as it may after some errors.
+    /// Whether SQLite ended the transaction itself, as it may after some errors.
     fn was_rolled_back(&mut self) -> bool {
         let rolled_back = self.in_transaction && self.connection.is_autocommit();
         self.in_transaction &= !rolled_back;
@@ -211,8 +212,8 @@ fn bind(statement: &mut RowStatement, op: &Op, tx: &Transaction) -> rusqlite::Re
     Ok(())
 }
 
-/// SQLite has no decimals: the nearest double, which is what it makes of the digits too. Up to
-/// 2^53 and 10^22 both operands are exact, hence the quotient is the nearest one.
+/// SQLite has no decimals: the nearest double, which is also its own reading of the digits. Up to
+/// 2^53 and 10^22 both operands are exact, so the quotient is the nearest one.
 fn real(unscaled: i64, scale: u8) -> f64 {
     if unscaled.unsigned_abs() <= 1 << 53 {
         return unscaled as f64 / 10f64.powi(i32::from(scale));
@@ -222,8 +223,8 @@ fn real(unscaled: i64, scale: u8) -> f64 {
     std::str::from_utf8(&digits).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
 }
 
-/// Steps through all rows and fetches every column, since SQLite reads a column (and the overflow
-/// pages behind it) only when asked for it. Returns the number of rows.
+/// Steps through all rows and fetches every column, since SQLite reads a column (and its overflow
+/// pages) only on request. Returns the number of rows.
 fn drain(statement: &mut rusqlite::Statement<'_>, columns: usize) -> rusqlite::Result<u64> {
     let mut rows = statement.raw_query();
     let mut count = 0;
@@ -243,7 +244,7 @@ fn drain(statement: &mut rusqlite::Statement<'_>, columns: usize) -> rusqlite::R
     Ok(count)
 }
 
-/// Steps through all rows and keeps them. Returns the number of rows.
+/// Steps through all rows and stores them. Returns the number of rows.
 fn keep(
     statement: &mut rusqlite::Statement<'_>,
     columns: usize,
@@ -287,7 +288,7 @@ impl Blocking for SqliteSession {
                 }
             }
             let rolled_back = self.was_rolled_back();
-            // A lock waited for until the deadline, or work that the progress handler stopped.
+            // A wait for a lock up to the deadline, or work that the progress handler interrupted.
             let error = if Instant::now() >= end {
                 deadline(rolled_back)
             } else {
@@ -351,7 +352,7 @@ impl Blocking for SqliteSession {
             Err(error) => Err(fatal(&format!("load table {table} into {}", self.file()), &error)),
         }
         .inspect_err(|_| {
-            // The first error is the one to report, not one of undoing.
+            // Report the first error, not one of the rollback.
             let _ = self.task(Task::Rollback);
         })
     }
@@ -368,7 +369,7 @@ fn shown(value: ValueRef<'_>) -> Option<String> {
     }
 }
 
-/// Rows into one prepared `INSERT`; after the first error all further rows are dropped.
+/// Inserts rows by one prepared `INSERT`; after the first error it drops all further rows.
 struct Inserts<'c> {
     statement: rusqlite::Statement<'c>,
     column: usize,

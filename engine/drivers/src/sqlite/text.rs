@@ -1,9 +1,9 @@
-//! The text protocol: statements with their parameters written in, parsed anew on each call.
+//! The text protocol: statements with inline parameters, parsed on each call.
 
 use dyno_core::workload::{Op, Sql, Transaction, Value, put_decimal};
 use std::io::Write;
 
-/// Writes `sql` with the operation's values into `out`, which is emptied first.
+/// Writes `sql` with the operation's values into `out`, which is cleared first.
 pub fn render(sql: &Sql, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
     out.clear();
     let (head, tail) = sql.pieces().split_first().map_or(("", &[][..]), |(h, t)| (h.as_str(), t));
@@ -14,7 +14,7 @@ pub fn render(sql: &Sql, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
     }
 }
 
-/// A negative number stands in parentheses: behind a minus it would start a comment.
+/// Writes a literal. A negative number is in parentheses: after a minus it would begin a comment.
 fn literal(value: &Value, tx: &Transaction, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = match value {
@@ -36,7 +36,7 @@ fn literal(value: &Value, tx: &Transaction, out: &mut Vec<u8>) {
     };
 }
 
-/// A string literal: SQLite knows no escape but the doubled quote.
+/// Writes a string literal: SQLite's only escape is the doubled quote.
 fn quote(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     for &byte in text {

@@ -1,21 +1,21 @@
 //! The wait for another session's lock, which SQLite leaves to the caller.
 //!
-//! SQLite hands a lock to whoever asks while it is free, and between two transactions of a busy
-//! writer it is free for some tens of microseconds. Who asks seldom (SQLite's own handler: every
-//! 100 ms at last) starves, and then the tail of the latencies shows the handler and not SQLite.
-//! So the pauses stay short; they grow only with the number of sessions that wait, which bounds
-//! what all of them together spend on asking: some 10,000 attempts a second.
+//! SQLite grants a free lock to the first session that tries, and a busy writer frees it for only
+//! some tens of microseconds between two transactions. A session that tries seldom (SQLite's own
+//! handler: every 100 ms in the end) starves, and the latency tail then shows the handler and not
+//! SQLite. So pauses stay short; they grow only with the number of waiting sessions, which limits
+//! all of them together to some 10,000 attempts per second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Waits start short, since most locks are held for microseconds, and double.
+/// Pauses begin short, since most locks are held for microseconds, and double.
 const PAUSE_FIRST: Duration = Duration::from_micros(50);
-/// Longest pause, times the sessions that wait.
+/// Longest pause per waiting session.
 const PAUSE_A_WAITER: Duration = Duration::from_micros(100);
 
-/// How many sessions of a group wait for a lock now.
+/// Number of sessions of a group that wait for a lock.
 #[derive(Debug, Default)]
 pub struct Waiters(AtomicU32);
 
@@ -28,12 +28,12 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Nothing is waited for yet; `until`: when to give up.
+    /// A wait that has not begun; `until`: when to give up.
     pub fn new(until: Instant, waiters: Arc<Waiters>) -> Self {
         Self { until, pause: PAUSE_FIRST, waiters, is_counted: false }
     }
 
-    /// Sleeps once; false when the time is over.
+    /// Sleeps once; false when the time is up.
     pub fn again(&mut self) -> bool {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -71,7 +71,7 @@ mod tests {
             let last = (0..20).fold(PAUSE_FIRST, |pause, _| next_pause(pause, waiters));
             assert_eq!(last, PAUSE_A_WAITER * waiters);
         }
-        // As others get their lock, the rest asks more often again.
+        // When others get their lock, the rest tries more often again.
         assert_eq!(next_pause(PAUSE_A_WAITER * 64, 2), PAUSE_A_WAITER * 2);
     }
 

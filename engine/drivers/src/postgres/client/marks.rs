@@ -1,9 +1,9 @@
-//! `?` as a parameter's mark, which PostgreSQL writes `$1`, `$2`, ...
+//! `?` as a parameter mark, which PostgreSQL writes as `$1`, `$2`, ...
 //!
-//! What stands in literals, quoted names, comments and dollar quotes is no mark. Outside of these
-//! every `?` is one: the operators `?`, `?|` and `?&` of jsonb cannot be told from it. Who needs
-//! them in a prepared statement writes the functions behind them: `jsonb_exists`,
-//! `jsonb_exists_any`, `jsonb_exists_all`. A statement may bring `$1` of its own instead of marks.
+//! A `?` in a literal, quoted name, comment or dollar-quoted string is not a mark. Any other `?` is
+//! one: the jsonb operators `?`, `?|` and `?&` cannot be distinguished from it. Prepared statements
+//! can use the underlying functions `jsonb_exists`, `jsonb_exists_any` and `jsonb_exists_all`
+//! instead. A statement may contain `$1` itself instead of marks.
 //!
 //! Source: PostgreSQL documentation, "Lexical Structure".
 
@@ -24,7 +24,8 @@ pub(super) fn number(sql: &[u8], backslashes: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Where the token that begins at `at` ends; what is left open ends with the statement.
+/// Offset of the end of the token that begins at `at`; an unterminated token ends with the
+/// statement.
 fn token_end(sql: &[u8], at: usize, backslashes: bool) -> usize {
     match (sql[at], sql.get(at + 1)) {
         (b'\'', _) => quoted_end(sql, at + 1, b'\'', backslashes),
@@ -47,13 +48,13 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// The first byte from `at` on that `is` holds for, or the end.
+/// Offset of the first byte from `at` on for which `is` holds, or the end.
 fn find(sql: &[u8], at: usize, is: impl Fn(u8) -> bool) -> usize {
     sql[at..].iter().position(|&byte| is(byte)).map_or(sql.len(), |found| at + found)
 }
 
-/// Behind the closing quote; `at` is behind the opening one. A doubled quote ends the token and
-/// begins the next, which comes to the same.
+/// Offset after the closing quote; `at` is after the opening one. A doubled quote counts as the end
+/// of a token and the beginning of the next, with the same result.
 fn quoted_end(sql: &[u8], mut at: usize, quote: u8, backslashes: bool) -> usize {
     loop {
         at = find(sql, at, |byte| byte == quote || (backslashes && byte == b'\\'));
@@ -61,8 +62,8 @@ fn quoted_end(sql: &[u8], mut at: usize, quote: u8, backslashes: bool) -> usize 
             None => return sql.len(),
             Some(b'\\') => at = (at + 2).min(sql.len()),
             Some(_) if !backslashes => return at + 1,
-            // Of a literal with escapes also what comes behind a doubled quote has escapes, and so
-            // has the piece that continues it on the next line.
+            // In a literal with escapes, the text after a doubled quote and a continuation on the
+            // next line have escapes too.
             Some(_) => match continued(sql, at + 1) {
                 Some(next) => at = next,
                 None => return at + 1,
@@ -71,7 +72,7 @@ fn quoted_end(sql: &[u8], mut at: usize, quote: u8, backslashes: bool) -> usize 
     }
 }
 
-/// Behind the quote that goes on with the literal that has ended before `at`.
+/// Offset after the quote that continues the literal that ended before `at`.
 fn continued(sql: &[u8], at: usize) -> Option<usize> {
     let next = find(sql, at, |byte| !byte.is_ascii_whitespace());
     let blanks = &sql[at..next];
@@ -79,7 +80,7 @@ fn continued(sql: &[u8], at: usize) -> Option<usize> {
     (joins && sql.get(next) == Some(&b'\'')).then_some(next + 1)
 }
 
-/// Comments of this kind lie within each other.
+/// Comments of this kind nest.
 fn comment_end(sql: &[u8], mut at: usize) -> usize {
     let mut depth = 0_u32;
     while at < sql.len() {
@@ -102,7 +103,7 @@ fn comment_end(sql: &[u8], mut at: usize) -> usize {
     sql.len()
 }
 
-/// `$tag$ ... $tag$`; a dollar that begins no such thing is a token of its own.
+/// End of `$tag$ ... $tag$`; any other dollar is a token of its own.
 fn dollar_end(sql: &[u8], at: usize) -> usize {
     let behind = find(sql, at + 1, |byte| !is_word(byte));
     let is_tag = sql.get(behind) == Some(&b'$') && !sql[at + 1].is_ascii_digit();
@@ -192,7 +193,7 @@ mod tests {
         fn nothing_but_marks_is_changed(sql in r#"[?'"$/*\-\\eEa1 \n]{0,40}"#, backslashes: bool) {
             let mut out = Vec::new();
             number(sql.as_bytes(), backslashes, &mut out);
-            // Read back: where a mark stood there is a dollar and the next number.
+            // Reads the output: each mark became a dollar and the next number.
             let (mut rest, mut marks) = (&out[..], 0);
             for byte in sql.bytes() {
                 let mark = format!("${}", marks + 1);

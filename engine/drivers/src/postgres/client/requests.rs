@@ -1,22 +1,22 @@
 //! Messages for prepared statements, named `s0`, `s1`, ... by their number.
 //!
-//! Values travel as text, and their types are the server's inference from where they stand, as for
-//! `libpq` without types: the same integer serves `integer`, `bigint` and `numeric` columns, and a
-//! date is a text. Results come as text because scripts read text, and binary was no cheaper for
-//! the server (`statements.rs`). Each flight ends in `Sync`, and is one write.
+//! Values are sent as text, and the server infers their types from the context, as for `libpq`
+//! without types: the same integer fits `integer`, `bigint` and `numeric` columns, and a date is a
+//! text. Results are text because scripts read text, and binary was no cheaper for the server
+//! (`statements.rs`). Each request ends in `Sync` and is sent in one write.
 
 use super::super::messages;
 use dyno_core::client::Bind;
 use std::io::Write;
 
-/// Between whole numbers beyond this one a double has gaps.
+/// Largest magnitude up to which a double represents every integer.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-/// Most values that a Bind can announce.
+/// Maximum number of values in a Bind.
 const VALUES_MAX: usize = u16::MAX as usize;
-/// Length of NULL.
+/// Length field of a NULL.
 const NULL: [u8; 4] = [0xff; 4];
 
-/// The name of a statement at the server.
+/// The server-side name of a statement.
 struct Name {
     bytes: [u8; 11],
     length: usize,
@@ -36,7 +36,7 @@ impl Name {
     }
 }
 
-/// Prepares `sql`, whose parameters are numbered, and asks for its parameters and columns.
+/// Prepares `sql`, whose parameters are numbered, and requests its parameters and columns.
 pub(super) fn prepare(statement: u32, sql: &[u8], out: &mut Vec<u8>) {
     let name = Name::of(statement);
     messages::parse(name.bytes(), sql, &[], out);
@@ -44,10 +44,10 @@ pub(super) fn prepare(statement: u32, sql: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&messages::SYNC);
 }
 
-/// Executes a statement without a limit of rows, through the unnamed portal.
+/// Executes a statement through the unnamed portal, without a row limit.
 #[inline]
 pub(super) fn execute(statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>) {
-    // One value more than fits makes the count wrong, which the server refuses.
+    // One value too many makes the count wrong, which the server refuses.
     let values = &values[..values.len().min(VALUES_MAX)];
     messages::message(b'B', out, |out| {
         messages::string(b"", out);
@@ -62,7 +62,7 @@ pub(super) fn execute(statement: u32, values: &[Bind<'_>], out: &mut Vec<u8>) {
     out.extend_from_slice(&messages::SYNC);
 }
 
-/// Ends a statement.
+/// Closes a statement.
 pub(super) fn close(statement: u32, out: &mut Vec<u8>) {
     messages::close(Name::of(statement).bytes(), out);
     out.extend_from_slice(&messages::SYNC);
@@ -84,7 +84,7 @@ fn sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// A whole number goes without fraction, so that an integer column takes it.
+/// Writes an integral number without a fraction, so that an integer column accepts it.
 fn double(number: f64, out: &mut Vec<u8>) {
     if number.trunc() == number && number.abs() <= EXACT_MAX {
         sized(itoa::Buffer::new().format(number as i64).as_bytes(), out);
@@ -92,7 +92,7 @@ fn double(number: f64, out: &mut Vec<u8>) {
     }
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
-    // The fewest digits that are read back as the same double; writing to memory cannot fail.
+    // The fewest digits that parse to the same double; writing to memory cannot fail.
     let _ = write!(out, "{number:e}");
     let length = (out.len() - at - 4) as u32;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
