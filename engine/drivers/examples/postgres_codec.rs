@@ -1,5 +1,5 @@
-//! What the PostgreSQL codec costs the generator, without sockets: nanoseconds to encode a point
-//! select and to take its reply, for both protocols. Best of 20 rounds.
+//! CPU cost of the PostgreSQL codec without sockets: nanoseconds to encode a point select and to
+//! parse its reply, for both protocols. Best of 20 rounds.
 //!
 //! `cargo run --release -p dyno-drivers --example postgres_codec`
 

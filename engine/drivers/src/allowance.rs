@@ -129,7 +129,7 @@ fn shown(bytes: usize) -> String {
 
 #[cfg(test)]
 impl Allowance {
-    /// So much for a request, of a pool that nobody else uses.
+    /// An allowance of `bytes_max` per request, from a pool of its own.
     pub fn of(bytes_max: usize, pool_bytes_max: usize) -> Self {
         let pool = Pool { taken: AtomicUsize::new(0), bytes_max: OnceLock::from(pool_bytes_max) };
         Self { granted: OWN_BYTES, bytes_max, pool: Box::leak(Box::new(pool)) }

@@ -1,5 +1,4 @@
-//! What holds for every driver whose calls block, whatever it drives: who answers, what a deadline
-//! and the end of the load do, what is refused.
+//! Tests of every driver with blocking calls: sessions, deadlines, the end of the load, refusals.
 
 use dyno_core::driver::{Blocking, Driver, DriverKind, Reply, Session, Task};
 use dyno_core::error::{Kind, Result};
@@ -13,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Numbers of the requests of each.
+/// Request numbers in each case.
 const READ: u16 = 0;
 const WRITE: u16 = 1;
 const SLOW: u16 = 2;
@@ -46,7 +45,8 @@ fn cases() -> Vec<Case> {
             load: |session| assert_eq!(session.create_files(&set(), 1, &mut |_| {}), Ok(65_536)),
             requests: operations,
             params: &[1, 4096],
-            // The kernel ends what it has begun: no time at all is what is surely too short.
+            // The kernel finishes any operation that it began: only a zero time is certainly too
+            // short.
             late: Duration::ZERO,
         },
     ];

@@ -97,7 +97,7 @@ fn statements_of_scripts_and_fetched_rows_allocate_nothing() {
     assert_eq!(client.receive(&login, &mut out).unwrap(), (greeting, Progress::More));
     assert_eq!(client.receive(&login[greeting..], &mut out).unwrap().1, Progress::Ready);
     client.prepare(b"SELECT a, b FROM t WHERE a=? AND c=?", &mut out);
-    // An integer and a floating-point number, which become text when they are fetched.
+    // An integer and a floating-point number, which become text when fetched.
     let names = b"\x03def\0\0\0\0\0\x0c\x3f\0\x14\0\0\0";
     let int = [&names[..], &[8, 0, 0, 0, 0, 0]].concat();
     let double = [&names[..], &[5, 0, 0, 31, 0, 0]].concat();

@@ -1,4 +1,4 @@
-//! The MySQL driver against a private MariaDB and, where there is one, a private MySQL 9.
+//! The MySQL driver against a private MariaDB and, if installed, a private MySQL 9.
 
 mod mysql_support;
 
@@ -48,7 +48,7 @@ fn one(statement: u16, fill: impl FnOnce(&mut Transaction)) -> Transaction {
     tx
 }
 
-/// A server with schema `dyno`, table `t` and an account for each way to log in.
+/// A server with schema `dyno`, table `t` and an account for each authentication method.
 fn server(settings: &str) -> Option<Server> {
     let server = Server::mariadb(settings)?;
     let mut root = server.root();
@@ -205,7 +205,7 @@ fn a_deadlock_is_retryable_and_rolled_back() {
     left.send(&update(2).ops[0], &update(2)).unwrap();
     let right_reply = right.request(&update(1).ops[0], &update(1)).unwrap();
     if right_reply.error.is_none() {
-        // The other one was the victim, or is about to be let in by this commit.
+        // The other one was the victim, or gets the lock after this commit.
         assert_eq!(right.request(&commit.ops[0], &commit).unwrap().error, None);
     } else {
         right.must("ROLLBACK");
@@ -234,7 +234,7 @@ fn a_lock_wait_timeout_leaves_the_transaction_open() {
     assert_eq!(right.value("SELECT k FROM t WHERE id=2").as_deref(), Some("1"));
 }
 
-/// `rows` rows of the bulk format, and what is expected of them.
+/// `rows` rows of the bulk format, and the expected result.
 fn rows(rows: u32) -> Vec<u8> {
     let mut text = vec![];
     for id in 1..=rows {
@@ -274,7 +274,7 @@ fn all_ways_of_bulk_loading_store_the_same() {
         let sum = "SELECT CONCAT(COUNT(*),' ',SUM(k),' ',SUM(CRC32(c))) FROM t";
         sums.push(connection.value(sum).unwrap());
         let c = connection.value("SELECT c FROM t WHERE id=7");
-        // Without backslash escapes in literals, LOAD DATA's own escapes work all the same.
+        // Without backslash escapes in literals, LOAD DATA's own escapes still work.
         assert_eq!(c.as_deref(), Some("it's 7\tb\\ é"), "{bulk} {mode}");
         let reply = connection.load("t", &["id"], &[]).unwrap();
         assert_eq!((reply.error, reply.affected), (None, 0), "{bulk}: no rows");
@@ -306,13 +306,13 @@ fn arrays_hold_any_bytes_and_are_all_or_nothing() {
         let empty = connection.value("SELECT k IS NULL AND c='' FROM t WHERE id=2");
         assert_eq!(empty.as_deref(), Some("1"));
     }
-    // A duplicate in the first array: those behind it are undone as well.
+    // A duplicate in the first array: the later ones are rolled back as well.
     let mut text = b"2\t0\tx\n".to_vec();
     text.extend((10..20_000).flat_map(|id| format!("{id}\t{id}\tx\n").into_bytes()));
     let reply = connection.load("t", &["id", "k", "c"], &[&text]).unwrap();
     assert_eq!((reply.affected, reply.error.unwrap().code.as_str()), (0, "1062"));
     assert_eq!(connection.value("SELECT COUNT(*) FROM t").as_deref(), Some("2"));
-    // In somebody's transaction, it is theirs to end.
+    // In an open transaction, the caller decides its end.
     connection.must("BEGIN");
     let reply = connection.load("t", &["id"], &[b"3\n4\n"]).unwrap();
     assert_eq!((reply.error, reply.affected), (None, 2));
@@ -339,7 +339,7 @@ fn inserts_keep_to_the_longest_packet_and_tell_of_refusals() {
         let count = connection.value("SELECT COUNT(*) FROM t");
         assert_eq!(count, Some((10_000 + offset).to_string()));
     }
-    // A refusal amid the load comes out at its end.
+    // An error during the load is reported at its end.
     let reply = connection.load("t", &["id"], &[b"90001\n1\n90002\n"]).unwrap();
     assert_eq!(reply.error.unwrap().code, "1062");
     let mut who = native(&server, Protocol::Prepared);
@@ -451,7 +451,8 @@ fn mysql_caching_sha2_over_a_plain_connection_and_from_its_cache() {
     let refused = Connection::open(&strict, &[]).err().unwrap();
     assert_eq!(refused.kind, ErrorKind::Authentication);
     assert!(refused.hint.contains("server_public_key"), "{refused}");
-    // The first login needs the password under the server's key, the others are in the cache.
+    // The first login sends the password encrypted with the server's key; the others use the
+    // server's cache.
     for who in [&who, &who, &strict] {
         let mut connection = Connection::open(who, &[]).unwrap();
         let current = connection.value("SELECT CURRENT_USER()");
@@ -468,7 +469,7 @@ fn mysql_caching_sha2_over_a_plain_connection_and_from_its_cache() {
     assert_eq!(Connection::open(&empty, &[]).unwrap().value("SELECT 1").as_deref(), Some("1"));
     let mut insists = who.clone();
     insists.tls = Tls::Require;
-    // The server offers TLS; this loop cannot speak it, but must be asked to.
+    // The server offers TLS, which this loop does not support; the driver must request it.
     assert_eq!(Connection::first_progress(&insists), Progress::StartTls);
 }
 

@@ -1,4 +1,4 @@
-//! The MySQL client for scripts against a private MariaDB and, where there is one, a private MySQL 9.
+//! The MySQL client for scripts against a private MariaDB and, if installed, a private MySQL 9.
 
 #[allow(dead_code, reason = "shared with the tests of the driver")]
 mod mysql_support;
@@ -14,7 +14,7 @@ use script::{Row, Script};
 
 type Trial = fn(&Target);
 
-/// Everything that is tried, each in a schema of its own.
+/// All tests, each in a schema of its own.
 const TRIALS: &[(&str, Trial)] = &[
     ("queries_are_answered_with_all_their_results", queries_are_answered_with_all_their_results),
     ("procedures_return_several_results_both_ways", procedures_return_several_results_both_ways),
@@ -194,7 +194,7 @@ fn refused_preparations_leave_the_connection_usable(target: &Target) {
     let mut script = Script::open(target).unwrap();
     let refused = script.prepare("SELECT nothing").unwrap_err();
     assert_eq!((refused.number, refused.state.as_str()), (1054, "42S22"));
-    // Neither server prepares a preparation.
+    // Neither server supports a PREPARE inside a prepared statement.
     let refused = script.prepare("PREPARE s FROM 'SELECT 42'").unwrap_err();
     assert_eq!(refused.number, 1295);
     assert_eq!(script.must("SELECT 1"), [text(&["1"])]);
@@ -301,7 +301,7 @@ fn a_killed_connection_is_lost(target: &Target) {
     other.must(&kill);
     let error = script.query("SELECT 1").unwrap_err();
     assert_eq!(error.kind, Kind::Connection, "{error}");
-    // What MySQL and MariaDB say, if they come to it.
+    // The error that MySQL or MariaDB sends before it closes, if any.
     let said = script.client.parting().map(|refused| refused.number);
     assert!(said.is_none_or(|number| [1053, 1927, 3169].contains(&number)), "{said:?}");
 }

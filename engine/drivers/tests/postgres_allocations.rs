@@ -1,4 +1,4 @@
-//! A script's request to PostgreSQL and its answer allocate nothing once buffers have grown.
+//! A script's request to PostgreSQL and its reply allocate nothing once buffers have grown.
 
 mod counting;
 

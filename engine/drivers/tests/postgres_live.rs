@@ -119,7 +119,8 @@ fn statements_mean_the_same_in_both_protocols() {
         });
         assert_eq!((range.rows, range.affected, range.error), (2, 0, None));
         assert_eq!(client.execute(4, |_| ()).rows, 3);
-        // `big-?` with -1 is `big--1` unless the literal is guarded; too large for one row.
+        // `big-?` with -1 becomes `big--1` unless the literal is parenthesized; the result is too
+        // large for one row.
         let error = refusal(client.execute(2, |tx| tx.int(-1)));
         assert_eq!(
             (error.code.as_str(), error.retryable, error.rolled_back),
@@ -173,7 +174,7 @@ fn transaction_statements() -> Vec<Request> {
     ]
 }
 
-/// One test for what shares the table `pairs`.
+/// One test for all uses of the table `pairs`.
 #[test]
 fn transactions_fail_as_they_should() {
     let Some(cluster) = shared() else { return };
@@ -185,7 +186,7 @@ fn transactions_fail_as_they_should() {
     };
     let (mut one, mut two) = (connect(), connect());
 
-    // A unique violation leaves a failed transaction behind, whose COMMIT commits nothing.
+    // A unique violation leaves a failed transaction, whose COMMIT commits nothing.
     assert_eq!(one.execute(0, |_| ()).error, None);
     assert_eq!(one.execute(2, |tx| tx.int(1)).affected, 1);
     let error = refusal(one.execute(1, |tx| tx.int(1)));
@@ -196,7 +197,7 @@ fn transactions_fail_as_they_should() {
     assert_eq!((error.code.as_str(), error.rolled_back), ("25P02", true));
     assert_eq!(admin.value("SELECT n FROM pairs WHERE id = 1").as_deref(), Some("0"));
 
-    // A deadlock: each holds a row and wants the other's; one of them is chosen.
+    // A deadlock: each session holds a row and waits for the other's; the server chooses a victim.
     for (client, id) in [(&mut one, 1), (&mut two, 2)] {
         client.execute(0, |_| ());
         assert_eq!(client.execute(2, |tx| tx.int(id)).affected, 1);
@@ -214,7 +215,7 @@ fn transactions_fail_as_they_should() {
     assert_eq!(errors[0].code, "40P01");
     assert!(errors[0].retryable && !errors[0].rolled_back);
 
-    // And a good one.
+    // A transaction that succeeds.
     one.execute(0, |_| ());
     assert_eq!(one.execute(1, |tx| tx.int(3)).affected, 1);
     assert_eq!(one.execute(3, |_| ()).error, None);
@@ -268,7 +269,7 @@ fn a_table_emptied_in_the_same_transaction_is_filled_with_frozen_rows() {
     let mut client = Client::connect(&cluster.tcp("trust_user"), &[]).expect("connects");
     client.run("CREATE TABLE cold (id integer)");
     client.run("INSERT INTO cold VALUES (1)");
-    // Frozen rows are the only ones that an older snapshot sees.
+    // Of the new rows, an older snapshot sees only frozen ones.
     admin.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
     admin.run("SELECT 1");
     let cold = Table {
@@ -283,7 +284,7 @@ fn a_table_emptied_in_the_same_transaction_is_filled_with_frozen_rows() {
     client.carry_out(Task::EndLoad(&cold));
     assert_eq!(admin.value("SELECT count(*) FROM cold").as_deref(), Some("2"));
     admin.run("COMMIT");
-    // Outside that transaction nothing may be frozen any more, and the server would refuse it.
+    // Outside that transaction no row may be frozen, and the server would refuse it.
     client.run("TRUNCATE cold");
     assert_eq!(client.copy("cold", &["id"], b"9\n", 64).affected, 1);
     client.carry_out(Task::BeginLoad(&cold));
@@ -365,7 +366,7 @@ fn tls_as_the_plan_says() {
         assert_eq!(client.value(encrypted).as_deref(), Some("t"));
         client.run("SELECT 1");
     }
-    // Clear text is safe inside.
+    // A cleartext password is safe over TLS.
     let mut named = cluster.tcp("clear_user");
     named.login.cleartext_password = true;
     for (tls, is_sent) in [(Tls::Require, true), (Tls::Prefer, true), (Tls::Off, false)] {

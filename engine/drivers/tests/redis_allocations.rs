@@ -1,4 +1,4 @@
-//! A request to Redis and its answer allocate nothing once buffers have grown.
+//! A request to Redis and its reply allocate nothing once buffers have grown.
 
 mod counting;
 
@@ -27,7 +27,7 @@ fn connected(fields: usize) -> Box<dyn Wire> {
     wire
 }
 
-/// Appends operation `request` with so many values and a key, in the order of its parameters.
+/// Appends operation `request` with `before` values, a key and `after` values, in this order.
 fn operation(request: u16, before: usize, after: usize, tx: &mut Transaction) {
     let value = |tx: &mut Transaction| tx.text(|out| out.resize(out.len() + 100, b'v'));
     (0..before).for_each(|_| value(tx));

@@ -1,5 +1,5 @@
-//! What holds for every driver that is a wire, whatever its protocol: it survives any bytes, and
-//! where the network cuts them does not matter.
+//! Tests of every driver that is a wire, for any protocol: it survives any input, and the
+//! boundaries of network reads do not matter.
 
 use dyno_core::driver::{DriverKind, Progress, Session, Wire};
 use dyno_core::plan::{Address, Secret, Target, Tls};
@@ -27,7 +27,7 @@ fn target(kind: &DriverKind) -> Target {
     }
 }
 
-/// A new session of each driver that speaks over a transport.
+/// A new session of each driver with a network transport.
 fn wires() -> Vec<(&'static str, Box<dyn Wire>)> {
     let wires: Vec<_> = DRIVERS
         .iter()
@@ -44,8 +44,8 @@ fn wires() -> Vec<(&'static str, Box<dyn Wire>)> {
     wires
 }
 
-/// Everything a wire makes of `bytes`, given in pieces of `sizes` in turn: its events, then whether
-/// it failed.
+/// All events of a wire that receives `bytes` in pieces of the cycled `sizes`, then whether it
+/// failed.
 fn outcome(
     name: &str,
     wire: &mut dyn Wire,

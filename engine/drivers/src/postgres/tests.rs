@@ -1,5 +1,5 @@
-//! The state machine against scripted servers: whole conversations, cut at every place, and
-//! rubbish.
+//! The state machine against scripted servers: whole conversations, split at every place, and
+//! invalid input.
 
 use super::KIND;
 use dyno_core::Result;
@@ -54,7 +54,7 @@ fn refused(change: impl FnOnce(&mut Target)) -> Error {
     }
 }
 
-/// A message of the server's.
+/// A message of the server.
 fn from_server(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
@@ -72,8 +72,8 @@ const IDLE: (u8, &[u8]) = (b'Z', b"I");
 const DEADLOCK: (u8, &[u8]) =
     (b'E', b"SERROR\0VERROR\0C40P01\0Mdeadlock detected\0DProcess 1 waits\0\0");
 
-/// Feeds `bytes` in pieces of `cut(n)` bytes as a transport would, up to the first event, and
-/// returns it with what was sent and how much was consumed.
+/// Feeds `bytes` in pieces of `cut(n)` bytes as a transport would, up to the first event; returns
+/// it with the sent bytes and the number of bytes consumed.
 fn feed(
     wire: &mut dyn Wire,
     bytes: &[u8],
@@ -99,7 +99,7 @@ fn whole(wire: &mut dyn Wire, messages: &[(u8, &[u8])]) -> Result<(Progress, Vec
     feed(wire, &bytes, || usize::MAX).map(|(progress, out, _)| (progress, out))
 }
 
-/// A session that is ready for requests.
+/// A session that accepts requests.
 fn ready(target: &Target) -> Box<dyn Wire> {
     log_in(wire(target), target)
 }
@@ -216,7 +216,7 @@ fn setup_errors_name_the_statement() {
     assert!(error.hint.contains("load the data"), "{error}");
 }
 
-/// What is said to a guarded session once its own statement is done, up to the guard's answer.
+/// Feeds a guarded session the replies after its own session statement, up to the guard's reply.
 fn guarded(answer: &[u8], status: &'static [u8]) -> (Box<dyn Wire>, Result<Progress>) {
     let mut target = target();
     target.session_sql = vec!["SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE".into()];
@@ -315,7 +315,7 @@ fn passwords_go_only_where_they_may() {
         let heard = whole(&mut *wire, &[(b'R', &[0, 0, 0, 3])]);
         assert_eq!(heard.ok().map(|(_, out)| out).as_deref(), sent);
     }
-    // "md5" + md5(md5("pencil" + "ann") + salt), computed elsewhere.
+    // "md5" + md5(md5("pencil" + "ann") + salt), computed independently.
     let hash = b"p\0\0\0\x28md57a54f810f22603a6e57c5628653701a4\0";
     let out = ask(&[0, 0, 0, 5, 1, 2, 3, 4], false, "pencil").unwrap();
     assert_eq!(out, hash);
@@ -457,7 +457,7 @@ fn bulk_loads() {
     wire.bulk_end(&mut out);
     assert_eq!(&out[out.len() - 14..], b"d\0\0\0\x081\n2\nc\0\0\0\x04");
     assert_eq!(reply(&mut *wire, &[(b'C', b"COPY 2\0"), IDLE]).affected, 2);
-    // Refused in the middle: the reply comes, and nothing more is sent.
+    // An error during the load: the reply arrives, and nothing more is sent.
     wire.bulk("t", &["id"], &mut out);
     whole(&mut *wire, &[(b'G', b"\0\0\x01\0\0")]).unwrap();
     assert!(reply(&mut *wire, &[DEADLOCK, IDLE]).error.is_some());
@@ -589,7 +589,7 @@ proptest! {
         let _ = feed(&mut *wire, &bytes, || 7);
     }
 
-    /// Known tags and honest lengths around random bodies reach further than random bytes.
+    /// Valid tags and lengths around random bodies reach deeper than random bytes.
     #[test]
     fn random_messages_never_panic(
         messages in proptest::collection::vec(
@@ -608,7 +608,7 @@ proptest! {
     }
 }
 
-/// A session in each of the phases that read.
+/// A session in each of the phases that read input.
 fn at_stage(stage: i32) -> Box<dyn Wire> {
     let mut target = target();
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! The driver byte by byte. What holds for all wires: `engine/drivers/tests/wires.rs`.
+//! Tests of the driver byte by byte. Tests of all wires: `engine/drivers/tests/wires.rs`.
 
 use super::*;
 use dyno_core::driver::{Progress, Reply, Task, Wire};
@@ -53,7 +53,7 @@ fn words(bytes: &[u8]) -> Vec<String> {
     text.split("\r\n").filter(|line| !line.starts_with(['*', '$'])).map(str::to_owned).collect()
 }
 
-/// Sends request `number` with these parameters, and takes this answer.
+/// Sends request `number` with these parameters, then feeds `answer`.
 fn ask(wire: &mut dyn Wire, number: u16, params: &[&str], answer: &[u8]) -> (String, Reply) {
     let (mut tx, mut out) = (Transaction::default(), Vec::new());
     params.iter().for_each(|text| tx.text(|out| out.extend_from_slice(text.as_bytes())));
@@ -118,7 +118,7 @@ fn refusals_are_data_and_a_cluster_is_named() {
     assert!(reply.error.expect("one").message.len() < 600);
 }
 
-/// What is sent to log in, and what comes of this answer.
+/// The login commands sent, and the outcome of this reply.
 fn login(target: &Target, answer: &[u8]) -> (String, Result<(usize, Progress)>) {
     let (mut wire, mut out) = (wire(target, 2), Vec::new());
     if wire.begins_with_tls() {
@@ -299,13 +299,13 @@ fn endless_answers_are_cut_or_cost_nothing() {
     rubbish(b"HTTP/1.1 400 Bad Request\r\n");
     rubbish(b"+OK\n");
     rubbish(b"$1\r\nxyz");
-    // A value of any length is skipped: none of it is kept by the wire, or left to its caller.
+    // A value of any length is skipped: neither the wire nor its caller buffers it.
     wire.query("GET a", &mut out);
     let head = format!("${BULK_BYTES_MAX}\r\n");
     assert_eq!(wire.receive(head.as_bytes(), &mut out), Ok((head.len(), Progress::More)));
     assert_eq!(wire.receive(&[b'x'; 1 << 20], &mut out), Ok((1 << 20, Progress::More)));
     assert!(wire.is_amid_message());
-    // Of an array as long as can be, only a little text is kept.
+    // Of the longest possible array, only a little text is stored.
     let mut wire = ready(2);
     wire.query("KEYS *", &mut out);
     wire.receive(b"*4294967295\r\n", &mut out).expect("goes on");

@@ -130,7 +130,7 @@ fn both_protocols_read_and_write_the_same() {
         assert_eq!(run(s, RANGE, &[I(950), I(1050)], MINUTE), ok(51, 0));
         assert_eq!(run(s, UPDATE, &[I(5), T("it's 7")], MINUTE), ok(0, 1));
         assert_eq!(run(s, COMMIT, &[], MINUTE), ok(0, 0));
-        // Rolled back, hence without effect.
+        // Rolled back, so without effect.
         assert_eq!(run(s, BEGIN_WRITE, &[], MINUTE), ok(0, 0));
         assert_eq!(run(s, UPDATE, &[I(100), T("it's 7")], MINUTE), ok(0, 1));
         s.task(Task::Rollback).expect("a rollback");
@@ -173,7 +173,7 @@ fn a_lock_is_waited_for_and_then_reported() {
     assert!(start.elapsed() >= Duration::from_millis(30));
     assert!(run(patient, SELECT, &[I(1)], MINUTE).error.is_none(), "readers do not wait in WAL");
 
-    // The lock goes while another session waits for it.
+    // The holder releases the lock while another session waits for it.
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| run(patient, BEGIN_WRITE, &[], MINUTE));
         std::thread::sleep(Duration::from_millis(30));

@@ -1,4 +1,4 @@
-//! An allocator that counts what this thread asks of it.
+//! An allocator that counts this thread's allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,18 +11,18 @@ thread_local!(pub static COUNT: Cell<u64> = const { Cell::new(0) });
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantee is passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantee is passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller's guarantee is passed on.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Patience with a server that is starting or answering.
+/// Timeout for a server that is starting or answering.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 trait Stream: Read + Write + Send {}
@@ -37,7 +37,7 @@ impl Connection {
         }
     }
 
-    /// What a login comes to first.
+    /// The first progress of a login.
     pub fn first_progress(target: &Target) -> Progress {
         Self::connect(target, &[]).unwrap().wait().unwrap()
     }
@@ -65,7 +65,7 @@ impl Connection {
         Ok(Self { wire, stream, input: vec![], out, received_bytes: 0 })
     }
 
-    /// Sends what is to be sent; reads until something happens.
+    /// Sends the pending bytes; reads until the wire reports progress.
     pub fn wait(&mut self) -> Result<Progress> {
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -90,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Sends what the wire has written.
+    /// Sends the wire's output.
     pub fn flush(&mut self) -> Result<()> {
         self.stream
             .write_all(&self.out)
@@ -137,7 +137,7 @@ impl Connection {
         self.wire.first_row().first().cloned().flatten()
     }
 
-    /// Loads rows in the driver's bulk format, in the pieces given.
+    /// Loads rows in the driver's bulk format, in the given pieces.
     pub fn load(&mut self, table: &str, columns: &[&str], pieces: &[&[u8]]) -> Result<Reply> {
         self.wire.bulk(table, columns, &mut self.out);
         match self.wait()? {
@@ -154,7 +154,7 @@ impl Connection {
     }
 }
 
-/// A private server on loopback, stopped and removed when dropped.
+/// A private server on loopback; dropping it stops and removes it.
 pub struct Server {
     child: Child,
     directory: PathBuf,
@@ -162,7 +162,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a MariaDB; None, with a message, where it is not installed (an error under CI).
+    /// Starts a MariaDB; None, with a message, if it is not installed (an error under CI).
     pub fn mariadb(settings: &str) -> Option<Self> {
         if !Path::new("/usr/sbin/mariadbd").exists() {
             assert!(std::env::var("CI").as_deref() != Ok("true"), "mariadbd is missing");
@@ -174,7 +174,7 @@ impl Server {
         Some(Self::start("mariadb-install-db", &install, "/usr/sbin/mariadbd", &settings))
     }
 
-    /// Starts a MySQL 8 or 9; None, with a message, where no private prefix has one.
+    /// Starts a MySQL 8 or 9; None, with a message, if no private prefix has one.
     pub fn mysql(settings: &str) -> Option<Self> {
         let Some(base) = mysql_base() else {
             eprintln!("skipped: MySQL is missing; `make servers` puts it into a private prefix");
@@ -229,7 +229,7 @@ impl Server {
         }
     }
 
-    /// Its Unix socket.
+    /// Path of its Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.join("sock")
     }
@@ -247,14 +247,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The data is thrown away: nothing is lost by killing it.
+        // The data is temporary: a kill loses nothing.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// `usr` of the first prefix with a MySQL in it: asked for, the repository's, the machine's.
+/// `usr` of the first prefix that contains a MySQL: the requested, the repository's, the machine's.
 fn mysql_base() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
     let asked = std::env::var_os("DYNO_MYSQL_BASEDIR").map(PathBuf::from);
@@ -266,7 +266,7 @@ fn mysql_base() -> Option<PathBuf> {
         .find(|base| base.join("sbin/mysqld").exists())
 }
 
-/// A target without options. The server is a test's own, so its key is taken.
+/// A target without options. The server belongs to the test, so its key is trusted.
 pub fn target(address: Address, user: &str, password: &str, database: &str) -> Target {
     Target {
         driver: "mysql".into(),
@@ -284,7 +284,7 @@ pub fn target(address: Address, user: &str, password: &str, database: &str) -> T
     }
 }
 
-/// The package's own account, when we are root.
+/// The package's own account, if the test runs as root.
 fn server_account() -> Option<(u32, u32)> {
     if std::fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m)).ok()? != 0 {
         return None;
@@ -309,7 +309,7 @@ fn unprivileged(program: &str) -> Command {
         &format!("--reuid={uid}"),
         &format!("--regid={gid}"),
         "--clear-groups",
-        // Also when the test itself is killed.
+        // The server also ends when the test itself is killed.
         "--pdeathsig=KILL",
         program,
     ]);

@@ -32,7 +32,7 @@ impl Script {
         Ok(this)
     }
 
-    /// A login that must be refused, and what the server said.
+    /// A login that must be refused: the error, and the server's own.
     pub fn refused(target: &Target) -> (Error, ServerError) {
         let mut this = Self::connect(target);
         let error = this.wait().unwrap_err();
@@ -62,7 +62,7 @@ impl Script {
         this
     }
 
-    /// Sends what is due and waits for the next event.
+    /// Sends the pending bytes and waits for the next event.
     fn wait(&mut self) -> Result<Progress<()>> {
         let lost = |why: std::io::Error| Error::new(Kind::Connection, why.to_string());
         let mut buffer = vec![0; 100_000];
@@ -105,7 +105,7 @@ impl Script {
         self.answers()
     }
 
-    /// Prepares a statement: its number and its number of parameters.
+    /// Prepares a statement; returns its number and its number of parameters.
     pub fn prepare(&mut self, sql: &str) -> std::result::Result<(u32, u16), ServerError> {
         self.client.prepare(sql.as_bytes(), &mut self.out);
         let answers = self.answers().unwrap();
@@ -122,7 +122,7 @@ impl Script {
         self.answers()
     }
 
-    /// Ends a statement; no answer comes.
+    /// Closes a statement; the server sends no reply.
     pub fn close(&mut self, statement: u32) {
         assert!(!self.client.close(statement, &mut self.out));
     }

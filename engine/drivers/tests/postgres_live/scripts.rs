@@ -55,7 +55,7 @@ fn scripts_get_all_results_of_a_text() {
     }
     let got = script.query("SELECT 1; SELECT 1/0; SELECT 2");
     assert_eq!((got.len(), got[0].rows, state(got)), (2, 1, "22012"));
-    // A result that is refused half way has no rows.
+    // A result that fails half way has no rows.
     let got = script.query("SELECT 1/(2000-n) FROM generate_series(1, 3000) AS s(n)");
     assert_eq!((got.len(), got[0].rows, state(got)), (1, 0, "22012"));
     script.quit();
@@ -125,7 +125,7 @@ fn scripts_see_why_a_statement_cannot_be_prepared() {
     let expected = "ERROR:  relation \"missing\" does not exist\n\
                     LINE 2:  FROM missing WHERE a = $1\n              ^\n";
     assert_eq!(message, expected);
-    // Nobody can tell the type; and the connection goes on.
+    // The type is ambiguous; the connection remains usable.
     assert!(script.prepare("SELECT ? + ?").unwrap_err().starts_with("ERROR:  operator is not"));
     assert!(script.prepare("SELECT 1; SELECT 2").unwrap_err().contains("multiple commands"));
     assert_eq!(script.prepare("SELECT ?::int + 1"), Ok((0, 1)));
@@ -149,7 +149,7 @@ fn scripts_keep_the_connection_after_a_failed_statement() {
     assert_eq!(state(script.query("SELECT 1")), "25P02");
     let in_vain = script.execute(insert, &[Bind::Int(2)]);
     assert_eq!(state(&[in_vain]), "25P02");
-    // Ending a statement works all the same.
+    // Closing a statement still works.
     script.close(insert);
     assert_eq!(script.query("ROLLBACK"), [Answer::default()]);
     assert_eq!(script.rows("SELECT count(*) FROM failing"), [[text("0")]]);

@@ -1,4 +1,4 @@
-//! A blocking socket loop around the driver's wire: the least that a transport must do.
+//! A blocking socket loop around the driver's wire: a minimal transport.
 
 use super::cluster::Cluster;
 use dyno_core::Result;
@@ -15,11 +15,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longer than anything here takes; a hang becomes a failure.
+/// Longer than any test here takes, so that a hang becomes a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// `user` over the Unix socket, into the database `postgres`.
+    /// `user` over the Unix socket, in the database `postgres`.
     pub fn local(&self, user: &str) -> Target {
         Target {
             driver: "postgres".into(),
@@ -44,7 +44,7 @@ impl Cluster {
     }
 }
 
-/// What bytes travel through.
+/// A transport stream.
 pub trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
@@ -85,7 +85,7 @@ impl Client {
         self.stream.write_all(bytes).and_then(|()| self.stream.flush()).map_err(lost)
     }
 
-    /// Reads until something happens.
+    /// Reads until the wire reports progress.
     fn progress(&mut self) -> Result<Progress> {
         let mut out = Vec::new();
         let mut piece = [0; 16 << 10];
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    /// Waits for the answer to what is in flight.
+    /// Waits for the reply to the request in flight.
     pub fn reply(&mut self) -> Result<Reply> {
         match self.progress()? {
             Progress::Reply(reply) => Ok(reply),
@@ -133,7 +133,7 @@ impl Client {
         reply
     }
 
-    /// Carries out a task that must succeed.
+    /// Executes a task that must succeed.
     pub fn carry_out(&mut self, task: Task<'_>) {
         let mut out = Vec::new();
         assert!(self.wire.task(task, &mut out));
@@ -141,7 +141,7 @@ impl Client {
         assert_eq!(self.reply().expect("replies").error, None, "{task}");
     }
 
-    /// The one value of a query.
+    /// The single value of a query.
     pub fn value(&mut self, sql: &str) -> Option<String> {
         assert_eq!(self.run(sql).rows, 1, "{sql}");
         self.wire.first_row()[0].clone()
@@ -158,7 +158,7 @@ impl Client {
         self.reply().expect("replies")
     }
 
-    /// Loads rows in the bulk format, `piece` bytes at a time.
+    /// Loads rows in the bulk format, in pieces of `piece` bytes.
     pub fn copy(&mut self, table: &str, columns: &[&str], rows: &[u8], piece: usize) -> Reply {
         let mut out = Vec::new();
         self.wire.bulk(table, columns, &mut out);
@@ -179,7 +179,7 @@ impl Client {
         self.reply().expect("replies")
     }
 
-    /// Cancels what this session is doing, from another connection.
+    /// Cancels the session's current request from another connection.
     pub fn cancel(&self) {
         let Cancel::Packet(packet) = self.wire.cancel() else { panic!("no key") };
         let mut stream = open(&self.address).expect("connects");
@@ -187,7 +187,7 @@ impl Client {
         assert_eq!(stream.read(&mut [0; 1]).expect("closed"), 0);
     }
 
-    /// Says farewell; the server must close.
+    /// Terminates the session; the server must close the connection.
     pub fn quit(mut self) {
         let mut out = Vec::new();
         self.wire.quit(&mut out);
@@ -196,17 +196,17 @@ impl Client {
     }
 }
 
-/// The refusal in a reply.
+/// The server's error in a reply.
 pub fn refusal(reply: Reply) -> ServerError {
     *reply.error.expect("refused")
 }
 
-/// The transport's error as the connection's.
+/// Converts the transport's error to the driver's.
 pub fn lost(error: std::io::Error) -> Error {
     Error::new(Kind::Connection, error.to_string())
 }
 
-/// A transport to a server.
+/// Opens a transport to a server.
 pub fn open(address: &Address) -> Result<Box<dyn Stream>> {
     match address {
         Address::Tcp { host, port } => {
@@ -224,7 +224,7 @@ pub fn open(address: &Address) -> Result<Box<dyn Stream>> {
     }
 }
 
-/// TLS that trusts any certificate: what is tested is the way into it, not the trust.
+/// TLS that trusts any certificate: the tests cover the TLS handshake, not the verification.
 pub fn encrypt(stream: Box<dyn Stream>) -> Box<dyn Stream> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))

@@ -1,5 +1,5 @@
 //! A private PostgreSQL cluster: own directory, loopback and a socket in that directory only, run
-//! unprivileged, stopped and removed with the last test that uses it. It dies with this process.
+//! unprivileged, stopped and removed with the last test that uses it. It ends with this process.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::time::{Duration, Instant};
 
-/// Who may log in how. Roles are made by [`Cluster::start`]; all have the password `pencil`.
+/// Authentication rules. [`Cluster::start`] creates the roles; all have the password `pencil`.
 const HBA: &str = "\
 local all postgres trust
 local all clear_user password
@@ -32,14 +32,14 @@ CREATE ROLE limited_user LOGIN CONNECTION LIMIT 0;
 /// A running server.
 pub struct Cluster {
     directory: PathBuf,
-    /// Of the server on 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub port: u16,
     pid: i32,
-    /// Says that the server process is gone.
+    /// Receives a message when the server process has ended.
     gone: Mutex<mpsc::Receiver<()>>,
 }
 
-/// The server that the running tests share; `None`: there is no PostgreSQL here, said aloud.
+/// The server that the running tests share; `None`, with a message, if PostgreSQL is not installed.
 pub fn shared() -> Option<Arc<Cluster>> {
     static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -74,15 +74,15 @@ fn binaries() -> Option<PathBuf> {
         .find(|directory| directory.join("initdb").exists() && directory.join("postgres").exists())
 }
 
-/// Runs `program` in `directory`, as the package's account when we are root, which PostgreSQL
-/// refuses to run as.
+/// Runs `program` in `directory`, under the package's account if the test is root, since PostgreSQL
+/// refuses to run as root.
 fn unprivileged(program: &Path, directory: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
     }
-    // Shutdown, should this process be killed. Not INT, which a shell's background job ignores and
-    // would hand down.
+    // Shuts the server down if this process is killed. Not INT, which a shell's background job
+    // ignores and its children inherit.
     command.args(["--pdeathsig", "TERM", "--"]).arg(program).current_dir(directory);
     command.stdin(Stdio::null());
     command
@@ -156,8 +156,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // SAFETY: the child is ours and has not been waited for unless `gone` has spoken, which
-        // only this function listens to.
+        // SAFETY: the child is ours and has not been waited for unless `gone` has received a
+        // message, which only this function reads.
         unsafe { libc::kill(self.pid, libc::SIGINT) };
         let gone = self.gone.get_mut().expect("not poisoned");
         if gone.recv_timeout(Duration::from_secs(30)).is_err() {
@@ -167,8 +167,8 @@ impl Drop for Cluster {
     }
 }
 
-/// Starts the server from a thread that lives as long as it does: the kernel's parent-death signal
-/// follows the thread, not the process.
+/// Starts the server from a thread that lives as long as the server: the kernel's parent-death
+/// signal follows the thread, not the process.
 fn keep(mut command: Command) -> (i32, mpsc::Receiver<()>) {
     let (started, pid) = mpsc::channel();
     let (over, gone) = mpsc::channel();
@@ -181,7 +181,7 @@ fn keep(mut command: Command) -> (i32, mpsc::Receiver<()>) {
     (pid.recv().expect("postgres starts"), gone)
 }
 
-/// A fresh directory that the package's account may use.
+/// A new directory that the package's account may use.
 fn scratch() -> PathBuf {
     let stamp = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -196,7 +196,7 @@ fn scratch() -> PathBuf {
     directory
 }
 
-/// A self-signed certificate; TLS itself is switched on by the test that needs it.
+/// A self-signed certificate; the test that needs TLS enables it.
 fn certificate(data: &Path) {
     run(Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
@@ -211,7 +211,7 @@ fn certificate(data: &Path) {
     run(Command::new("chmod").args(["0600", "server.key"]).current_dir(data));
 }
 
-/// A port that was free a moment ago.
+/// A port that was free at the time of the call.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     listener.local_addr().expect("bound").port()

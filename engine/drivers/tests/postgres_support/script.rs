@@ -47,7 +47,7 @@ impl Script {
         self.stream.write_all(bytes).and_then(|()| self.stream.flush()).map_err(lost)
     }
 
-    /// Reads until something happens.
+    /// Reads until the client reports progress.
     fn said(&mut self) -> Result<Progress<()>> {
         let mut out = Vec::new();
         let mut piece = [0; 16 << 10];
@@ -74,20 +74,20 @@ impl Script {
         self.send(&out).expect("sends");
     }
 
-    /// Waits for the answer to what is in flight.
+    /// Waits for the results of the request in flight.
     pub fn answers(&mut self) -> Result<&[Answer]> {
         assert_eq!(self.said()?, Progress::Reply(()));
         assert_eq!(self.inbox, b"", "nothing comes behind an answer");
         Ok(self.client.answers())
     }
 
-    /// Runs text.
+    /// Executes text.
     pub fn query(&mut self, sql: &str) -> &[Answer] {
         self.start(|client, out| client.query(sql.as_bytes(), out));
         self.answers().unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
-    /// Runs text that must succeed; the rows of its last result.
+    /// Executes text that must succeed; returns the rows of its last result.
     pub fn rows(&mut self, sql: &str) -> Vec<Row> {
         let answers = self.query(sql);
         let last = answers.len() - 1;
@@ -108,7 +108,7 @@ impl Script {
         (0..rows).map(row).collect()
     }
 
-    /// Prepares a statement; the refusal's text if there is one.
+    /// Prepares a statement; returns the server's message if it is refused.
     pub fn prepare(&mut self, sql: &str) -> std::result::Result<(u32, u16), String> {
         self.start(|client, out| client.prepare(sql.as_bytes(), out));
         let answers = self.answers().expect("answers");
@@ -127,13 +127,13 @@ impl Script {
         answers[0].clone()
     }
 
-    /// Ends a prepared statement.
+    /// Closes a prepared statement.
     pub fn close(&mut self, statement: u32) {
         self.start(|client, out| assert!(client.close(statement, out)));
         assert_eq!(self.answers().expect("answers"), [Answer::default()]);
     }
 
-    /// Cancels what this connection is doing, from another one.
+    /// Cancels this connection's current request from another connection.
     pub fn cancel(&self) {
         let Cancel::Packet(packet) = self.client.cancel() else { panic!("no key") };
         let mut stream = open(&self.address).expect("connects");
@@ -141,7 +141,7 @@ impl Script {
         assert_eq!(stream.read(&mut [0; 1]).expect("closed"), 0);
     }
 
-    /// Says farewell; the server must close.
+    /// Terminates the session; the server must close the connection.
     pub fn quit(mut self) {
         self.start(|client, out| client.quit(out));
         assert_eq!(self.stream.read(&mut [0; 1]).expect("closes"), 0);

@@ -14,7 +14,7 @@ use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Target;
 use proptest::prelude::*;
 
-/// A client and the bytes on the line.
+/// A client and its sent bytes.
 struct Line {
     client: Box<dyn Client>,
     sent: Vec<u8>,
@@ -31,7 +31,7 @@ impl Line {
         this
     }
 
-    /// Logged in to a server that has these capabilities.
+    /// A client logged in to a server with these capabilities.
     fn ready(target: &Target, capabilities: u32) -> Self {
         let mut this = Self::open(target);
         let hello = greeting(capabilities, "mysql_native_password");
@@ -41,7 +41,7 @@ impl Line {
         this
     }
 
-    /// The server says `bytes`, in pieces that end at `cuts`; what is not taken comes again.
+    /// Feeds the server's `bytes` in pieces that end at `cuts`; unconsumed bytes are fed again.
     fn hear(&mut self, bytes: &[u8], cuts: &[usize]) -> Result<(usize, Progress<()>)> {
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         ends.push(bytes.len());
@@ -61,7 +61,7 @@ impl Line {
         self.client.query(b"SELECT 1", &mut self.sent);
     }
 
-    /// Prepares a statement that returns one column of this type.
+    /// Prepares a statement with one column of this type.
     fn prepare(&mut self, kind: u8) -> u32 {
         self.client.prepare(b"SELECT ?", &mut self.sent);
         let head = [0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0];
@@ -97,7 +97,7 @@ fn definition(kind: u8) -> Vec<u8> {
 
 const END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
 
-/// What each result of `parts` comes to.
+/// The expected answer for each result of `parts`.
 fn answers(parts: &[Part]) -> Vec<Answer> {
     let mut answers = vec![];
     for part in parts {
@@ -115,7 +115,7 @@ fn answers(parts: &[Part]) -> Vec<Answer> {
     answers
 }
 
-/// Whether the server's refusal, if there is one, is its farewell.
+/// Whether the server's error, if any, ends the connection.
 fn is_farewell(parts: &[Part]) -> bool {
     let refused = parts.iter().find_map(|part| match part {
         Part::Refused(code) => Some(u32::from(*code)),
@@ -135,7 +135,7 @@ proptest! {
         let (bytes, (_, _, code)) = encode(&parts, deprecated, false);
         let mut line = Line::ready(&target(), PLAIN | if deprecated { DEPRECATE_EOF } else { 0 });
         line.query();
-        // What follows the reply is not part of it.
+        // The bytes after the reply belong to the next one.
         let followed = [&bytes[..], b"\x01\0\0"].concat();
         prop_assert_eq!(line.hear(&followed, &cuts), Ok((bytes.len(), Progress::Reply(()))));
         let mut heard = line.client.answers().to_vec();
@@ -184,7 +184,7 @@ proptest! {
 
 #[test]
 fn binary_rows_are_read_by_the_columns_that_came_last() {
-    // A MariaDB, which may leave definitions out.
+    // A MariaDB, which may omit definitions.
     let mut hello = greeting((PLAIN | DEPRECATE_EOF) & !CLIENT_MYSQL, "mysql_native_password");
     let flags = hello.windows(4).rposition(|four| four == extended::STMT_BULK.to_le_bytes());
     hello[flags.unwrap()] |= extended::CACHE_METADATA as u8;
@@ -202,7 +202,7 @@ fn binary_rows_are_read_by_the_columns_that_came_last() {
     let long = definition(field_type::LONGLONG);
     assert_eq!(execute(&[&[1, 1], &long, &[0, 0, 5, 0, 0, 0, 0, 0, 0, 0], END]), "5");
     assert_eq!(execute(&[&[1, 0], &[0, 0, 6, 0, 0, 0, 0, 0, 0, 0], END]), "6");
-    // Closed: the rows are there, and can still be read.
+    // After the close, the rows remain readable.
     line.client.close(statement, &mut line.sent);
     assert_eq!(line.row(0, 0), Ok(vec![Some(b"6".to_vec())]));
     assert_eq!(line.row(0, 1).unwrap_err().kind, Kind::Plan);
@@ -331,7 +331,7 @@ fn scripts_are_guarded_too() {
     }
 }
 
-/// In a compressed packet of its own, not compressed.
+/// Wraps a packet in a compressed packet of its own, not compressed.
 fn stored(packet: &[u8]) -> Vec<u8> {
     let mut out = vec![packet.len() as u8, 0, 0, 1, 0, 0, 0];
     out.extend_from_slice(packet);
@@ -367,7 +367,7 @@ fn what_comes_after_the_login_is_compressed_where_both_want_it() {
 fn a_compressed_reply_is_the_same_wherever_it_is_cut() {
     let mut target = target();
     target.options.insert("compression".into(), "zlib".into());
-    // Two compressed packets with a packet across their border.
+    // Two compressed packets; one inner packet spans both.
     let reply = ok(1, 7, 2);
     let (front, back) = reply.split_at(6);
     let heard = [stored(front), stored(back)].concat();

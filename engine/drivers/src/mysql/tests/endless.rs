@@ -1,5 +1,5 @@
-//! Servers whose answers have no end, against scripts' connections: each is refused, and until then
-//! nothing is left to be read again, so that buffers before the protocol stay small.
+//! Servers with endless replies, against scripts' connections: the client refuses each one, and
+//! until then consumes all input, so that buffers before the protocol stay small.
 
 use super::script::*;
 use crate::mysql::client::build;
@@ -10,12 +10,12 @@ use dyno_core::client::{Client, Nature};
 use dyno_core::driver::Progress;
 use dyno_core::error::{Error, Kind};
 
-/// What a network brings at a time.
+/// Size of one network read, bytes.
 const PIECE: usize = 64 << 10;
-/// More than anybody keeps.
+/// More than any buffer stores, bytes.
 const ENDLESS: usize = 300 << 20;
 
-/// A client in whose query a column count has come.
+/// A client whose query has received a column count.
 fn amid_rows(more: u32) -> Box<dyn Client> {
     let mut target = target();
     if more == COMPRESS {
@@ -34,7 +34,7 @@ fn amid_rows(more: u32) -> Box<dyn Client> {
     client
 }
 
-/// Says `bytes` again and again until the client has enough.
+/// Feeds `bytes` repeatedly until the client fails.
 fn refusal(client: &mut dyn Client, bytes: &[u8]) -> Error {
     let mut input = vec![];
     for _ in 0..ENDLESS / bytes.len() {
@@ -53,7 +53,7 @@ fn refusal(client: &mut dyn Client, bytes: &[u8]) -> Error {
     panic!("it was read to its end")
 }
 
-/// So many packets, numbered from `seq` on.
+/// One packet per payload, numbered from `seq` on.
 fn packets(seq: u8, payloads: &[&[u8]]) -> Vec<u8> {
     let mut out = vec![];
     payloads.iter().fold(seq, |seq, payload| write(&mut out, seq, payload));
@@ -71,7 +71,7 @@ fn rows_without_end_are_refused() {
         let mut client = amid_rows(0);
         let head = packets(1, &[&[1], b"def"]);
         assert_eq!(client.receive(&head, &mut vec![]), Ok((head.len(), Progress::More)));
-        // 256 packets, so that their numbers begin anew with each round.
+        // 256 packets, so that their numbers restart with each round.
         too_large(&refusal(&mut *client, &packets(3, &[row; 256])));
     }
 }

@@ -236,7 +236,7 @@ fn session_statements_run_one_by_one_then_all_is_prepared_at_once() {
     assert!(error.what.contains("SELECT c FROM t") && error.hint.contains("load"), "{error}");
 }
 
-/// What a server answers to the guard's question, where EOF packets are deprecated.
+/// A server's reply to the guard's query, where EOF packets are deprecated.
 fn variable(value: &str) -> Vec<u8> {
     let mut row = vec![12];
     row.extend_from_slice(b"tx_read_only");
@@ -246,7 +246,7 @@ fn variable(value: &str) -> Vec<u8> {
     (1..).zip(packets).flat_map(|(seq, payload)| framed(seq, payload)).collect()
 }
 
-/// An OK that tells of a session variable.
+/// An OK that reports a session variable.
 fn changed(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
     let change = [text(name), text(value)].concat();

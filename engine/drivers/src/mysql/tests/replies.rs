@@ -1,4 +1,4 @@
-//! Replies: whatever they say and wherever they are cut.
+//! Replies with any contents, split anywhere.
 
 use super::script::*;
 use crate::mysql::flags::capability::DEPRECATE_EOF;
@@ -19,7 +19,7 @@ const MORE: u16 = 8;
 #[derive(Debug, Clone)]
 pub enum Part {
     Ok(u8),
-    /// Columns, whether their definitions are left out, rows.
+    /// Columns, whether their definitions are omitted, rows.
     Rows(u8, bool, Vec<Vec<u8>>),
     Refused(u16),
 }
@@ -34,7 +34,7 @@ pub fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// The bytes of a reply, and what is to be made of them.
+/// The bytes of a reply, and the expected outcome.
 pub fn encode(
     parts: &[Part],
     deprecated: bool,
@@ -85,7 +85,7 @@ fn reader(deprecated: bool, caches: bool) -> Reader<Counted> {
     Reader::new(&Agreed { capabilities, extended })
 }
 
-/// Feeds `bytes` in pieces that end at `cuts`; what the reader does not take comes again.
+/// Feeds `bytes` in pieces that end at `cuts`; unconsumed bytes are fed again.
 fn feed_cut(reader: &mut Reader<Counted>, bytes: &[u8], cuts: &[usize]) -> Result<(usize, Found)> {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     ends.push(bytes.len());
@@ -114,7 +114,7 @@ proptest! {
         let (bytes, want) = encode(&parts, deprecated, caches);
         let mut reader = reader(deprecated, caches);
         reader.begin(Expect::Result);
-        // What follows the reply is the next one's.
+        // The bytes after the reply belong to the next one.
         let followed = [&bytes[..], b"\x01\0\0"].concat();
         prop_assert_eq!(feed_cut(&mut reader, &followed, &cuts).unwrap(), (bytes.len(), Found::Done));
         let code = reader.reply.refusal.as_ref().map(|refusal| refusal.number as u16);
@@ -312,20 +312,20 @@ fn only_the_offered_file_is_sent_and_only_when_offered() {
     assert_eq!(line.hear(&ok(5, 2, 2)), Ok(Progress::Reply(want)));
 }
 
-/// Logged in to what loads by arrays.
+/// Logged in to a server that supports arrays.
 fn array_line() -> Line {
     let mut target = target();
     target.options.insert("bulk".into(), "array".into());
     Line::ready_mariadb(&target, &[])
 }
 
-/// The server's longest packet, as it answers for it.
+/// The reply to the query for the server's maximum packet length.
 fn longest_packet(text: &str) -> Vec<u8> {
     let row = [&[text.len() as u8][..], text.as_bytes()].concat();
     encode(&[Part::Rows(1, false, vec![row])], true, false).0
 }
 
-/// From `bulk` to where rows are wanted.
+/// From `bulk` to the request for rows.
 fn begin_array(line: &mut Line) {
     line.sent.clear();
     line.wire.bulk("t", &["a"], &mut line.sent);
@@ -334,7 +334,7 @@ fn begin_array(line: &mut Line) {
     assert_eq!(line.hear(prepared), Ok(Progress::More));
     assert_eq!(line.packets(), [(0, b"\x03BEGIN".to_vec())]);
     assert_eq!(line.hear(&ok(1, 0, 3)), Ok(Progress::More));
-    // Room for 24 bytes: three rows of at most eleven in one packet would be too many.
+    // Space for 24 bytes: one packet would be too small for three rows of at most eleven.
     assert_eq!(line.hear(&longest_packet("1048")), Ok(Progress::WantData));
     line.sent.clear();
 }
@@ -406,7 +406,7 @@ fn a_refused_file_turns_into_inserts_and_stays_so() {
         let limit = encode(&[Part::Rows(1, false, vec![b"\x041048".to_vec()])], true, false).0;
         assert_eq!(line.hear(&limit), Ok(Progress::WantData));
         line.sent.clear();
-        // Room for 24 bytes: every row goes alone.
+        // Space for 24 bytes: each row needs its own packet.
         line.wire.bulk_data(b"1\n2\n3\n", &mut line.sent);
         line.wire.bulk_end(&mut line.sent);
         assert_eq!(line.packets().len(), 3);
@@ -446,13 +446,13 @@ fn rows_are_kept_whole_however_they_are_cut_and_columns_are_remembered() {
         let bytes = packets(&first);
         assert_eq!(feed_cut(&mut reader, &bytes, &[cut]).unwrap(), (bytes.len(), Found::Done));
         assert_eq!(format!("{:?}", reader.reply.kept), r#"[[Some("7")], [None]]"#);
-        // The server leaves the definitions out where they are the same.
+        // The server omits unchanged definitions.
         reader.begin(Expect::Rows(kept));
         let bytes = packets(&again);
         assert_eq!(feed_cut(&mut reader, &bytes, &[cut]).unwrap(), (bytes.len(), Found::Done));
         assert_eq!(format!("{:?}", reader.reply.kept), r#"[[Some("-1")]]"#);
         assert_eq!(reader.reply.rows, 1);
-        // Of another statement it has said nothing.
+        // It has sent none for another statement.
         reader.begin(Expect::Rows(Kept { statement: 1, is_binary: true }));
         assert!(feed_cut(&mut reader, &bytes, &[cut]).is_err());
     }

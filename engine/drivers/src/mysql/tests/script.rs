@@ -1,4 +1,4 @@
-//! What servers say, and a wire to say it to.
+//! Scripted messages of servers, and a wire that receives them.
 
 use crate::mysql::flags::capability::*;
 use crate::mysql::flags::extended;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 pub const PASSWORD: &str = "pass word";
 
-/// The challenge of every greeting here.
+/// The challenge of every greeting in these tests.
 pub const NONCE: &[u8; 20] = b"01234567890123456789";
 
-/// All that our driver asks for, but TLS and EOF packets.
+/// All flags that the driver requests, except TLS and EOF packets.
 pub const PLAIN: u32 = CLIENT_MYSQL
     | LONG_FLAG
     | CONNECT_WITH_DB
@@ -68,7 +68,7 @@ pub fn greeting(capabilities: u32, plugin: &str) -> Vec<u8> {
         version: "9.1.0".into(),
         connection_id: 7,
         capabilities,
-        // MariaDB's own, and nothing where a server says that it is MySQL.
+        // MariaDB's extended flags; ignored if the server identifies itself as MySQL.
         extended: extended::STMT_BULK,
         status: 2,
         nonce: NONCE.into(),
@@ -91,7 +91,7 @@ pub fn refusal(seq: u8, code: u16, state: &str, text: &str) -> Vec<u8> {
     framed(seq, &out)
 }
 
-/// A wire and the bytes on the line.
+/// A wire and its sent bytes.
 pub struct Line {
     pub wire: MysqlWire,
     pub sent: Vec<u8>,
@@ -106,7 +106,7 @@ impl Line {
         this
     }
 
-    /// The server says `bytes`; all of them must be taken.
+    /// Feeds the server's `bytes`, which must all be consumed.
     pub fn hear(&mut self, bytes: &[u8]) -> Result<Progress> {
         self.sent.clear();
         let mut at = 0;
@@ -140,7 +140,7 @@ impl Line {
         Self::ready_with(PLAIN | DEPRECATE_EOF, target, statements)
     }
 
-    /// Logged in to a MariaDB that takes arrays of rows.
+    /// Logged in to a MariaDB that supports arrays of rows.
     pub fn ready_mariadb(target: &Target, statements: &[Request]) -> Self {
         Self::ready_with((PLAIN | DEPRECATE_EOF) & !CLIENT_MYSQL, target, statements)
     }

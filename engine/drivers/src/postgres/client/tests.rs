@@ -1,5 +1,5 @@
-//! The client against scripted servers: requests byte by byte, whole conversations cut at every
-//! place, and rubbish.
+//! The client against scripted servers: requests byte by byte, whole conversations split at every
+//! place, and invalid input.
 
 mod endless;
 
@@ -38,7 +38,7 @@ fn client(target: &Target) -> Box<dyn Client> {
     }
 }
 
-/// Messages of the server's.
+/// Messages of the server.
 fn script(messages: &[Message<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     for (tag, body) in messages {
@@ -59,10 +59,11 @@ const NOTICE: Message<'_> = (b'N', b"SNOTICE\0Mhello\0\0");
 const STATUS: Message<'_> = (b'S', b"server_version\x0015.1\0");
 const HELLO: Message<'_> = (b'D', b"\0\x01\0\0\0\x05hello");
 const NULL: Message<'_> = (b'D', b"\0\x01\xff\xff\xff\xff");
-/// A RowDescription of one column; the rest is not looked at.
+/// A RowDescription of one column; the client ignores the rest.
 const ONE_COLUMN: Message<'_> = (b'T', b"\0\x01c\0............");
 
-/// Feeds `bytes` in pieces as a transport would, up to the first event; what was said, sent, used.
+/// Feeds `bytes` in pieces as a transport would, up to the first event: the event, the sent bytes,
+/// the bytes consumed.
 fn feed(
     client: &mut dyn Client,
     bytes: &[u8],
@@ -87,7 +88,7 @@ fn whole(client: &mut dyn Client, messages: &[Message<'_>]) -> Result<(Progress<
     feed(client, &script(messages), || usize::MAX).map(|(said, out, _)| (said, out))
 }
 
-/// A connection that is ready for requests.
+/// A connection that accepts requests.
 fn ready() -> Box<dyn Client> {
     let mut client = client(&target());
     client.connected(false, &mut Vec::new());
@@ -212,7 +213,7 @@ fn every_statement_of_a_query_is_a_result() {
         let error = client.fetch(answer, row, ignore).unwrap_err();
         assert!(error.what.contains(&format!("row {row} of result {answer}")), "{error}");
     }
-    // What is empty has a result too, and the next request forgets the last one's.
+    // An empty query has a result too, and the next request discards the last results.
     client.query(b"", &mut Vec::new());
     assert_eq!(answers(&mut *client, &[(b'I', b""), IDLE]), [Answer::default()]);
     assert!(client.fetch(0, 0, ignore).is_err());
@@ -250,7 +251,7 @@ fn statements_are_prepared_and_executed() {
     let script = [(b'2', &b""[..]), HELLO, HELLO, (b'C', b"SELECT 2\0"), IDLE];
     assert_eq!(answers(&mut *client, &script), [result(1, 2, 0)]);
     assert_eq!(row(&*client, 0, 1), [Some(b"hello".to_vec())]);
-    // Without rows the columns are known all the same.
+    // Without rows the columns are still known.
     client.execute(0, &[Bind::Null], &mut Vec::new());
     assert_eq!(answers(&mut *client, &[(b'2', b""), (b'C', b"SELECT 0\0"), IDLE]).len(), 1);
     assert_eq!(client.answers(), [result(1, 0, 0)]);
@@ -381,7 +382,7 @@ fn answers_to_nothing_and_to_something_else_are_refused() {
     }
 }
 
-/// What a conversation came to: said, sent, answers, the first row of the first.
+/// The outcome of a conversation: event, sent bytes, answers, the first row of the first answer.
 type Heard = (Progress<()>, Vec<u8>, Vec<Answer>, Vec<Option<Vec<u8>>>);
 
 /// A whole conversation of every kind of request.
@@ -431,7 +432,7 @@ fn one_byte_at_a_time_means_the_same() {
     assert_eq!(heard, conversation(|| 1));
 }
 
-/// A connection in each of the phases that read.
+/// A connection in each of the phases that read input.
 fn at_stage(stage: i32) -> Box<dyn Client> {
     let mut out = Vec::new();
     let mut client = match stage {
@@ -453,7 +454,7 @@ fn at_stage(stage: i32) -> Box<dyn Client> {
     client
 }
 
-/// Reads on until nothing more comes of `bytes`, and looks at every row.
+/// Feeds `bytes` until nothing more is consumed, and reads every row.
 fn read_all(client: &mut dyn Client, bytes: &[u8], piece: usize) {
     let mut at = 0;
     while at < bytes.len() {
@@ -487,7 +488,7 @@ proptest! {
         read_all(&mut *at_stage(stage), &bytes, 7);
     }
 
-    /// Known tags and honest lengths around random bodies reach further than random bytes.
+    /// Valid tags and lengths around random bodies reach deeper than random bytes.
     #[test]
     fn random_messages_never_panic(
         messages in proptest::collection::vec(

@@ -1,4 +1,4 @@
-//! The client for scripts, on files of its own.
+//! The client for scripts, on temporary files.
 
 use super::build;
 use dyno_core::Result;
@@ -36,7 +36,7 @@ fn open(target: &Target) -> Result<Box<dyn Library>> {
     }
 }
 
-/// A connection to a file that is not there yet.
+/// A connection to a file that does not exist yet.
 fn fresh() -> (Box<dyn Library>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let library = open(&target(&directory.path().join("a.db"))).unwrap();
@@ -135,7 +135,7 @@ fn statements_are_prepared_executed_and_ended() {
     let third = (1.0_f64 / 3.0).to_string();
     assert_eq!(rows(&*library, 0)[0][1..], [Some(third), text("it's"), None]);
     assert_eq!(execute(&mut *library, select, &[Bind::Int(8)]).fields, 4);
-    // A change of the schema is followed.
+    // The client follows a change of the schema.
     query(&mut *library, "ALTER TABLE t ADD COLUMN e DEFAULT 5");
     let got = execute(&mut *library, select, &[Bind::Int(7)]);
     assert_eq!((got.fields, rows(&*library, 0)[0].len()), (5, 5));
@@ -164,7 +164,7 @@ fn another_connections_lock_is_waited_for() {
     assert_eq!(refused(&mut *hasty, "INSERT INTO t VALUES (1)").number, 5);
     target.options.insert("busy_timeout_ms".into(), 600_000.into());
     let mut patient = open(&target).unwrap();
-    // The call's own time ends the wait too.
+    // The call's deadline ends the wait too.
     patient.query(b"INSERT INTO t VALUES (1)", Duration::from_millis(30)).unwrap();
     let error = patient.answers()[0].error.clone().unwrap();
     assert_eq!((error.number, error.message.as_str()), (5, "the statement's time was over"));
@@ -191,7 +191,8 @@ fn who_has_read_and_cannot_write_is_refused_at_once() {
     let mut other = open(&target).unwrap();
     query(&mut *other, "BEGIN; SELECT * FROM t");
     query(&mut *library, "INSERT INTO t VALUES (1)");
-    // Ten minutes of waiting, if it waited: the first could not commit before the second ends.
+    // It fails at once rather than wait ten minutes: the first cannot commit before the second
+    // ends.
     assert_eq!(refused(&mut *other, "INSERT INTO t VALUES (2)").number, 5);
     query(&mut *other, "ROLLBACK");
     assert_eq!(query(&mut *library, "COMMIT")[0].error, None);

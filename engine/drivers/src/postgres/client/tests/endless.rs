@@ -1,12 +1,12 @@
-//! Servers whose answers have no end: each is refused, and nothing grows without end until then.
+//! Servers with endless replies: the client refuses each one, and until then memory stays bounded.
 
 use super::*;
 use dyno_core::error::Error;
 
-/// More than anybody keeps.
+/// More than any buffer stores, bytes.
 const ENDLESS: usize = 300 << 20;
 
-/// Says `bytes` again and again, while a query is in flight, until the client has enough.
+/// Feeds `bytes` repeatedly during a query until the client fails.
 fn refusal(bytes: &[u8]) -> Error {
     let mut client = ready();
     client.query(b"SELECT 1", &mut Vec::new());
