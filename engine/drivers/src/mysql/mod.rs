@@ -1,6 +1,6 @@
 //! MySQL 8 and 9, MariaDB 10 and 11, over TCP or a Unix socket.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `login` (`auth`) | from the greeting to the server's OK |
 //! | `opening` | login and session statements, the same for `wire` and `client` |

@@ -312,7 +312,7 @@ impl WireProtocol for MysqlWire {
     type Reply = Reply;
 
     fn connected(&mut self, secure_transport: bool, _out: &mut Vec<u8>) {
-        // The server speaks first.
+        // The server sends the first message.
         self.opening.connected(secure_transport);
     }
 

@@ -76,7 +76,7 @@ impl Login {
     /// Appends the commands of a login, at least one; returns their number. Each has one reply.
     ///
     /// # Errors
-    /// The policy forbids to send the password over this connection.
+    /// The policy forbids sending the password over this connection.
     pub fn put(&self, out: &mut Vec<u8>) -> Result<u32> {
         let auth: &[&[u8]] = match (self.user.as_bytes(), self.password.0.as_bytes()) {
             (_, b"") => &[],

@@ -36,7 +36,7 @@ pub(super) struct RedisWire {
 enum Phase {
     /// Not connected.
     New,
-    /// The policy forbids to send the password.
+    /// The policy forbids sending the password.
     Refused(Error),
     /// Number of login commands without a reply.
     Login(u32),

@@ -83,9 +83,9 @@ pub fn column_count(payload: &[u8], caches_metadata: bool) -> Result<(u64, bool)
 pub struct Prepared {
     /// The server's statement id.
     pub id: u32,
-    /// Columns that it returns.
+    /// Number of columns in its result.
     pub columns: u16,
-    /// Parameters that it takes.
+    /// Number of its parameters.
     pub params: u16,
 }
 
