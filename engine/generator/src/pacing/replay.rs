@@ -104,7 +104,7 @@ impl<'a> Replay<'a> {
         self.recording.sessions().saturating_sub(self.stage.next.load(Relaxed))
     }
 
-    /// A cue on the load's clock; `None` for a recording without pace.
+    /// A cue on the load's clock; `None` for an unpaced recording.
     pub fn arrival(&self, cue: Cue) -> Option<Arrival> {
         if !self.recording.is_paced() {
             return None;

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// Cause of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The session asked to be woken.
+    /// The wake-up time of the session has come.
     Wake,
     /// A timed answer is due.
     Answer,

@@ -35,7 +35,7 @@ pub struct Names<'a> {
     pub classes: Vec<String>,
     /// Kinds of its transactions, after the classes.
     pub kinds: Vec<String>,
-    /// Its arrivals, if it is an open loop or a replay with pace.
+    /// Its arrivals, if it is an open loop or a paced replay.
     pub due: Option<DueCount<'a>>,
 }
 

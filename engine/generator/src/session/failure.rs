@@ -92,8 +92,8 @@ impl Session {
         self.wait((now_ns + length_ns).min(deadline_ns.max(now_ns)))
     }
 
-    /// Returns whether the transaction's deadline has passed while the server owes an answer. The worker
-    /// then cancels, closes and reconnects. Counts the transaction as an error of at least its age.
+    /// Returns whether the transaction's deadline has passed before the server's answer. The worker then
+    /// cancels, closes and reconnects. Counts the transaction as an error of at least its age.
     pub fn expire(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> bool {
         let late = |since_ns: u64| now_ns >= since_ns + config.deadline_ns;
         match self.state {

@@ -81,7 +81,7 @@ pub struct Session {
     drawn: (u32, u64),
     /// How many stages were appended to the current transaction.
     stage: u32,
-    /// Rows kept from the answers to the current transaction.
+    /// Rows stored from the answers to the current transaction.
     answers: Vec<Rows>,
     /// Whether the current attempt's clock runs.
     has_begun: bool,

@@ -61,7 +61,7 @@ impl Built {
         Some(Replay { recording, stage: &self.stage })
     }
 
-    /// Source of its arrivals, if it is an open loop or a replay with pace.
+    /// Source of its arrivals, if it is an open loop or a paced replay.
     pub fn due(&self) -> Option<DueCount<'_>> {
         let recorded = || self.replay().filter(|replay| replay.recording.is_paced());
         self.arrival_source

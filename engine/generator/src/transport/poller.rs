@@ -39,7 +39,8 @@ pub trait Poller {
         now_ns
     }
 
-    /// Watches `fd` for readability and, with `writable`, for writability.
+    /// Watches `fd` for readability and, with `writable`, for writability. `known`: `fd` is watched
+    /// already.
     ///
     /// # Errors
     /// The system's: out of watches or memory.
@@ -67,7 +68,7 @@ impl Epoll {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just created and belongs to nobody else.
+        // SAFETY: `fd` was just created and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let places = sockets.clamp(1, PLACES_MAX);
         let events = vec![libc::epoll_event { events: 0, u64: 0 }; places].into_boxed_slice();
