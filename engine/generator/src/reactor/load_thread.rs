@@ -141,7 +141,7 @@ pub trait LoadThread<'a>: Sized {
     /// The connection cannot be made.
     fn open(&mut self, at: u32) -> Result<()>;
 
-    /// Adds a timeout at `at_ns`, unless the connection is up by then.
+    /// Adds a timer at `at_ns`, at which the attempt fails if the connection is not up.
     fn add_connect_timeout(&mut self, at: u32, at_ns: u64);
 
     /// Handles a failed attempt to connect.
