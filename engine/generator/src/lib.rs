@@ -1,4 +1,4 @@
-//! Drives load: load threads, sessions, pacing, transports, metrics, reports; and populates tables.
+//! Load generation: load threads, sessions, pacing, transports, metrics and reports; also populates tables.
 
 pub mod machine;
 pub mod metrics;

@@ -1,13 +1,12 @@
-//! What the load threads ask of the operating system: descriptors, CPUs, their own CPU time and
-//! memory.
+//! Requests of the load threads to the operating system: descriptors, CPUs, CPU time and memory.
 
 use dyno_core::error::{Error, Kind, Result};
 use std::io;
 
-/// Descriptors beside the sessions' own.
+/// Descriptors in addition to the sessions' own.
 const SPARE_DESCRIPTORS: u64 = 128;
 
-/// Allows this process to open `descriptors` for its `sessions`.
+/// Raises the limit of open files of this process to `descriptors`, for `sessions` sessions.
 ///
 /// # Errors
 /// [`Kind::System`] naming the limit and how to raise it.
@@ -20,7 +19,7 @@ pub fn allow_descriptors(sessions: u64, descriptors: u64) -> Result<()> {
     {
         return Ok(());
     }
-    // Above the hard limit only a privileged process may go: try, then say so.
+    // Only a privileged process may exceed the hard limit: try, and report a refusal.
     let raised = libc::rlimit { rlim_cur: wanted, rlim_max: limit.rlim_max.max(wanted) };
     // SAFETY: `raised` is valid for the call.
     if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) } == 0 {
@@ -34,7 +33,7 @@ pub fn allow_descriptors(sessions: u64, descriptors: u64) -> Result<()> {
         .hint(format!("run `ulimit -Hn {wanted}` first, or use fewer sessions")))
 }
 
-/// Restricts this thread, and all it starts later, to these CPUs; none: leaves it alone.
+/// Restricts this thread and all threads that it starts later to `cpus`; an empty list changes nothing.
 ///
 /// # Errors
 /// [`Kind::Plan`] when the machine has none of them.
@@ -60,24 +59,24 @@ pub fn pin(cpus: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Lets servers on the same CPUs go first (Linux: `SCHED_BATCH`): a thread that is woken by an answer
-/// then waits until the server's thread is done with what it does, and finds several answers. For
-/// threads that nothing but answers wakes: `docs/decisions/load-threads-let-servers-go-first.md`.
+/// Gives servers on the same CPUs precedence (Linux: `SCHED_BATCH`): an answer that wakes the thread
+/// does not preempt the server's thread, so that several answers are ready when the thread runs. For
+/// threads that only answers wake: `docs/decisions/load-threads-let-servers-go-first.md`.
 pub fn let_servers_go_first() {
     let priority: libc::c_int = 0;
-    // The system call itself: musl's function of its name does nothing.
-    // SAFETY: `priority` is valid for the call. Refused, the thread stays as it is.
+    // The raw system call, since musl's function of this name does nothing.
+    // SAFETY: `priority` is valid for the call. If the call fails, the thread keeps its policy.
     unsafe {
         libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_BATCH, &raw const priority)
     };
 }
 
-/// Sessions a CPU above which servers on the same CPUs always have work: see [`load_threads`].
+/// Sessions per CPU above which servers on the same CPUs always have work: see [`load_threads`].
 const SESSIONS_FEW: usize = 8;
 
-/// How many load threads for so many sessions, where nobody has said: the CPUs that are their own;
-/// without such all that this process may use. Half of these where servers on this machine need the
-/// rest: among many sessions. Of few, each that waits for another's turn leaves a server idle.
+/// Default number of load threads for `sessions` sessions: the number of CPUs reserved for them, or else
+/// of all CPUs that this process may use. With many sessions and servers on this machine, half of the
+/// latter. With few sessions, one that waits for another's turn would leave a server idle.
 pub fn load_threads(own_cpus: &[u32], beside_servers: bool, sessions: usize) -> usize {
     let usable = if own_cpus.is_empty() { cpus_usable() } else { own_cpus.len() };
     let shares = own_cpus.is_empty() && beside_servers;
@@ -101,7 +100,8 @@ pub fn own_cpu_clock() -> i32 {
     if failed == 0 { clock } else { 0 }
 }
 
-/// CPU time of a living thread by its clock, user and system; `None` when the thread has ended.
+/// CPU time of a living thread by its clock, user and system, in nanoseconds; `None` when the thread
+/// has ended.
 pub fn cpu_time_ns(clock: i32) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for the call.
@@ -109,13 +109,13 @@ pub fn cpu_time_ns(clock: i32) -> Option<u64> {
     (clock != 0 && failed == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Lets this thread's waits end on time: Linux otherwise adds up to 50 us to save wake-ups.
+/// Minimizes the timer slack of this thread: Linux otherwise delays wake-ups by up to 50 us.
 pub fn wait_precisely() {
     // SAFETY: PR_SET_TIMERSLACK takes one number.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_usize, 0_usize, 0_usize, 0_usize) };
 }
 
-/// Peak resident memory of this process. Not `ru_maxrss`, which remembers the parent's size.
+/// Peak resident memory of this process, in bytes. Not `ru_maxrss`, which includes the parent's size.
 pub fn rss_max_bytes() -> u64 {
     std::fs::read_to_string("/proc/self/status").map_or(0, |status| {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,5 +1,4 @@
-//! One trial from plan to last event: build, connect, warm up, measure, drain, stop. Reads like the table
-//! of contents of this crate.
+//! One trial from plan to last event: build, connect, warm up, measure, drain, stop.
 
 use crate::machine;
 use crate::metrics::hlog::Hlog;
@@ -28,34 +27,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
-/// Sessions that may be connecting at the same time: below any server's usual backlog.
+/// Sessions that may be connecting at the same time: below the usual listen backlog of servers.
 const CONNECTS_MAX: usize = 64;
-/// With nobody connected for this long, the start waits no longer.
+/// The start stops waiting after this long without a connected session.
 const START_PATIENCE_NS: u64 = 30_000_000_000;
-/// How often the reporter looks whether the backlogs are worked off.
+/// Interval at which the reporter checks whether the backlogs are empty.
 const DRAIN_LOOK_NS: u64 = 2_000_000;
-/// Files that a blocking session may hold: SQLite has the database, its log or journal, a temporary
-/// one, and for a moment the directory.
+/// Files that a blocking session may have open: SQLite has the database, its log or journal, a temporary
+/// file, and briefly the directory.
 const FILES_A_SESSION: usize = 4;
-/// A session's stack; drivers need little, and thousands must fit.
+/// A session's stack size: drivers need little, and thousands of stacks must fit.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// What ends a trial before its time.
+/// Events that end a trial early.
 #[derive(Clone, Copy)]
 pub struct Ends<'a> {
-    /// When it becomes true, the trial ends there and then.
+    /// When it becomes true, the trial ends immediately.
     pub interrupted: &'a AtomicBool,
-    /// Whether somebody has said, since it was last asked, that enough has been measured: then the
-    /// measured phase ends with the interval, and the trial as if its time were over. What was said
-    /// before the measured phase does not count.
+    /// Whether a request to end the measured phase has come since the last call: the phase then ends with
+    /// the interval, and the trial ends normally. Requests before the measured phase are ignored.
     pub enough: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Runs a trial; the result says whether it was interrupted.
+/// Runs a trial; the result is whether it was interrupted.
 ///
 /// # Errors
-/// Before the load begins: an impossible plan, a system that cannot be reached, a machine that
-/// refuses. Afterwards troubles are events, and everything measured is reported.
+/// Before the load begins: an impossible plan, an unreachable system, a refused system resource.
+/// Afterwards failures are events, and the reporter reports everything measured.
 pub fn run(
     plan: &Plan,
     drivers: &[&DriverKind],
@@ -122,7 +120,7 @@ impl Trial<'_> {
             })
             .collect();
         std::thread::scope(|scope| {
-            // Whatever happens below, the threads must be told to end, or the scope waits for ever.
+            // Whatever happens below, the threads must be stopped, or the scope waits for ever.
             let _stop = StopOnDrop(&control, &load_ended);
             let (group_targets, ended) = (self.group_targets, &load_ended);
             let canceller = Builder::new().name("cancel".to_owned());
@@ -190,7 +188,7 @@ impl Trial<'_> {
             let ending = if finished {
                 Ending { end_ns, stopped_ns: stopped_ns.max(end_ns) }
             } else {
-                // What fell due while the threads were ending may have begun.
+                // Arrivals that fell due while the threads were ending may have begun.
                 let now_ns = clock.now_ns();
                 Ending { end_ns: now_ns.min(end_ns), stopped_ns: now_ns }
             };
@@ -209,7 +207,7 @@ impl Trial<'_> {
     ) -> Result<Vec<std::thread::ScopedJoinHandle<'scope, Result<()>>>> {
         let mut handles = Vec::with_capacity(self.metrics.len());
         let (network, own) = self.metrics.split_at(parts.len());
-        // Otherwise what one thread wastes, another or the server itself may need.
+        // Otherwise another thread or the server may need the CPU time that spinning wastes.
         let has_own_cpu = self.metrics.len() <= self.plan.cpus.len();
         let only_answers_wake = !self.is_open();
         for (number, (slots, metrics)) in parts.iter().zip(network).enumerate() {
@@ -236,7 +234,7 @@ impl Trial<'_> {
                 )
                 .spins(has_own_cpu)
                 .run()
-                // The others must not measure on without this thread's sessions.
+                // The other threads must not continue to measure without this thread's sessions.
                 .inspect_err(|error| {
                     control.gates.iter().for_each(|gate| gate.failed(error.clone()));
                     control.stop();
@@ -315,7 +313,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What was played as fast as it goes, and did not come to its end.
+    /// Warns of replays at full speed that did not reach their end.
     fn warn_of_cut(&self) {
         for (group, built) in self.plan.groups.iter().zip(self.built) {
             let replay = built.replay().filter(|play| !play.recording.is_paced());
@@ -336,8 +334,8 @@ impl Trial<'_> {
         self.built.iter().any(|built| built.due().is_some())
     }
 
-    /// Whether nothing is left to do: all groups play what was recorded as fast as it goes, and have
-    /// come to its end.
+    /// Whether nothing is left to do: all groups replay at full speed and have reached the end of their
+    /// recordings.
     fn is_over(&self) -> bool {
         let mut groups = self.plan.groups.iter().zip(self.built);
         groups.all(|(group, built)| {
@@ -351,9 +349,9 @@ impl Trial<'_> {
     }
 }
 
-/// Lets the load threads work off the backlogs of open loops: until nothing is left, until
-/// `until_ns`, or until a signal. Closed loops go on as before and count nowhere, so that what
-/// was due under their load is also served under it.
+/// Lets the load threads process the backlogs of open loops until none is left, until `until_ns`, or
+/// until a signal. Closed loops continue uncounted, so that arrivals due under their load are also
+/// served under it.
 pub fn drain<W: Write>(watch: &Watch<'_>, reporter: &mut Reporter<'_, W>, until_ns: u64) {
     while MonotonicClock.now_ns() < until_ns && !reporter.is_drained() {
         if !watch.sleep_until(until_ns.min(MonotonicClock.now_ns() + DRAIN_LOOK_NS)) {

@@ -1,4 +1,4 @@
-//! Loading `io` into plain files, and what two groups may want of one directory.
+//! Populating plain files with `io`, and conflicts of two groups over one directory.
 
 use dyno_core::error::{Error, Kind};
 use dyno_core::event::Event;

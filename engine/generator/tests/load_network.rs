@@ -1,5 +1,5 @@
-//! Loading through a `Wire` and real sockets into a toy server: a request is a line (`q SQL`,
-//! `b TABLE`, `e`) or `d LENGTH` with bytes behind it; an answer is `ok N`, `row N`, `go` or `err`.
+//! Populating through a `Wire` and real sockets on a toy server: a request is a line (`q SQL`,
+//! `b TABLE`, `e`) or `d LENGTH` followed by bytes; an answer is `ok N`, `row N`, `go` or `err`.
 
 use dyno_core::driver::{
     Cancel, Driver, DriverKind, Progress, Reply, ServerError, Session, Task, Wire, WireProtocol,
@@ -123,16 +123,16 @@ static TOY: DriverKind = DriverKind {
     clients: None,
 };
 
-/// What the server holds and how it misbehaves.
+/// Content of the server and its faults.
 #[derive(Default)]
 struct Store {
     rows: BTreeMap<String, Vec<String>>,
     statements: Vec<String>,
-    /// Statements that begin so are refused.
+    /// Prefix of statements that the server refuses.
     refuse: &'static str,
-    /// Refuse rows after the first piece of data.
+    /// Whether it refuses rows after the first piece of data.
     refuse_rows: bool,
-    /// Lose this many rows of each bulk load without saying so.
+    /// Rows of each bulk load that it drops silently.
     lose: usize,
 }
 
@@ -185,13 +185,13 @@ fn serve(stream: TcpStream, store: &Mutex<Store>) -> std::io::Result<()> {
     }
 }
 
-/// Loads into a toy server that starts as `store`; what it holds afterwards.
+/// Populates a toy server that starts as `store`; returns the events and its content afterwards.
 fn run(store: Store, sessions: u32, options: serde_json::Value) -> (Result<Vec<Event>>, Store) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let store = Arc::new(Mutex::new(store));
     let shared = Arc::clone(&store);
-    // Ends with the process: it holds nothing but a port of the kernel's choice.
+    // Ends with the process: it owns only a port of the kernel's choice.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let store = Arc::clone(&shared);

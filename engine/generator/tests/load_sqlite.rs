@@ -1,4 +1,4 @@
-//! Loading `oltp` into SQLite files, and a few hundred transactions on them.
+//! Populating SQLite files with `oltp`, and a few hundred transactions on them.
 
 use dyno_core::driver::{Blocking, DriverKind, Session};
 use dyno_core::error::{Error, Kind};
@@ -43,7 +43,7 @@ fn sqlite() -> &'static DriverKind {
     DRIVERS.iter().find(|kind| kind.name == "sqlite").expect("it is listed")
 }
 
-/// A session that may use the workload's statements.
+/// A session, which is prepared for the workload's statements if `statements` is true.
 fn session(plan: &Plan, statements: bool) -> Box<dyn Blocking> {
     let statements = if statements { workload(plan).requests() } else { Vec::new() };
     let driver = (sqlite().build)(&plan.targets["db"], Arc::from(statements)).expect("a driver");

@@ -1,4 +1,4 @@
-//! Whole trials over real sockets against servers that behave, die, hang, and talk rubbish.
+//! Whole trials over real sockets against servers that work, crash, hang, and violate the protocol.
 
 mod toy;
 
@@ -111,7 +111,7 @@ fn answers_without_end_meet_the_deadline_and_keep_nobody_from_working() {
         }
         lines.answer(usize::MAX)
     });
-    // All on one thread.
+    // All sessions on one thread.
     let one = serde_json::json!({"workers": 1});
     let trial = run_plan(server.port, serde_json::json!({"deadline_s": 0.5}), one, quietly);
     assert_eq!(trial.result, Ok(false));
@@ -144,7 +144,7 @@ fn a_login_that_goes_on_and_on_ends_with_the_interrupt() {
 
 #[test]
 fn a_server_that_is_gone_for_good_costs_outages_without_an_end() {
-    // Sessions are closed in the middle of the trial by answering with the end of the stream.
+    // The server closes sessions during the trial, with the end of the stream as its answer.
     static GONE: AtomicBool = AtomicBool::new(false);
     let fragile = serve(|_, lines| {
         if GONE.load(Ordering::Relaxed) {
@@ -290,7 +290,7 @@ fn a_plan_that_cannot_be_carried_out_is_refused_by_name() {
     }
 }
 
-/// How it ended: interrupted, asked, and the lengths of the intervals measured.
+/// How the trial ended: interrupted, ended by request, and the lengths of the measured intervals.
 fn ending(trial: &Trial) -> (bool, bool, Vec<f64>) {
     let length = |event: &Event| match event {
         Event::Interval { phase: Phase::Measure, length_s, .. } => Some(*length_s),

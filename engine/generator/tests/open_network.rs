@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use toy::*;
 
-/// What a trial says of its open loop.
+/// Open-loop totals of a trial's group.
 fn open(total: &GroupTotal) -> &dyno_core::event::OpenTotal {
     total.open.as_ref().expect("an open loop")
 }
@@ -44,7 +44,7 @@ fn an_open_loop_that_has_been_measured_enough_ends_with_an_interval_and_drains()
     assert_eq!(trial.result, Ok(false));
     assert!(matches!(trial.events.last(), Some(Event::End { asked: true, .. })));
     let open = open(trial.total());
-    // 100 an interval, none of those that fall due later.
+    // 100 an interval, without those due later.
     assert_eq!((open.due % 100, open.left, open.failed), (0, 0, 0));
     assert!(open.due > 0 && open.due < 60_000);
     assert_eq!(open.response.as_ref().unwrap().count, open.due);

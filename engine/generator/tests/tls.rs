@@ -1,4 +1,4 @@
-//! TLS against a server with certificates good and bad, made for the test.
+//! TLS against a server with valid and invalid certificates, generated for the test.
 
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Target;
@@ -43,7 +43,7 @@ fn serve(authority: &CertifiedIssuer<'static, KeyPair>, name: &str, expired: boo
     serve_by(config)
 }
 
-/// A server that lets in who has a certificate of the authority.
+/// A server that admits clients with a certificate of the authority.
 fn serve_known(authority: &CertifiedIssuer<'static, KeyPair>) -> u16 {
     let (certificate, key) = issued(authority);
     let mut roots = RootCertStore::empty();
@@ -77,7 +77,7 @@ fn serve_by(config: ServerConfig) -> u16 {
         let mut tls = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = Stream::new(&mut tls, &mut socket);
         let mut bytes = [0; 4];
-        // A client that refuses the certificate hangs up: nothing to echo then.
+        // A client that refuses the certificate disconnects: the server then has nothing to echo.
         if stream.read_exact(&mut bytes).is_ok() {
             let _ = stream.write_all(&bytes);
         }

@@ -1,4 +1,4 @@
-//! `tables`, `mix` and `kv` on SQLite files: loaded, then sent transaction by transaction, in both
+//! `tables`, `mix` and `kv` on SQLite files: populated, then sent transaction by transaction, in both
 //! protocols.
 
 use dyno_core::driver::{Blocking, Reply, Session};
@@ -50,7 +50,7 @@ fn session(plan: &Plan, workload: &dyn Workload) -> Box<dyn Blocking> {
     }
 }
 
-/// Sends transactions of two sessions; `check` sees each answer beside its class.
+/// Sends transactions of two sessions; `check` gets each class with its answer.
 fn send(plan: &Plan, transactions: u64, mut check: impl FnMut(&str, Reply)) {
     let workload = built(plan);
     let statements = workload.requests();

@@ -1,4 +1,4 @@
-//! A number with one writer that others read at any time, without a lock.
+//! A counter with one writer and lock-free readers.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -14,35 +14,35 @@ impl Clone for Counter {
 }
 
 impl Counter {
-    /// Adds; only the owning thread may.
+    /// Adds `n`; only the owning thread may call it.
     #[inline]
     pub fn add(&self, n: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
-    /// Adds, after everything that this thread wrote before.
+    /// Adds `n` with release ordering, after all earlier writes of this thread.
     #[inline]
     pub(crate) fn add_last(&self, n: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Release);
     }
 
-    /// Takes away; only the owning thread may.
+    /// Subtracts `n`; only the owning thread may call it.
     pub fn sub(&self, n: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_sub(n), Relaxed);
     }
 
-    /// Keeps the larger; only the owning thread may.
+    /// Raises the value to `to` if that is larger; only the owning thread may call it.
     pub fn raise(&self, to: u64) {
         self.0.store(self.0.load(Relaxed).max(to), Relaxed);
     }
 
-    /// The total so far; what was written before it is visible too.
+    /// Reads the total with acquire ordering: the writer's earlier writes are visible too.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Acquire)
     }
 
-    /// The total so far, whatever else is visible: behind a fence that orders the reads.
+    /// Reads the total without ordering, for use after a fence.
     #[inline]
     pub(crate) fn get_unordered(&self) -> u64 {
         self.0.load(Relaxed)

@@ -1,4 +1,4 @@
-//! What one load thread counts of one group: transactions, operations, errors, and their times.
+//! Metrics of one group on one load thread: transactions, operations, errors, and their times.
 
 use super::counter::Counter;
 use super::live_histogram::LiveHistogram;
@@ -9,15 +9,15 @@ use std::sync::atomic::fence;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Kinds of errors kept by code; further ones count as [`OTHER`].
+/// Error codes counted separately; further ones count as [`OTHER`].
 pub const CODES_MAX: usize = 64;
-/// Where surplus codes and classes go.
+/// Name under which surplus codes and classes count.
 pub const OTHER: &str = "other";
 
-/// How often the reporter copies what a thread wrote until it finds it between two entries. Where
-/// the system is within this program, a thread may leave no such moment.
+/// Attempts of the reporter to copy a thread's metrics between two entries. A thread that contains the
+/// system under test may have no pause between entries.
 const COPIES_MAX: usize = 1000;
-/// How long it waits for a thread that was interrupted amid an entry.
+/// How long the reporter waits for a thread that was interrupted during an entry.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Failed attempts by code.
@@ -36,13 +36,13 @@ impl Codes {
     }
 }
 
-/// One group's numbers on one load thread, since the thread began.
+/// One group's metrics on one load thread, since the thread began.
 #[derive(Debug, Clone)]
 pub struct GroupMetrics {
-    /// Entries begun, and ended: equal while nothing is half written.
+    /// Entries begun, and ended: equal while no entry is incomplete.
     entries_begun: Counter,
     entries_ended: Counter,
-    /// Committed transactions: written last, so who reads it sees their histograms.
+    /// Committed transactions: written last, so that a reader also sees their histograms.
     committed: Counter,
     /// Operations of committed transactions.
     pub operations: Counter,
@@ -50,31 +50,32 @@ pub struct GroupMetrics {
     pub rows: Counter,
     /// Failed attempts.
     pub errors: Counter,
-    /// Attempts begun again.
+    /// Retries begun.
     pub retries: Counter,
     /// Transactions given up.
     pub failed: Counter,
     /// Sessions without a connection now.
     pub lost: Counter,
-    /// Age of the oldest transaction in flight when the thread stopped.
+    /// Age in nanoseconds of the oldest transaction in progress when the thread stopped.
     pub in_flight_oldest_ns: Counter,
-    /// Committed transactions.
+    /// Latencies of committed transactions.
     pub latency: LiveHistogram,
-    /// Failed attempts.
+    /// Ages of failed attempts.
     pub error_latency: LiveHistogram,
-    /// Transactions given up: the age of each, from its first attempt's start.
+    /// Ages of transactions given up, from the first attempt's start.
     pub censored: LiveHistogram,
-    /// Operations of committed transactions by class, and behind them committed transactions by kind.
+    /// Times of committed transactions' operations by class, followed by those of committed transactions by
+    /// kind.
     pub classes: Box<[LiveHistogram]>,
-    /// Transactions given up by kind, at the same places.
+    /// Ages of transactions given up by kind, at the same indices.
     pub censored_kinds: Box<[LiveHistogram]>,
-    /// Stays empty in a closed loop.
+    /// Metrics of an open loop; empty in a closed loop.
     pub open: OpenLoopMetrics,
     codes: Codes,
 }
 
 impl GroupMetrics {
-    /// With this many classes (0 on a thread that does not serve the group).
+    /// Creates metrics with `classes` histograms (0 on a thread that does not serve the group).
     pub fn new(classes: usize) -> Self {
         Self {
             entries_begun: Counter::default(),
@@ -97,7 +98,7 @@ impl GroupMetrics {
         }
     }
 
-    /// What `write` records is in a `ThreadMetrics::settled` copy as a whole, or not at all.
+    /// Writes an entry: a `ThreadMetrics::settled` copy contains all that `write` records, or nothing of it.
     #[inline]
     pub fn entry<T>(&self, write: impl FnOnce(&Self) -> T) -> T {
         self.entries_begun.add(1);
@@ -107,7 +108,7 @@ impl GroupMetrics {
         value
     }
 
-    /// A copy between two entries.
+    /// Copies the metrics between two entries.
     pub(super) fn settled(&self) -> Self {
         let begun = Instant::now();
         for _ in 0..COPIES_MAX {
@@ -117,7 +118,7 @@ impl GroupMetrics {
             if self.entries_begun.get_unordered() == ended {
                 return copy;
             }
-            // The thread may need this CPU to end its entry.
+            // The thread may need this CPU to complete its entry.
             while self.entries_begun.get() != self.entries_ended.get() && begun.elapsed() < PATIENCE
             {
                 std::thread::yield_now();
@@ -126,7 +127,7 @@ impl GroupMetrics {
         self.clone()
     }
 
-    /// A transaction committed. Its operations' classes must be recorded before.
+    /// Counts a committed transaction. Record the classes of its operations before.
     #[inline]
     pub fn commit(&self, latency_ns: u64, operations: u64, rows: u64) {
         self.latency.record(latency_ns);
@@ -135,7 +136,7 @@ impl GroupMetrics {
         self.committed.add_last(1);
     }
 
-    /// A transaction was given up at this age; `kind`: its place among the kinds, if it has one.
+    /// Counts a transaction given up at this age; `kind`: the index of its kind, if it has one.
     pub fn give_up(&self, age_ns: u64, kind: Option<usize>) {
         self.entry(|to| {
             if let Some(place) = kind {
@@ -146,11 +147,11 @@ impl GroupMetrics {
         });
     }
 
-    /// An attempt failed. Returns whether this thread sees the code for the first time.
+    /// Counts a failed attempt. Returns whether the code is new on this thread.
     pub fn fail(&self, code: &str, age_ns: u64) -> bool {
         self.errors.add(1);
         self.error_latency.record(age_ns);
-        // Locked by this thread and, at the end of the trial, by the reporter: never contended.
+        // Only this thread and, at the end of the trial, the reporter lock it: never contended.
         let mut codes = self.codes.lock();
         if let Some(count) = codes.get_mut(code) {
             *count += 1;

@@ -1,9 +1,9 @@
 //! `latency.hlog`: the HdrHistogram log format 1.3, which HdrHistogram's own tools read.
 //!
 //! Each histogram is encoded as V2 (ZigZag LEB128 counts, runs of zeros as negative numbers),
-//! deflated (zlib) and written as base64. Tags: `GROUP` each measured interval, `GROUP/!warmup` each
-//! interval before, and once at the end `GROUP/CLASS`, `GROUP/!kind.KIND` (of transactions),
-//! `GROUP/!errors` and `!lag`; of an open loop also `GROUP/!response` (with the ages of what was
+//! compressed (zlib) and written as base64. Tags: `GROUP` for each measured interval, `GROUP/!warmup` for
+//! each interval before, and once at the end `GROUP/CLASS`, `GROUP/!kind.KIND` (of transactions),
+//! `GROUP/!errors` and `!lag`; for an open loop also `GROUP/!response` (with the ages of arrivals
 //! left) and `GROUP/!dispatch`.
 //! Source: HdrHistogram's documented log and V2 formats (public domain, CC0).
 
@@ -53,7 +53,7 @@ impl<W: Write> Hlog<W> {
     }
 
     /// Writes one line: from `start_s` on, `length_s` long. The maximum is in milliseconds, as the
-    /// format wants.
+    /// format requires.
     ///
     /// # Errors
     /// The system's.
@@ -70,7 +70,7 @@ impl<W: Write> Hlog<W> {
         writeln!(self.out, "Tag={tag},{start_s:.3},{length_s:.3},{max_ms:.6},{body}")
     }
 
-    /// Hands everything to the system.
+    /// Flushes the log to the system.
     ///
     /// # Errors
     /// The system's.
@@ -79,7 +79,7 @@ impl<W: Write> Hlog<W> {
     }
 }
 
-/// V2, deflated, base64.
+/// Encodes a histogram as compressed V2 in base64.
 ///
 /// # Errors
 /// None in practice: it writes to memory.
@@ -102,7 +102,7 @@ fn encode_v2(histogram: &Histogram) -> Vec<u8> {
     while bucket < used {
         let zeros = counts[bucket..used].iter().take_while(|&&count| count == 0).count();
         if zeros > 0 {
-            // The trailing zeros are cut off, so a run always ends before `used`.
+            // Trailing zeros are excluded, so that a run always ends before `used`.
             put_zigzag(-(zeros as i64), &mut body);
             bucket += zeros;
         } else {
@@ -143,7 +143,7 @@ mod tests {
     use hdrhistogram::serialization::Deserializer;
     use proptest::prelude::*;
 
-    /// What the HdrHistogram project's own reader makes of our encoding.
+    /// Decodes our encoding with the HdrHistogram project's own reader.
     fn decode(text: &str) -> hdrhistogram::Histogram<u64> {
         let bytes = STANDARD.decode(text).unwrap();
         Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()

@@ -1,4 +1,4 @@
-//! A histogram with one writer that others read at any time, without a lock.
+//! A histogram with one writer and lock-free readers.
 
 use super::counter::Counter;
 use dyno_core::histogram::{CHUNK, CHUNKS, Histogram, bucket_of};
@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 type Chunk = [AtomicU64; CHUNK];
 
-/// A histogram with one writer. Memory comes a doubling of values at a time (1 KiB), since a
-/// session's latencies seldom span more than a few: thousands of threads stay small.
+/// A histogram with one writer. It allocates 1 KiB for each doubling of values in use: a session's
+/// latencies seldom span many, so that thousands of threads need little memory.
 #[derive(Debug)]
 pub struct LiveHistogram {
     chunks: [OnceLock<Box<Chunk>>; CHUNKS],
@@ -35,7 +35,7 @@ impl Clone for LiveHistogram {
 }
 
 impl LiveHistogram {
-    /// Counts one value; only the owning thread may.
+    /// Counts one value; only the owning thread may call it.
     #[inline]
     pub fn record(&self, value_ns: u64) {
         let bucket = bucket_of(value_ns);
@@ -46,7 +46,7 @@ impl LiveHistogram {
         self.sum_ns.add(value_ns);
     }
 
-    /// Adds all that was recorded so far to `total`.
+    /// Adds all values recorded so far to `total`.
     pub fn add_to(&self, total: &mut Histogram) {
         for (number, chunk) in self.chunks.iter().enumerate() {
             let Some(chunk) = chunk.get() else { continue };

@@ -1,8 +1,8 @@
-//! What a load thread writes and the reporter reads, at any time, without a lock.
+//! Metrics that load threads write and the reporter reads without a lock.
 //!
 //! Each number has exactly one writer, which adds with a plain load and store (no locked
-//! instruction, no shared cache line). The reporter reads the running totals and subtracts what it
-//! read before, so every event lands in exactly one interval and nothing is ever swapped or reset.
+//! instruction, no shared cache line). The reporter reads the running totals and subtracts its last
+//! reading, so that every event counts in exactly one interval and no total is ever swapped or reset.
 //! See `docs/decisions/single-writer-recorders.md`.
 
 pub mod counter;

@@ -1,41 +1,41 @@
-//! What load threads tell the reporter besides numbers: rare things, through a bounded queue.
+//! Notices: rare events that load threads send to the reporter through a bounded queue.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Notices that may wait for the reporter; more are counted and dropped, never waited for.
+/// Capacity of the queue; further notices are counted and dropped, so that senders never wait.
 const QUEUE: usize = 4096;
 
-/// One rare thing. Times are on the load threads' clock.
+/// A rare event. Times are on the load threads' clock.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// A thread saw an error code for the first time.
+    /// An error code that is new on a thread.
     Error {
-        /// When.
+        /// Time of the error.
         at_ns: u64,
         /// Number of the group.
         group: usize,
-        /// The server's code, or `deadline`, `lost`.
+        /// The server's code, or `deadline`, `lost`, `check`.
         code: String,
         /// The server's text.
         message: String,
     },
-    /// A session works again (`end_ns`), or did not until the end of the run.
+    /// A session's outage, which has ended at `end_ns` or lasted until the end of the run.
     Outage {
         /// Number of the group.
         group: usize,
         /// Number within the group.
         session: u32,
-        /// When it was noticed.
+        /// When the worker noticed it.
         start_ns: u64,
         /// When it ended.
         end_ns: Option<u64>,
-        /// Why.
+        /// Cause of the outage.
         cause: String,
     },
 }
 
-/// The load threads' end of the queue.
+/// Sending end of the queue.
 #[derive(Debug)]
 pub struct Notices {
     sender: SyncSender<Notice>,
@@ -43,20 +43,20 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// The queue and the reporter's end of it.
+    /// Creates the queue; the second value is its receiving end.
     pub fn new() -> (Self, Receiver<Notice>) {
         let (sender, receiver) = sync_channel(QUEUE);
         (Self { sender, dropped: AtomicU64::new(0) }, receiver)
     }
 
-    /// Tells, or counts that it could not be told.
+    /// Sends a notice, or counts it as dropped if the queue is full.
     pub fn emit(&self, notice: Notice) {
         if self.sender.try_send(notice).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How many notices found the queue full.
+    /// Number of notices dropped.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

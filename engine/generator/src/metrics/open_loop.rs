@@ -1,33 +1,33 @@
-//! What one load thread counts of an open loop: arrivals begun, committed and given up, and their times.
+//! Open-loop metrics of one load thread: arrivals begun, committed and given up, and their times.
 
 use super::counter::Counter;
 use super::live_histogram::LiveHistogram;
 use crate::pacing::arrival_source::Arrival;
 
-/// What an open loop counts beside, on one load thread, since the thread began.
+/// Additional metrics of an open loop on one load thread, since the thread began.
 #[derive(Debug, Default, Clone)]
 pub struct OpenLoopMetrics {
     /// Arrivals begun.
     pub begun: Counter,
-    /// Of these, due in the measured phase.
+    /// Arrivals begun that were due in the measured phase.
     pub begun_measured: Counter,
     /// Arrivals due in the measured phase that committed.
     committed: Counter,
     /// Arrivals due in the measured phase that were given up.
     pub failed: Counter,
-    /// From due time to the answer to the commit, of arrivals due in the measured phase.
+    /// Response times, from due time to the answer to the commit, of arrivals due in the measured phase.
     pub response: LiveHistogram,
-    /// Age of each that was given up: its response would have been longer.
+    /// Ages of arrivals given up: lower bounds of their response times.
     pub censored: LiveHistogram,
-    /// The same, of commits of earlier arrivals.
+    /// Response times of arrivals due before the measured phase.
     pub early_response: LiveHistogram,
-    /// From due time to the first byte sent, of arrivals due in the measured phase that a session
-    /// waited for.
+    /// Times from due time to the first byte sent, of arrivals due in the measured phase that had an idle
+    /// session.
     pub dispatch: LiveHistogram,
 }
 
 impl OpenLoopMetrics {
-    /// The first byte of an arrival left at `now_ns`. `was_awaited`: a session had waited for it.
+    /// Counts an arrival whose first byte left at `now_ns`. `was_awaited`: a session had waited for it.
     #[inline]
     pub fn begin(&self, arrival: Arrival, now_ns: u64, was_awaited: bool) {
         self.begun.add(1);
@@ -39,7 +39,7 @@ impl OpenLoopMetrics {
         }
     }
 
-    /// An arrival committed at `now_ns`.
+    /// Counts an arrival that committed at `now_ns`.
     #[inline]
     pub fn commit(&self, arrival: Arrival, now_ns: u64) {
         let response_ns = now_ns.saturating_sub(arrival.due_ns);
@@ -51,7 +51,7 @@ impl OpenLoopMetrics {
         }
     }
 
-    /// An arrival was given up at `now_ns`.
+    /// Counts an arrival that was given up at `now_ns`.
     pub fn give_up(&self, arrival: Arrival, now_ns: u64) {
         if arrival.is_measured {
             self.censored.record(now_ns.saturating_sub(arrival.due_ns));
@@ -59,7 +59,7 @@ impl OpenLoopMetrics {
         }
     }
 
-    /// Arrivals due in the measured phase that have ended.
+    /// Number of arrivals due in the measured phase that have ended.
     pub fn ended(&self) -> u64 {
         self.committed.get() + self.failed.get()
     }

@@ -1,4 +1,4 @@
-//! What one load thread counts: a room for each group, and what belongs to the thread itself.
+//! Metrics of one load thread: those of each group, and those of the thread itself.
 
 use super::counter::Counter;
 use super::group::GroupMetrics;
@@ -6,28 +6,28 @@ use super::live_histogram::LiveHistogram;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// One load thread's numbers. Aligned so that two threads never write to one pair of cache lines.
+/// One load thread's metrics. Aligned so that two threads never write to one pair of cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct ThreadMetrics {
-    /// By group of the plan.
+    /// Metrics by group of the plan.
     pub groups: Box<[GroupMetrics]>,
-    /// How long answers may have lain unread.
+    /// Upper bounds of how long answers waited unread.
     pub lag: LiveHistogram,
     /// Returns of the poll call.
     pub polls: Counter,
-    /// Time spent looking for sockets in vain shortly before an arrival was due, nanoseconds.
+    /// Time spent spinning shortly before an arrival was due, nanoseconds.
     pub spun_ns: Counter,
     /// Calls that read from or wrote to a socket.
     pub syscalls: Counter,
-    /// The thread's CPU clock, 0 until it runs.
+    /// The thread's CPU clock, 0 until the thread runs.
     pub cpu_clock: AtomicI32,
-    /// Whether the system under test works in this thread (its CPU is not the generator's alone).
+    /// Whether the system under test runs in this thread (its CPU time is not the generator's alone).
     pub in_process: bool,
 }
 
 impl ThreadMetrics {
-    /// For a thread whose groups have these many classes.
+    /// Creates metrics for groups with these numbers of classes.
     pub fn new(classes: impl IntoIterator<Item = usize>, in_process: bool) -> Self {
         Self {
             groups: classes.into_iter().map(GroupMetrics::new).collect(),
@@ -40,8 +40,8 @@ impl ThreadMetrics {
         }
     }
 
-    /// A copy in which each transaction of a group counts in full or not at all, however many
-    /// numbers it changes. A thread that never pauses between two entries is copied as it is.
+    /// A copy in which each transaction of a group counts in full or not at all, however many numbers it
+    /// changes. The copy of a thread that never pauses between two entries may lack this property.
     pub fn settled(&self) -> Self {
         Self {
             groups: self.groups.iter().map(GroupMetrics::settled).collect(),
@@ -54,7 +54,7 @@ impl ThreadMetrics {
         }
     }
 
-    /// The calling thread is the one that writes here.
+    /// Registers the calling thread as the writer.
     pub fn enter(&self) {
         self.cpu_clock.store(crate::machine::own_cpu_clock(), Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Everything counted up to a moment, over all load threads: two of them give an interval.
+//! Running totals over all load threads at one time: the difference of two is an interval.
 
 use crate::machine;
 use crate::metrics::group::GroupMetrics;
@@ -9,7 +9,7 @@ use dyno_core::histogram::Histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// Running totals at a moment.
+/// Running totals at one time.
 #[derive(Debug, Clone)]
 pub struct Totals {
     /// When they were read.
@@ -22,24 +22,24 @@ pub struct Totals {
     pub polls: u64,
     /// Calls that read from or wrote to a socket.
     pub syscalls: u64,
-    /// CPU time of each load thread.
+    /// CPU time of each load thread, nanoseconds.
     pub cpu_ns: Vec<u64>,
-    /// Of that, spent in vain before arrivals were due.
+    /// CPU time of each load thread spent spinning before arrivals were due, nanoseconds.
     pub spun_ns: Vec<u64>,
 }
 
-/// One group's part.
+/// Totals of one group.
 #[derive(Debug, Clone)]
 pub struct GroupTotals {
-    /// Committed transactions.
+    /// Latencies of committed transactions.
     pub latency: Histogram,
-    /// Operations of them.
+    /// Operations of committed transactions.
     pub operations: u64,
-    /// Rows that they returned.
+    /// Rows that committed transactions returned.
     pub rows: u64,
     /// Failed attempts.
     pub errors: u64,
-    /// Attempts begun again.
+    /// Retries begun.
     pub retries: u64,
     /// Ages of the transactions given up.
     pub censored: Histogram,
@@ -49,25 +49,25 @@ pub struct GroupTotals {
     pub begun: u64,
     /// Open loop: arrivals begun that fell due in the measured phase.
     pub begun_measured: u64,
-    /// Open loop: from due time to the answer to the commit.
+    /// Open loop: times from due time to the answer to the commit.
     pub response: Histogram,
 }
 
-/// One group's parts that only count where the measured phase begins and ends.
+/// Totals of one group that are read only at the edges of the measured phase.
 #[derive(Debug, Clone)]
 pub struct Details {
-    /// Failed attempts.
+    /// Ages of failed attempts.
     pub error_latency: Histogram,
-    /// Operations by class, transactions by kind.
+    /// Times of operations by class, followed by those of transactions by kind.
     pub classes: Vec<Histogram>,
-    /// Transactions given up by kind, at the same places.
+    /// Ages of transactions given up by kind, at the same indices.
     pub censored_kinds: Vec<Histogram>,
     /// Failed attempts by code.
     pub codes: BTreeMap<String, u64>,
 }
 
 impl Totals {
-    /// Reads all metrics. A thread that has ended keeps the CPU time of `earlier`.
+    /// Reads all metrics. For a thread that has ended, the CPU time is that of `earlier`.
     pub fn read(metrics: &[ThreadMetrics], groups: usize, at_ns: u64, earlier: &[u64]) -> Self {
         Self {
             at_ns,
@@ -107,7 +107,7 @@ impl GroupTotals {
 }
 
 impl Details {
-    /// Reads all metrics, for one group of `classes` classes.
+    /// Reads the details of one group with `classes` histograms.
     pub fn read(metrics: &[ThreadMetrics], group: usize, classes: usize) -> Self {
         let mut codes = BTreeMap::new();
         for metrics in metrics {
@@ -131,7 +131,7 @@ pub fn committed(metrics: &[ThreadMetrics], group: usize) -> u64 {
     metrics.iter().map(|metrics| metrics.groups[group].committed()).sum()
 }
 
-/// CPU time of each load thread; of one that has ended, what `earlier` says.
+/// CPU time of each load thread; for one that has ended, the value in `earlier`.
 pub fn cpu_ns(metrics: &[ThreadMetrics], earlier: &[u64]) -> Vec<u64> {
     let clocks = metrics.iter().map(|metrics| metrics.cpu_clock.load(Ordering::Relaxed));
     clocks
@@ -143,7 +143,7 @@ pub fn cpu_ns(metrics: &[ThreadMetrics], earlier: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// What each load thread spent in vain before arrivals were due.
+/// Time that each load thread spent spinning before arrivals were due.
 pub fn spun_ns(metrics: &[ThreadMetrics]) -> Vec<u64> {
     metrics.iter().map(|metrics| metrics.spun_ns.get()).collect()
 }

@@ -1,16 +1,16 @@
-//! Where the sessions of an open loop get their transactions: the next arrival, whoever asks first.
+//! Source of an open loop's transactions: each free session claims the next arrival.
 //!
-//! A session that looks for work claims the next arrival. If it is due already, the session begins
-//! at once; if not, it waits for it. So the arrivals ahead of the claimed ones have no free session
-//! (work is conserved), arrivals begin in order, and the *backlog*, what is due and not claimed,
-//! is a difference of two numbers: its memory does not grow, and nothing is ever dropped.
+//! A free session claims the next arrival. If the arrival is due already, the session begins at once;
+//! otherwise it waits for it. So no session is free while unclaimed arrivals are due (work is
+//! conserved), arrivals begin in order, and the *backlog*, the arrivals that are due and not claimed,
+//! is a difference of two numbers: its memory does not grow, and no arrival is ever dropped.
 //!
-//! A session that loses its connection before its arrival has begun gives the arrival back. It is
-//! then the first that anybody claims; a session that waits for a later one takes it instead
+//! A session that loses its connection before its arrival has begun gives the arrival back. The
+//! next claim then takes that arrival, unless a session that waits for a later one exchanges it first
 //! ([`ArrivalSource::has_before`], [`ArrivalSource::exchange`]).
 //!
-//! One lock a group, taken once a transaction by a session without work and never while a statement
-//! is under way. Closed loops have no arrival source.
+//! Each group has one lock. A session without work takes it once a transaction, and never while a
+//! statement is in progress. Closed loops have no arrival source.
 
 use crate::pacing::arrivals::{NEVER, Stream};
 use dyno_core::histogram::Histogram;
@@ -20,12 +20,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A transaction that is to begin at a moment.
+/// A transaction with a due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arrival {
-    /// Number in the group: which transaction it is.
+    /// Number of the transaction in the group.
     pub number: u64,
-    /// When it is to begin, on the load's clock.
+    /// Due time on the load's clock.
     pub due_ns: u64,
     /// Whether it falls due in the measured phase.
     pub is_measured: bool,
@@ -35,12 +35,12 @@ pub struct Arrival {
 #[derive(Debug)]
 pub struct ArrivalSource {
     state: Mutex<State>,
-    /// Arrivals from then on never begin.
+    /// Arrivals due at or after this time never begin.
     end_ns: AtomicU64,
-    /// Number of the first arrival given back; `u64::MAX`: none. Tells sessions that wait, without
-    /// the lock, whether looking pays.
+    /// Number of the first arrival given back, `u64::MAX` if there is none. Lets waiting sessions check
+    /// without the lock.
     first_back: AtomicU64,
-    /// How many arrivals were ever given back.
+    /// Count of arrivals ever given back.
     given_back: AtomicU64,
 }
 
@@ -48,12 +48,12 @@ pub struct ArrivalSource {
 struct State {
     stream: Stream,
     measure_ns: u64,
-    /// At most one a session.
+    /// Arrivals given back: at most one a session.
     back: BinaryHeap<Reverse<Arrival>>,
 }
 
 impl ArrivalSource {
-    /// Nothing falls due before [`open`](Self::open).
+    /// Creates a source without arrivals before [`open`](Self::open).
     pub fn new(stream: Stream) -> Self {
         let state = State { stream, measure_ns: 0, back: BinaryHeap::new() };
         Self {
@@ -68,14 +68,14 @@ impl ArrivalSource {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The load begins: measured from `measure_ns` on; arrivals from `end_ns` on never begin.
+    /// Opens the source: measured from `measure_ns` on; arrivals from `end_ns` on never begin.
     pub fn open(&self, measure_ns: u64, end_ns: u64) {
         self.state().measure_ns = measure_ns;
         self.end_at(end_ns);
     }
 
-    /// The measured phase ends at `end_ns`, a moment that has not come: sooner than was said when it
-    /// was [opened](Self::open). Arrivals due later that sessions wait for already do not begin.
+    /// Ends the measured phase at `end_ns`, which is in the future and before the end passed to
+    /// [`open`](Self::open). Arrivals due later do not begin, even if sessions wait for them.
     pub fn end_at(&self, end_ns: u64) {
         self.end_ns.store(end_ns, Release);
     }
@@ -85,19 +85,19 @@ impl ArrivalSource {
         self.end_ns.load(Acquire)
     }
 
-    /// Whether an arrival falls due after the end, and so must not begin.
+    /// Whether an arrival is due after the end, and so must not begin.
     #[inline]
     pub fn is_over(&self, arrival: Arrival) -> bool {
         arrival.due_ns >= self.end_ns()
     }
 
-    /// A stream of the same arrivals, for whoever counts them, and when its time 0 is.
+    /// A stream of the same arrivals, for counting, and its time 0 on the load's clock.
     pub fn count_along(&self) -> (Stream, u64) {
         let state = self.state();
         (state.stream.clone(), state.measure_ns)
     }
 
-    /// The next arrival; none when no more will fall due.
+    /// Claims the next arrival; `None` when no further arrival will be due.
     pub fn claim(&self) -> Option<Arrival> {
         let mut state = self.state();
         while let Some(Reverse(arrival)) = state.back.pop() {
@@ -116,18 +116,18 @@ impl ArrivalSource {
         Some(Arrival { number, due_ns: at_ns, is_measured: due_ns >= 0 })
     }
 
-    /// A claimed arrival that has not begun, or will have no answer before the load ends.
+    /// Returns a claimed arrival that has not begun, or will have no answer before the load ends.
     pub fn give_back(&self, arrival: Arrival) {
         let mut state = self.state();
         state.back.push(Reverse(arrival));
         self.tell(&state);
-        // Whoever sees this also sees which one.
+        // A thread that sees this count also sees the arrival.
         self.given_back.fetch_add(1, Release);
     }
 
-    /// How many arrivals were ever given back. When it changes, whoever has sessions that wait looks
-    /// once through them: exchanges leave nothing that would be worth another look, since they put
-    /// back a later arrival than any that sessions looked through hold.
+    /// Count of arrivals ever given back. When it changes, a worker with waiting sessions checks them
+    /// once. Exchanges need no further check: they put back a later arrival than any that the checked
+    /// sessions hold.
     #[inline]
     pub fn given_back(&self) -> u64 {
         self.given_back.load(Acquire)
@@ -139,7 +139,7 @@ impl ArrivalSource {
         self.first_back.load(Relaxed) < held
     }
 
-    /// The first arrival given back for a later one that has not begun.
+    /// Exchanges a later arrival that has not begun for the first one given back.
     pub fn exchange(&self, held: Arrival) -> Arrival {
         let mut state = self.state();
         state.back.push(Reverse(held));
@@ -153,8 +153,8 @@ impl ArrivalSource {
         self.first_back.store(first, Relaxed);
     }
 
-    /// Takes out the measured arrivals due before `until_ns` that nobody has answered, and counts
-    /// each into `ages` with its age at `now_ns`. Returns how many. Call after the sessions have ended.
+    /// Removes the measured arrivals due before `until_ns` that have no answer, and counts each into
+    /// `ages` with its age at `now_ns`. Returns their number. Call after the sessions have ended.
     pub fn leave(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> u64 {
         let mut state = self.state();
         let mut left = 0;
@@ -167,7 +167,7 @@ impl ArrivalSource {
         self.tell(&state);
         let measure_ns = state.measure_ns;
         let since = |at_ns: u64| at_ns.cast_signed().saturating_sub_unsigned(measure_ns);
-        // Nobody got as far as the measured phase, perhaps.
+        // Sessions may not have reached the measured phase.
         state.stream.pass(0.min(since(until_ns)));
         let first = state.stream.number();
         state.stream.pass_into(since(until_ns), since(now_ns), ages);
@@ -182,7 +182,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// An arrival each 10 ms from 20 ms on, measured from 40 ms to 100 ms.
+    /// Arrivals each 10 ms from 20 ms on, measured from 40 ms to 100 ms.
     fn arrival_source() -> ArrivalSource {
         let steps = vec![RateStep { for_s: None, from_per_s: 100.0, to_per_s: 100.0 }];
         let arrivals = Arrivals { process: Process::Uniform, steps };
@@ -222,7 +222,7 @@ mod tests {
         assert!(arrival_source.has_before(1) && !arrival_source.has_before(0));
         assert_eq!(arrival_source.exchange(c), a);
         assert!(arrival_source.has_before(b.number + 1) && !arrival_source.has_before(b.number));
-        // A later one is kept.
+        // A later arrival is not exchanged.
         assert_eq!(arrival_source.exchange(a), a);
         assert_eq!(numbers(&arrival_source), [1, 2, 3, 4, 5, 6, 7]);
         assert!(!arrival_source.has_before(u64::MAX));
@@ -249,7 +249,7 @@ mod tests {
     fn whatever_is_left_counts_with_its_age() {
         let arrival_source = arrival_source();
         let taken: Vec<Arrival> = (0..5).map(|_| arrival_source.claim().unwrap()).collect();
-        // Due at 20 (warm-up) and 60 ms; nobody claimed 70, 80 and 90 ms.
+        // Due at 20 (warm-up) and 60 ms; the arrivals at 70, 80 and 90 ms are unclaimed.
         arrival_source.give_back(taken[0]);
         arrival_source.give_back(taken[4]);
         let mut ages = Histogram::default();

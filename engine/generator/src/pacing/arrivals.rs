@@ -1,11 +1,11 @@
-//! When the arrivals of an open loop fall due: a pure function of (seed, group, arrival number).
+//! Due times of an open loop's arrivals: a pure function of (seed, group, arrival number).
 //!
 //! Uniform arrivals have whole positions (see [`Schedule`]), the first of the measured phase exactly
 //! at its start. Poisson arrivals come in blocks of 256: a block's length is drawn from the
-//! Erlang distribution, the places inside it are those of independent exponential gaps scaled to
+//! Erlang distribution, and its positions are those of independent exponential gaps scaled to
 //! that length. Length and proportions of such gaps are independent (Lukacs, "A characterization of
-//! the gamma distribution", 1955), so this *is* a Poisson process; and whole blocks can be passed by
-//! their length alone, which keeps a backlog of millions countable.
+//! the gamma distribution", 1955), so this *is* a Poisson process. Whole blocks can be skipped by
+//! their length alone, so that a backlog of millions can be counted.
 //! Erlang variates: Marsaglia and Tsang, "A simple method for generating gamma variables" (2000).
 
 use crate::pacing::schedule::Schedule;
@@ -15,13 +15,13 @@ use dyno_core::rng::Rng;
 
 /// Arrivals in a block.
 const BLOCK: u64 = 256;
-/// Keeps arrivals apart from the workload's draws.
+/// Random stream of the arrivals, separate from the workload's draws.
 const ARRIVALS: u64 = 0x6172_7269_7661_6c73;
 
-/// Time of an arrival that never falls due.
+/// Due time of an arrival that never falls due.
 pub const NEVER: i64 = i64::MAX;
 
-/// All arrivals of a group in order, and which one is next. Times are nanoseconds since the start of
+/// Iterator over all arrivals of a group in order. Times are nanoseconds since the start of
 /// the measured phase, negative in the warm-up. Memory is constant.
 #[derive(Debug, Clone)]
 pub struct Stream {
@@ -49,9 +49,9 @@ struct Block {
     /// Position of its beginning and of its last arrival.
     start: f64,
     end: f64,
-    /// Draws its places, once they are needed.
+    /// Generator of the positions, used when they are first needed.
     rng: Rng,
-    /// Empty until then.
+    /// Positions of the arrivals; empty until drawn.
     places: Vec<f64>,
 }
 
@@ -66,7 +66,7 @@ impl Block {
         Self::new(self.seed, self.group, self.number + 1, self.end)
     }
 
-    /// Position of its arrival number `place`.
+    /// Position of arrival `place` of the block.
     fn position(&mut self, place: u64) -> f64 {
         if self.places.is_empty() {
             let mut sum = 0.0;
@@ -77,7 +77,7 @@ impl Block {
             self.places = gaps.collect();
             let scale = (self.end - self.start) / sum;
             self.places.iter_mut().for_each(|place| *place = self.start + *place * scale);
-            // Not a rounding error short of it.
+            // Exactly the end, without rounding error.
             self.places[BLOCK as usize - 1] = self.end;
         }
         self.places[place as usize]
@@ -110,7 +110,7 @@ fn erlang(rng: &mut Rng, shape: f64) -> f64 {
 }
 
 impl Stream {
-    /// From the start of a warm-up of `warmup_s` on.
+    /// Creates a stream from the start of a warm-up of `warmup_s` on.
     pub fn new(arrivals: &Arrivals, seed: u64, group: u32, warmup_s: f64) -> Self {
         let schedule = Schedule::new(&arrivals.steps);
         let warmup = warmup_s * schedule.warmup_per_s();
@@ -121,12 +121,12 @@ impl Stream {
         Self { schedule, number: 0, process }
     }
 
-    /// Number of the next arrival: as many came before.
+    /// Number of the next arrival, which is the count of earlier ones.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// When the next arrival falls due; [`NEVER`] when the schedule has ended.
+    /// Due time of the next arrival; [`NEVER`] when the schedule has ended.
     pub fn due_ns(&mut self) -> i64 {
         let position = match &mut self.process {
             Positions::Uniform { early } => self.number as f64 - *early as f64,
@@ -135,12 +135,12 @@ impl Stream {
         self.at_ns(position)
     }
 
-    /// A time of infinity, or beyond what nanoseconds can say, saturates to [`NEVER`].
+    /// Time of a position. An infinite time, or one out of the range of nanoseconds, saturates to [`NEVER`].
     fn at_ns(&self, position: f64) -> i64 {
         (self.schedule.at_s(position) * 1e9).round() as i64
     }
 
-    /// Goes on to the arrival after the next.
+    /// Advances by one arrival.
     pub fn advance(&mut self) {
         self.number += 1;
         if let Positions::Poisson(block) = &mut self.process
@@ -150,7 +150,7 @@ impl Stream {
         }
     }
 
-    /// When the last arrival of the next one's block falls due.
+    /// Due time of the last arrival in the block of the next one.
     fn block_due_ns(&self) -> i64 {
         let position = match &self.process {
             Positions::Uniform { early } => {
@@ -168,10 +168,10 @@ impl Stream {
         }
     }
 
-    /// Passes all arrivals that fall due before `until_ns`. Returns the number of the next one.
+    /// Skips all arrivals due before `until_ns`. Returns the number of the next one.
     pub fn pass(&mut self, until_ns: i64) -> u64 {
         if let Positions::Uniform { early } = self.process {
-            // Close to it at once: what is wrong by rounding is put right below.
+            // Skip close to it at once; the code below corrects rounding errors.
             let position = self.schedule.position(until_ns as f64 / 1e9) + early as f64;
             self.number = self.number.max((position - 2.0) as u64);
         }
@@ -184,9 +184,9 @@ impl Stream {
         self.number
     }
 
-    /// Passes all arrivals that fall due before `until_ns` and counts each into `ages` with its age
+    /// Skips all arrivals due before `until_ns` and counts each into `ages` with its age
     /// at `now_ns`. A block whose ages share a bucket is counted whole, with the mean of its first
-    /// and last age: at most 256 arrivals a bucket are looked at one by one.
+    /// and last age: at most 256 arrivals a bucket are counted one by one.
     pub fn pass_into(&mut self, until_ns: i64, now_ns: i64, ages: &mut Histogram) {
         loop {
             let due_ns = self.due_ns_of_block_start();
@@ -214,7 +214,7 @@ impl Stream {
         }
     }
 
-    /// When the next arrival falls due, or a lower bound of it that needs no places drawn.
+    /// Due time of the next arrival, or a lower bound of it that needs no draw of positions.
     fn due_ns_of_block_start(&mut self) -> i64 {
         match &self.process {
             Positions::Poisson(block) if self.number.is_multiple_of(BLOCK) => {
@@ -287,8 +287,8 @@ mod tests {
         }
     }
 
-    /// Counts in disjoint seconds: mean and variance are the rate, and they do not depend on each
-    /// other. Gaps: coefficient of variation 1. Bounds are five standard errors.
+    /// Counts in disjoint seconds: mean and variance equal the rate, and the counts are independent.
+    /// Gaps: coefficient of variation 1. Bounds are five standard errors.
     #[test]
     fn poisson_arrivals_have_the_moments_of_their_process() {
         let (rate, seconds) = (37.0, 20_000);

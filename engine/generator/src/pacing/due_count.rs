@@ -1,26 +1,25 @@
-//! What falls due in an open loop, as the reporter counts it: arrivals that are drawn, or those of a
-//! recording.
+//! The arrivals of an open loop as the reporter counts them: drawn, or those of a recording.
 
 use crate::pacing::arrival_source::ArrivalSource;
 use crate::pacing::arrivals::Stream;
 use crate::pacing::replay::{Calendar, Replay};
 use dyno_core::histogram::Histogram;
 
-/// Where the arrivals of a group come from.
+/// Source of a group's arrivals.
 #[derive(Debug, Clone, Copy)]
 pub enum DueCount<'a> {
     /// Drawn by a schedule.
     Drawn(&'a ArrivalSource),
-    /// Recorded.
+    /// From a recording.
     Recorded(Replay<'a>),
 }
 
-/// The same arrivals again, passed as time passes.
+/// An iterator over the same arrivals, advanced as time passes.
 #[derive(Debug, Clone)]
 pub enum Walk<'a> {
-    /// Of a schedule.
+    /// Arrivals of a schedule.
     Drawn(Stream),
-    /// Of a recording.
+    /// Arrivals of a recording.
     Recorded(Calendar<'a>),
 }
 
@@ -57,7 +56,8 @@ impl<'a> DueCount<'a> {
 }
 
 impl Walk<'_> {
-    /// Arrivals due before `until_ns` since the start of the measured phase, earlier ones included.
+    /// Counts arrivals due before `until_ns`, relative to the start of the measured phase, including those
+    /// of the warm-up.
     pub fn pass(&mut self, until_ns: i64) -> u64 {
         match self {
             Self::Drawn(stream) => stream.pass(until_ns),

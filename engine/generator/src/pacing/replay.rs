@@ -1,11 +1,11 @@
-//! Recorded sessions and who plays them. As many are played at a time as the group has sessions:
-//! one that is free claims the recorded session that begins next, connects shortly before its first
-//! statement is due, plays it to its end on that connection, and closes it.
+//! Replay of recorded sessions. The group's number of sessions is the number replayed at a time:
+//! a free session claims the recorded session that begins next, connects shortly before its first
+//! statement is due, replays it to its end on that connection, and closes it.
 //!
-//! A statement that is due while its session waits for an answer is sent when that has come, and one
-//! whose recorded session had to wait for a free session when that has begun: late, never dropped,
-//! and its response time counts from when it was due. At the end every statement due by then is
-//! in one place: committed, given up, or left.
+//! A statement that is due while its session waits for an answer is sent after that answer. A recorded
+//! session that is due while no session is free begins when one becomes free. Their statements are
+//! late, never dropped, and their response times count from the due time. At the end every statement
+//! due by then is counted once: as committed, given up, or left.
 
 use crate::pacing::arrival_source::Arrival;
 use dyno_core::histogram::Histogram;
@@ -18,15 +18,15 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
-/// How long before its first statement is due a session connects.
+/// Time from connecting to when the first statement is due.
 pub const LEAD_NS: u64 = 1_000_000_000;
 
-/// What those who play share; written a few times a recorded session.
+/// State that the replaying sessions share; written a few times a recorded session.
 #[derive(Debug, Default)]
 pub struct ReplayState {
-    /// The recorded session that is claimed next.
+    /// The next recorded session to claim.
     next: AtomicU32,
-    /// Sessions that found nothing more to claim.
+    /// Number of sessions that found none to claim.
     idle: AtomicU32,
     origin_ns: AtomicU64,
     measure_ns: AtomicU64,
@@ -34,22 +34,22 @@ pub struct ReplayState {
     left: Mutex<Vec<Rest>>,
 }
 
-/// What is left of a recorded session.
+/// The part of a recorded session that was not replayed.
 #[derive(Debug)]
 struct Rest {
     session: u32,
-    /// Behind the statement under way.
+    /// Position after the statement in progress.
     place: Place,
-    /// The statement under way.
+    /// The statement in progress.
     under_way: Option<Cue>,
 }
 
-/// A recording that is played.
+/// A recording and the state of its replay.
 #[derive(Clone, Copy)]
 pub struct Replay<'a> {
-    /// What is played.
+    /// The recorded sessions.
     pub recording: &'a dyn Recording,
-    /// By whom.
+    /// State of the replaying sessions.
     pub stage: &'a ReplayState,
 }
 
@@ -60,14 +60,15 @@ impl fmt::Debug for Replay<'_> {
 }
 
 impl<'a> Replay<'a> {
-    /// The load begins; measured from `measure_ns` on; nothing due from `end_ns` on begins.
+    /// Begins the load at `origin_ns`: measured from `measure_ns` on; statements due from `end_ns` on do not
+    /// begin.
     pub fn open(&self, origin_ns: u64, measure_ns: u64, end_ns: u64) {
         self.stage.origin_ns.store(origin_ns, Relaxed);
         self.stage.measure_ns.store(measure_ns, Relaxed);
         self.end_at(end_ns);
     }
 
-    /// The measured phase ends at `end_ns`, sooner than was said.
+    /// Brings the end of the measured phase forward to `end_ns`.
     pub fn end_at(&self, end_ns: u64) {
         self.stage.end_ns.store(end_ns, Release);
     }
@@ -77,33 +78,33 @@ impl<'a> Replay<'a> {
         self.stage.end_ns.load(Acquire)
     }
 
-    /// The recorded session that begins next.
+    /// Claims the recorded session that begins next.
     pub fn claim(&self) -> Option<u32> {
         let next = self.stage.next.fetch_add(1, Relaxed);
         if next < self.recording.sessions() {
             return Some(next);
         }
-        // It must not come round.
+        // Prevents the counter from wrapping.
         self.stage.next.store(self.recording.sessions(), Relaxed);
         None
     }
 
-    /// One who plays found nothing more to claim.
+    /// Counts a session that found none to claim.
     pub fn retire(&self) {
         self.stage.idle.fetch_add(1, AcqRel);
     }
 
-    /// Whether all of so many who play have found nothing more.
+    /// Whether all `players` sessions have found none to claim.
     pub fn is_over(&self, players: u32) -> bool {
         self.stage.idle.load(Acquire) >= players
     }
 
-    /// Recorded sessions that nobody has claimed.
+    /// Number of recorded sessions that are unclaimed.
     pub fn unclaimed(&self) -> u32 {
         self.recording.sessions().saturating_sub(self.stage.next.load(Relaxed))
     }
 
-    /// A cue on the load's clock; none where there is no pace.
+    /// A cue on the load's clock; `None` for an unpaced recording.
     pub fn arrival(&self, cue: Cue) -> Option<Arrival> {
         if !self.recording.is_paced() {
             return None;
@@ -113,19 +114,19 @@ impl<'a> Replay<'a> {
         Some(Arrival { number: 0, due_ns, is_measured })
     }
 
-    /// How much later than the load's begin a session is to connect; 0 for those that are there from
+    /// Time from the load's begin to when a session must connect; 0 for those that are connected from
     /// the begin on.
     pub fn connects_ns(&self, session: u32) -> u64 {
         self.recording.opens(session).due_ns.saturating_sub(LEAD_NS)
     }
 
-    /// The load has ended with a session unplayed from `place` on.
+    /// Records that the load has ended with a session not replayed from `place` on.
     pub fn leave(&self, session: u32, place: Place, under_way: Option<Cue>) {
         let mut left = self.stage.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.push(Rest { session, place, under_way });
     }
 
-    /// All cues in the order of their times, for whoever counts them, and when their time 0 is.
+    /// All cues in the order of their times, for counting, and their time 0 on the load's clock.
     pub fn count_along(&self) -> (Calendar<'a>, u64) {
         let measure_ns = self.stage.measure_ns.load(Relaxed);
         let early_ns = measure_ns - self.stage.origin_ns.load(Relaxed);
@@ -133,8 +134,8 @@ impl<'a> Replay<'a> {
         (Calendar { recording, early_ns, next: 0, open: BinaryHeap::new(), passed: 0 }, measure_ns)
     }
 
-    /// Counts each statement due in the measured phase before `until_ns` that nobody has answered
-    /// into `ages` with its age at `now_ns`. Returns how many. Call after the sessions have ended, once.
+    /// Counts each statement due in the measured phase before `until_ns` that has no answer into `ages`
+    /// with its age at `now_ns`. Returns their number. Call once, after the sessions have ended.
     pub fn leave_ages(&self, until_ns: u64, now_ns: u64, ages: &mut Histogram) -> u64 {
         let mut left = 0;
         let mut count = |cue: Cue| {
@@ -166,16 +167,16 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Counts the cues of a recording as time passes: their sessions merged, memory by the sessions that
-/// are there at the time.
+/// Counts the cues of a recording as time passes, merging its sessions; memory is proportional to the
+/// sessions open at the time.
 #[derive(Clone)]
 pub struct Calendar<'a> {
     recording: &'a dyn Recording,
     /// Length of the warm-up.
     early_ns: u64,
-    /// The session that begins next.
+    /// The next recorded session.
     next: u32,
-    /// Of each session that has begun: when its next cue is due, and where it stands behind it.
+    /// Due time of the next cue of each open session, the session, and the position after that cue.
     open: BinaryHeap<Reverse<(u64, u32, Place)>>,
     passed: u64,
 }
@@ -187,8 +188,8 @@ impl fmt::Debug for Calendar<'_> {
 }
 
 impl Calendar<'_> {
-    /// Cues due before `until_ns` since the start of the measured phase, those of the warm-up
-    /// included. Time does not go back.
+    /// Counts cues due before `until_ns`, relative to the start of the measured phase, including those of
+    /// the warm-up. `until_ns` must not decrease.
     pub fn pass(&mut self, until_ns: i64) -> u64 {
         let until_ns = self.early_ns.saturating_add_signed(until_ns);
         while self.next < self.recording.sessions()

@@ -1,34 +1,34 @@
-//! The rate of an open loop over time, and its two integrals: how many arrivals a stretch of time
-//! expects, and when the expectation reaches a number.
+//! The rate of an open loop over time, with its integral and the integral's inverse: the expected number
+//! of arrivals in a period, and the time at which the expectation reaches a number.
 //!
 //! Arrivals are drawn in *position*: the expected number of arrivals since the start of the measured
 //! phase, in which every schedule has rate 1. Mapping positions to time through the inverse of the
-//! expectation makes any schedule out of one process (Çinlar's inversion; Lewis and Shedler,
+//! expectation derives any schedule from one process (Çinlar's inversion; Lewis and Shedler,
 //! "Simulation of nonhomogeneous Poisson processes by thinning", 1979, section 1). In the warm-up,
-//! which runs at the first rate, positions are negative.
+//! which has the first rate, positions are negative.
 
 use dyno_core::plan::RateStep;
 
 /// A piecewise linear rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
-    /// At least one; the last one is level and has no end.
+    /// At least one; the last one is constant and has no end.
     pieces: Vec<Piece>,
 }
 
-/// From `start_s` to the start of the next piece.
+/// A linear piece, from `start_s` to the start of the next piece.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Piece {
     start_s: f64,
     /// Position at its start.
     position: f64,
     from_per_s: f64,
-    /// Change of the rate a second.
+    /// Change of the rate per second.
     slope: f64,
 }
 
 impl Schedule {
-    /// Of checked steps: at least one, all but the last with a positive length.
+    /// Creates a schedule of validated steps: at least one, all but the last with a positive length.
     pub fn new(steps: &[RateStep]) -> Self {
         let (mut start_s, mut position) = (0.0, 0.0);
         let mut pieces = Vec::with_capacity(steps.len() + 1);
@@ -62,8 +62,8 @@ impl Schedule {
         piece.position + since_s * (piece.from_per_s + piece.slope * since_s / 2.0)
     }
 
-    /// When the expectation leaves `position` (behind any pause that begins with it), in seconds
-    /// since the start of the measured phase; infinite when it never gets there.
+    /// Time at which the expectation exceeds `position` (after any pause that begins with it), in seconds
+    /// since the start of the measured phase; infinite if it never does.
     pub fn at_s(&self, position: f64) -> f64 {
         if position < 0.0 {
             return position / self.warmup_per_s();
@@ -77,7 +77,7 @@ impl Schedule {
         if rest == 0.0 {
             return piece.start_s;
         }
-        // The root of `from t + slope t^2 / 2 = rest`, in the form that keeps its digits when
+        // The root of `from t + slope t^2 / 2 = rest`, in the form that loses no precision when
         // the slope is small.
         let root = piece.from_per_s.mul_add(piece.from_per_s, 2.0 * piece.slope * rest);
         let since_s = 2.0 * rest / (piece.from_per_s + root.max(0.0).sqrt());
@@ -117,7 +117,7 @@ mod tests {
     fn a_pause_is_skipped_and_an_end_is_never_passed() {
         let schedule =
             Schedule::new(&[step(1.0, 10.0, 10.0), step(2.0, 0.0, 0.0), step(1.0, 10.0, 0.0)]);
-        // The arrival at position 10 belongs behind the pause.
+        // The arrival at position 10 comes after the pause.
         assert_eq!(schedule.at_s(10.0), 3.0);
         assert_eq!(schedule.position(2.5), 10.0);
         assert_eq!(schedule.position(9.0), 15.0);

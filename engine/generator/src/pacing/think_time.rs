@@ -5,10 +5,10 @@ use crate::pacing::arrivals::exponential;
 use dyno_core::plan::{Think as Plan, ThinkDistribution, ThinkPer};
 use dyno_core::rng::Rng;
 
-/// Keeps pauses apart from the workload's draws.
+/// Random stream of the pauses, separate from the workload's draws.
 const THINK: u64 = 0x7468_696e_6b69_6e67;
 
-/// How long sessions of a group pause.
+/// Think times of a group's sessions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThinkTime {
     mean_ns: f64,
@@ -18,19 +18,20 @@ pub struct ThinkTime {
 }
 
 impl ThinkTime {
-    /// As the plan says.
+    /// Creates them from the plan.
     pub fn new(plan: &Plan, seed: u64) -> Self {
         let Plan { mean_s, distribution, per } = *plan;
         Self { mean_ns: mean_s * 1e9, distribution, per, seed: seed ^ THINK }
     }
 
-    /// The pause before transaction `index` of `session`, nanoseconds; none if it pauses elsewhere.
+    /// The pause before transaction `index` of `session`, nanoseconds; `None` if pauses precede operations.
     #[inline]
     pub fn before_transaction_ns(&self, session: u32, index: u64) -> Option<u64> {
         (self.per == ThinkPer::Transaction).then(|| self.pause_ns(self.seed, session, index))
     }
 
-    /// The pause before an operation of that transaction, nanoseconds; none if it pauses elsewhere.
+    /// The pause before an operation of that transaction, nanoseconds; `None` if pauses precede
+    /// transactions.
     #[inline]
     pub fn before_operation_ns(&self, session: u32, index: u64, op: u32) -> Option<u64> {
         let seed = self.seed ^ (u64::from(op) + 1) << 32;

@@ -1,5 +1,5 @@
-//! A blocking client: any [`Wire`] over a transport, one request after the other. For what is not
-//! measured: loading, counting rows, cancelling a statement.
+//! A blocking client: any [`Wire`] over a transport, one request at a time. It serves unmeasured work:
+//! populating, counting rows, cancelling a statement.
 
 use crate::populate::tsv::Tsv;
 use crate::transport::channel::{CONNECT_TIMEOUT, Channel, out_of_turn};
@@ -8,12 +8,12 @@ use dyno_core::driver::{Progress, Reply, ServerError, Task, Wire};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::{Duration, Instant};
 
-/// A connection that is logged in.
+/// A logged-in connection.
 pub struct Client<'a> {
     endpoint: &'a Endpoint,
     channel: Channel,
     wire: Box<dyn Wire>,
-    /// How long the answer to what is sent may take.
+    /// Timeout of each answer.
     timeout: Duration,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Client<'a> {
         Ok(Self { endpoint, channel, wire, timeout })
     }
 
-    /// Carries out a task that must succeed. False: this system has nothing to do for it.
+    /// Carries out a task that must succeed. Returns false if the system has nothing to do for it.
     ///
     /// # Errors
     /// [`Kind::Server`] when the server refuses it; when the connection breaks.
@@ -52,11 +52,11 @@ impl<'a> Client<'a> {
     }
 
     /// Loads rows into `table`. `more` gets an empty buffer, appends whole rows in the bulk format,
-    /// and answers false when there were none left. Returns how many rows the server took.
+    /// and returns false when none were left. Returns how many rows the server accepted.
     ///
     /// # Errors
-    /// [`Kind::Server`] when the server refuses rows, early where it says so early; whatever
-    /// `more` returns; when the connection breaks. Afterwards the connection is of no more use.
+    /// [`Kind::Server`] when the server refuses rows, at once if it reports that early; the errors of
+    /// `more`; when the connection breaks. The connection is unusable after an error.
     pub fn bulk(
         &mut self,
         table: &str,
@@ -84,12 +84,12 @@ impl<'a> Client<'a> {
         affected(&what, reply)
     }
 
-    /// Says farewell, where the protocol has one, and closes.
+    /// Sends the protocol's closing message, if it has one, and closes.
     pub fn quit(mut self) {
         self.channel.farewell(&mut *self.wire);
     }
 
-    /// Sends what is to be sent and waits for the next event.
+    /// Sends the output and waits for the next event.
     fn next(&mut self) -> Result<Progress> {
         let deadline = Instant::now() + self.timeout;
         self.channel.converse(&mut *self.wire, self.endpoint, deadline)
@@ -102,7 +102,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A refusal that came while we are still sending rows; never waits.
+    /// Reads a refusal that the server sent before the end of the rows; never waits.
     fn early_reply(&mut self) -> Result<Option<Reply>> {
         let come = self.channel.peek(&mut *self.wire);
         match come.map_err(|error| error.at_server(self.endpoint.label()))? {
@@ -121,7 +121,7 @@ fn affected(what: &str, reply: Reply) -> Result<u64> {
     reply.error.map_or(Ok(reply.affected), |error| Err(refused(what, &error)))
 }
 
-/// A server's refusal as the end of the job. `what`: the statement or the work.
+/// Converts a server's refusal to the job's error. `what`: the statement or the work.
 pub fn refused(what: &str, error: &ServerError) -> Error {
     let ServerError { code, message, .. } = error;
     Error::new(Kind::Server, format!("the server refused {what}: {message} ({code})"))

@@ -1,4 +1,4 @@
-//! What one group wants loaded: its tables, for its target, checked against other groups.
+//! The tables that one group needs on its target, checked against other groups.
 
 use crate::populate::pieces::{Piece, Pieces};
 use dyno_core::driver::DriverKind;
@@ -8,23 +8,23 @@ use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::workload::{FileSet, Order, Table, Workload, WorkloadKind};
 use std::sync::Arc;
 
-/// Most threads that load one group: more than that only queue up in the server.
+/// Most threads that load one group: further ones would only queue in the server.
 const THREADS_MAX: u32 = 256;
 
-/// What one group wants loaded.
+/// The tables and files that one group needs.
 pub(crate) struct Job<'a> {
     pub group: &'a Group,
     pub target: Target,
     pub driver: Box<dyn dyno_core::driver::Driver>,
     pub workload: Box<dyn Workload>,
-    /// With their numbers in the workload.
+    /// Tables with their numbers in the workload.
     pub tables: Vec<(usize, Table)>,
     pub files: Option<FileSet>,
     pub seed: u64,
     pub threads: usize,
 }
 
-/// The jobs of a plan: a table that two groups share is in the first one's alone.
+/// Creates the jobs of a plan: only the first of the groups that share a table loads it.
 pub(crate) fn jobs<'a>(
     plan: &'a Plan,
     drivers: &[&DriverKind],
@@ -109,7 +109,7 @@ fn job<'a>(
     })
 }
 
-/// The target as loading needs it.
+/// The target with settings for loading.
 fn loading(kind: &DriverKind, target: &Target) -> Target {
     let mut target = target.clone();
     if kind.options.iter().any(|option| option.name == "create") {
@@ -133,7 +133,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 }
 
 impl Job<'_> {
-    /// The tables, cut for the job's threads.
+    /// The tables, divided for the job's threads.
     pub(crate) fn pieces(&self) -> Pieces {
         let tables: Vec<_> =
             self.tables.iter().map(|(_, table)| (table.rows, table.columns.len())).collect();
@@ -147,9 +147,9 @@ impl Job<'_> {
     }
 }
 
-/// `CREATE TABLE` was refused: say so in a way that helps where the table is there already.
+/// Converts a refusal of `CREATE TABLE`, with a hint if the table exists already.
 pub(crate) fn cannot_create(table: &Table, error: Error) -> Error {
-    // SQLite has words only; servers may speak the user's language, so their codes count.
+    // SQLite has messages only; servers may use the user's language, so their codes count.
     if ["already exists", "(1050)", "(42P07)"].iter().any(|sign| error.what.contains(sign)) {
         return Error::new(Kind::Plan, format!("table {} exists already", table.name)).hint(
             "nothing was touched: dbdyno drops no table; load into an empty schema, or drop the \
@@ -159,7 +159,7 @@ pub(crate) fn cannot_create(table: &Table, error: Error) -> Error {
     error
 }
 
-/// Compares what is there with what should be.
+/// Compares the number of rows counted with the expected one.
 pub(crate) fn check_count(table: &Table, counted: Option<&str>) -> Result<()> {
     let counted: Option<u64> = counted.and_then(|text| text.parse().ok());
     if counted == Some(table.rows) {

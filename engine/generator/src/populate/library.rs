@@ -1,4 +1,4 @@
-//! Loading through a library in this process: one writer, one transaction a table; and files.
+//! Populating through an in-process library, with one writer and one transaction a table; and files.
 
 use crate::populate::job::{Job, cannot_create, check_count};
 use crate::populate::pieces::Piece;
@@ -7,10 +7,10 @@ use dyno_core::driver::{Blocking, Task};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::workload::FileSet;
 
-/// Rows between two looks at progress.
+/// Rows between two reports of progress.
 const ROWS_A_STEP: u64 = 4096;
 
-/// Makes the set's files, and gives the bytes that they hold.
+/// Creates the set's files; returns their total size in bytes.
 pub fn make_files(
     job: &Job,
     set: &FileSet,

@@ -1,10 +1,10 @@
 //! The job `load`: creates each table of each group's workload, fills it in bulk, builds its
-//! indexes, and counts its rows; makes a workload's files, and looks at their sizes.
+//! indexes, and counts its rows; creates a workload's files, and checks their sizes.
 //!
-//! A table that exists already is an error, and nothing is ever dropped. Rows are pure functions of
-//! (seed, table, row number), so that what is in a table does not depend on how many threads
-//! loaded it. Whoever started the job must take a data set for complete only after `loaded`: a job
-//! that is killed leaves tables without rows, or rows without indexes.
+//! A table that exists already is an error, and the job never drops anything. Rows are pure functions
+//! of (seed, table, row number), so that the content of a table does not depend on the number of
+//! threads that loaded it. A data set is complete only after the event `loaded`: a killed job leaves
+//! tables without rows, or rows without indexes.
 //!
 //! On the network, `sessions` threads with a connection each take pieces of work: whole tables,
 //! or ranges of rows where there are fewer tables than threads. The thread that loads a table's
@@ -28,13 +28,13 @@ use progress::Report;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Loads everything that the plan's groups need. Events: `progress`, at most ten a second, then
-/// `loaded`. `emit` is called from several threads.
+/// Loads all tables and files that the plan's groups need. Events: `progress`, at most ten a second, then
+/// `loaded`. Several threads call `emit`.
 ///
 /// # Errors
-/// `Kind::Plan` for an unknown driver, target, workload or option, for two groups that want the
-/// same table differently, and for a table that exists; `Kind::Server` when the server refuses a
-/// statement, or when a table does not hold the rows it should; `Kind::Connection` and
+/// `Kind::Plan` for an unknown driver, target, workload or option, for two groups that need
+/// different versions of a table, and for a table that exists; `Kind::Server` when the server refuses a
+/// statement, or when a table has a wrong number of rows; `Kind::Connection` and
 /// `Kind::System` when a connection or a file fails.
 pub fn load(
     plan: &Plan,
@@ -57,7 +57,7 @@ pub fn load(
     Ok(())
 }
 
-/// Loads the job's tables and files; row counts of tables and bytes of files by name.
+/// Loads the job's tables and files; returns row counts of tables and bytes of files by name.
 fn run(job: &Job, report: &Report) -> Result<BTreeMap<String, u64>> {
     let mut loaded = BTreeMap::new();
     if job.tables.is_empty() && job.files.is_none() {
@@ -74,7 +74,7 @@ fn run(job: &Job, report: &Report) -> Result<BTreeMap<String, u64>> {
             library::load(job, session, report)?;
         }
         Session::Wire(_) => network::load(job, report)?,
-        // There is no system that could hold rows.
+        // A timed driver has no system that could store rows.
         Session::Timed(_) => {}
     }
     loaded.extend(job.tables.iter().map(|(_, table)| (table.name.clone(), table.rows)));

@@ -1,4 +1,4 @@
-//! Loading over the network: threads with a connection each, pieces in any order.
+//! Populating over the network: threads with a connection each take pieces in any order.
 
 use crate::populate::client::Client;
 use crate::populate::job::{Job, cannot_create, check_count};
@@ -13,13 +13,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Longest wait for one answer: building the indexes of a large table takes its time.
+/// Timeout of one answer: building the indexes of a large table may take hours.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
-/// Rows between two sends: about 100 KB, so that the next rows are made while the kernel's buffer
-/// still feeds the server. Larger ones leave the server waiting.
+/// Rows between two sends: about 100 KB, so that the thread generates the next rows while the kernel's
+/// buffer still feeds the server. Larger values leave the server waiting.
 const ROWS_A_SEND: u64 = 512;
 
-/// What the threads of one job share.
+/// State that the threads of one job share.
 struct Shared<'a> {
     job: &'a Job<'a>,
     endpoint: Endpoint,
@@ -73,7 +73,7 @@ fn connect<'a>(shared: &'a Shared, number: u32) -> Result<Client<'a>> {
     }
 }
 
-/// All tables before the first row, so that one that exists already is found at once.
+/// Creates all tables before the first row, so that an existing one is found at once.
 fn create(shared: &Shared) -> Result<()> {
     let mut client = connect(shared, 0)?;
     for (_, table) in &shared.job.tables {
@@ -83,7 +83,7 @@ fn create(shared: &Shared) -> Result<()> {
     Ok(())
 }
 
-/// One thread: pieces until there are none left.
+/// Runs one thread: loads pieces until none are left.
 fn work(shared: &Shared, number: u32) -> Result<()> {
     let mut client = connect(shared, number)?;
     while let Some(piece) = shared.pieces.take() {
@@ -124,7 +124,7 @@ fn fill(shared: &Shared, client: &mut Client, piece: &Piece) -> Result<()> {
     Ok(())
 }
 
-/// After a table's last row: indexes, then the proof that all rows are there.
+/// Completes a table after its last row: builds indexes and counts the rows.
 fn finish(shared: &Shared, client: &mut Client, table: usize) -> Result<()> {
     let (_, table) = &shared.job.tables[table];
     for number in 0..table.finish.len() {

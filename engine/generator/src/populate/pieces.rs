@@ -1,4 +1,4 @@
-//! The work of a load, cut into pieces that threads take one by one.
+//! The work of a load, divided into pieces that threads take one by one.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,24 +8,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Piece {
     /// Position in the list of tables.
     pub table: usize,
-    /// Which of its rows, 0-based.
+    /// Range of row numbers, 0-based.
     pub rows: Range<u64>,
-    /// Whether these are all of its rows.
+    /// Whether the range contains all of its rows.
     pub whole: bool,
 }
 
-/// All pieces, and which tables still have some under way.
+/// All pieces, and the number of unfinished ones of each table.
 #[derive(Debug)]
 pub struct Pieces {
     pieces: Vec<Piece>,
     next: AtomicUsize,
-    /// By table: pieces that are not loaded yet.
+    /// Number of pieces by table that are not loaded yet.
     left: Vec<AtomicUsize>,
 }
 
 impl Pieces {
-    /// Cuts tables, given as rows and columns, for so many threads: those whose values are more
-    /// than one thread's share, and all where there are fewer tables than threads; never into an
+    /// Divides tables, given as rows and columns, for `threads` threads: those with more values than
+    /// one thread's share, and all where there are fewer tables than threads; never into an
     /// empty piece. Pieces with the most values come first, so that no thread is left alone with a
     /// large one at the end.
     pub fn new(tables: &[(u64, usize)], threads: usize) -> Self {
@@ -52,17 +52,17 @@ impl Pieces {
         Self { pieces, next: AtomicUsize::new(0), left }
     }
 
-    /// How many there are.
+    /// Number of pieces.
     pub fn count(&self) -> usize {
         self.pieces.len()
     }
 
-    /// A piece that nobody has taken yet.
+    /// Takes the next piece; `None` when none is left.
     pub fn take(&self) -> Option<&Piece> {
         self.pieces.get(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Marks a piece as loaded; whether it was the last one of its table.
+    /// Marks a piece as loaded; returns whether it was the last one of its table.
     pub fn loaded(&self, piece: &Piece) -> bool {
         self.left[piece.table].fetch_sub(1, Ordering::AcqRel) == 1
     }

@@ -1,4 +1,4 @@
-//! Progress of a load: counted by all its threads, told at most ten times a second.
+//! Progress of a load: counted by all its threads, reported at most ten times a second.
 
 use dyno_core::event::Event;
 use dyno_core::workload::{FileSet, Table};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Shortest time between two events.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The way out, shared by all threads.
+/// Output of progress events, shared by all threads.
 pub struct Report<'a> {
     emit: &'a (dyn Fn(Event) + Sync),
     told: Mutex<Option<Instant>>,
@@ -20,25 +20,25 @@ pub struct Report<'a> {
 pub struct Rows(AtomicU64);
 
 impl<'a> Report<'a> {
-    /// Tells through `emit`.
+    /// Reports through `emit`.
     pub fn new(emit: &'a (dyn Fn(Event) + Sync)) -> Self {
         Self { emit, told: Mutex::new(None) }
     }
 
-    /// `more` rows went into `table`.
+    /// Counts `more` rows of `table`.
     pub fn add(&self, table: &Table, rows: &Rows, more: u64) {
         let rows = rows.0.fetch_add(more, Ordering::Relaxed) + more;
         self.tell(&table.name, rows, table.rows, None);
     }
 
-    /// So many bytes of the set's files are there.
+    /// Reports `bytes` of the set's files as written.
     pub fn files(&self, set: &FileSet, bytes: u64) {
         let all = set.file_bytes * u64::from(set.files);
         self.tell(&set.name, bytes >> 20, all >> 20, Some("MiB".to_owned()));
     }
 
     fn tell(&self, name: &str, rows: u64, rows_total: u64, unit: Option<String>) {
-        // Whoever finds the lock taken has nothing to add to what is being told.
+        // A thread that finds the lock taken has nothing to add to the current report.
         let Ok(mut told) = self.told.try_lock() else { return };
         if told.is_some_and(|told| told.elapsed() < EVERY) {
             return;

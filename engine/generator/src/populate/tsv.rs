@@ -8,7 +8,7 @@ use dyno_core::workload::{RowSink, put_decimal};
 /// Appends rows to a buffer that the caller empties and reuses.
 #[derive(Debug, Default)]
 pub struct Tsv {
-    /// What was written since it was last emptied.
+    /// Rows written since the caller last emptied it.
     pub bytes: Vec<u8>,
     inside_row: bool,
 }
@@ -38,8 +38,8 @@ impl RowSink for Tsv {
     #[inline]
     fn text(&mut self, value: &[u8]) {
         self.separate();
-        // One pass without branches, which the compiler turns into vector code; it may cry wolf
-        // for a harmless control character, and then only costs the slower copy.
+        // One pass without branches, which the compiler vectorizes. A false positive, for a harmless
+        // control character, only costs the slower copy.
         if value.iter().fold(false, |found, &b| found | (b < 0x0E) | (b == b'\\')) {
             escape(value, &mut self.bytes);
         } else {
@@ -73,7 +73,7 @@ fn escape(value: &[u8], out: &mut Vec<u8>) {
             b'\t' => b't',
             b'\n' => b'n',
             b'\r' => b'r',
-            // PostgreSQL knows no zero byte in text and will say so; MySQL reads `\0`.
+            // PostgreSQL allows no zero byte in text and will report it; MySQL reads `\0`.
             0 => b'0',
             _ => {
                 out.push(byte);

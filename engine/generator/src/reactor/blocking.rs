@@ -1,4 +1,4 @@
-//! A load thread with one session whose calls block (a library in this process).
+//! A load thread with one session whose calls block (an in-process library).
 
 use crate::metrics::notice::{Notice, Notices};
 use crate::metrics::thread::ThreadMetrics;
@@ -11,37 +11,37 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::rng::Rng;
 use std::time::Duration;
 
-/// Longest sleep: bounds how late the end is noticed, and an arrival that another session gave back.
+/// Longest sleep: bounds the delay in noticing the end, or an arrival that another session gave back.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
-/// Longest sleep before the load begins: bounds how late it begins.
+/// Longest sleep before the load begins: bounds the delay of its begin.
 const START_SLEEP_MAX: Duration = Duration::from_micros(500);
 
-/// How long after the planned end a call may still wait: by then the totals are taken.
+/// How long after the planned end a call may still wait: the totals are read by then.
 const END_GRACE_NS: u64 = 1_000_000_000;
 
-/// One session and its thread.
+/// One session on its own thread.
 pub struct BlockingWorker<'a, C> {
-    /// The time.
+    /// Clock of the load.
     pub clock: &'a C,
-    /// When to begin and to end.
+    /// Start and end of the load.
     pub control: &'a Control,
     /// The session's group.
     pub targets: &'a GroupTargets<'a>,
-    /// The thread's numbers.
+    /// Metrics of the thread.
     pub metrics: &'a ThreadMetrics,
-    /// The way to the reporter.
+    /// Queue to the reporter.
     pub notices: &'a Notices,
     /// Number within the group.
     pub number: u32,
 }
 
 impl<C: Clock> BlockingWorker<'_, C> {
-    /// Works until told to stop.
+    /// Runs the session until the load is stopped.
     pub fn run(&self) {
         let group = self.targets.config.group;
         let sinks = Sinks { group, metrics: &self.metrics.groups[group], notices: self.notices };
         let mut session = Session::new(self.number);
-        // Since when and why there is no connection.
+        // Start and cause of the current outage.
         let mut down: Option<(u64, String)> = None;
         let mut short_lives = 0;
         while !self.control.is_stopped() {
@@ -74,7 +74,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
         session.leave(&self.targets.config);
     }
 
-    /// Opens the session, as often as it takes; `None` when the load ends first.
+    /// Opens the session, retrying until it succeeds; `None` when the load ends first.
     fn connect(
         &self,
         down: &mut Option<(u64, String)>,
@@ -111,7 +111,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
         None
     }
 
-    /// False when the load ends first.
+    /// Waits for the load to begin; false when it ends first.
     fn wait_for_start(&self) -> bool {
         while !self.control.is_stopped() {
             if self.control.origin().is_some() {
@@ -138,14 +138,14 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     let now_ns = self.clock.now_ns();
                     session.sent(now_ns, open);
                     let since_ns = session.under_way_since_ns().unwrap_or(now_ns);
-                    // A call must not hold up the end of the trial for its whole deadline.
+                    // A call must not delay the end of the trial by its whole deadline.
                     let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
                     let until_ns = (since_ns + config.deadline_ns).min(end_ns);
                     let left_ns = until_ns.saturating_sub(now_ns);
                     let (op, transaction) = session.op();
                     let reply =
                         connection.execute(op, transaction, Duration::from_nanos(left_ns))?;
-                    // Cut off by the end of the load, not refused by the system.
+                    // The end of the load interrupted the call; the system did not refuse it.
                     if reply.error.is_some() && self.control.is_stopped() {
                         return Ok(());
                     }
@@ -168,7 +168,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     }
                 }
                 Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
-                // Libraries play no recordings: their drivers refuse verbatim statements.
+                // In-process libraries replay no recordings: their drivers refuse verbatim statements.
                 Step::SendText(_) | Step::Leave => {
                     return Err(Error::new(Kind::Plan, "a recording reached a blocking worker"));
                 }
@@ -177,8 +177,8 @@ impl<C: Clock> BlockingWorker<'_, C> {
         Ok(())
     }
 
-    /// Sleeps until then or until the load ends; true when an arrival is there before the one that
-    /// the session waits for.
+    /// Sleeps until `until_ns` or the end of the load; true when an arrival was given back that precedes
+    /// the one that the session waits for.
     fn waits_in_vain(&self, until_ns: u64, session: &Session) -> bool {
         let awaited = self.targets.config.arrival_source.zip(session.awaits());
         let Some((arrival_source, held)) = awaited else {

@@ -1,5 +1,5 @@
-//! Stopping statements at their server, from a thread beside the load: a statement whose client has
-//! merely gone away may run on, holding locks that the next trial would wait for.
+//! Cancellation of statements at their server, from a thread of its own: a statement may continue after
+//! its client has disconnected, holding locks that the next trial would wait for.
 
 use crate::reactor::control::{Cancellation, GroupTargets, Server};
 use crate::transport::channel::Channel;
@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Longest that a cancellation may take in all: the server may be the one that hangs.
+/// Timeout of one cancellation in all: the server itself may hang.
 const TIMEOUT: Duration = Duration::from_secs(4);
-/// Time for what is still waiting when the load has ended.
+/// Time for queued cancellations after the end of the load.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// Carries out cancellations until `ended` and the queue is empty, or time is up. Failures are
-/// silent: the connection is closed already, and its error is counted.
+/// Carries out cancellations until `ended` is set and the queue is empty, but at most 3 s longer than
+/// `ended`. Ignores failures: the connection is closed already, and its error is counted.
 pub fn serve(
     group_targets: &[GroupTargets<'_>],
     requests: &Receiver<Cancellation>,
@@ -60,14 +60,14 @@ fn carry_out(server: Server<'_>, how: &Cancel) -> Result<()> {
     }
 }
 
-/// Asks a server to cancel a statement by a connection of its own that carries these bytes alone.
+/// Asks a server to cancel a statement by `bytes`, sent alone over a new connection.
 ///
 /// # Errors
 /// [`Kind::Connection`](dyno_core::error::Kind::Connection) when the server cannot be reached in time.
 pub fn send_packet(endpoint: &Endpoint, bytes: &[u8], deadline: Instant) -> Result<()> {
     let mut link = Link::open_blocking(endpoint, deadline)?;
     link.send_all(bytes, deadline)?;
-    // The server closes when it has passed the signal on.
+    // The server closes the connection after it has signalled the session.
     let _ = link.receive_some(&mut Vec::new(), deadline);
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! What a load thread does with connections that are lost, or could not be made.
+//! Handling of lost connections and of failed attempts to connect.
 
 use super::load_thread::LoadThread;
 use crate::transport::channel::Stage;
 use crate::transport::endpoint::Endpoint;
 use dyno_core::error::Error;
 
-/// Closes connections, and says so to their sessions.
+/// Closes connections and notifies their sessions.
 pub trait Closing<'a>: LoadThread<'a> {
-    /// The connection is of no more use, whether it was at work, idle, or on its way.
+    /// Closes a connection in any stage and reports its loss.
     fn connection_lost(&mut self, at: u32, error: Error) {
         let Some(stage) = self.channel(at).map(|(_, channel)| channel.stage) else { return };
         let error = match self.endpoint(at) {
@@ -23,7 +23,7 @@ pub trait Closing<'a>: LoadThread<'a> {
         }
     }
 
-    /// It could not be made at the address that was tried.
+    /// Handles a failed attempt to connect to one of the host's addresses.
     fn connect_failed(&mut self, at: u32, error: Error) {
         let candidates = self.endpoint(at).map_or(1, Endpoint::candidates);
         self.io().queue.settle();
@@ -32,7 +32,7 @@ pub trait Closing<'a>: LoadThread<'a> {
         channel.close();
         channel.address += 1;
         if was_connecting && channel.address < candidates {
-            // The name has another address: that is part of the same attempt.
+            // Try the name's next address as part of the same attempt.
             return io.queue.push(at);
         }
         channel.address = 0;

@@ -1,8 +1,8 @@
-//! Which connections are wanted, and how many are under way.
+//! Queue of requested connections, with a limit on those in progress.
 
 use std::collections::VecDeque;
 
-/// Connections that are wanted, and how many are under way.
+/// Queue of requested connections, with a limit on those in progress.
 #[derive(Debug)]
 pub struct ConnectQueue {
     waiting: VecDeque<u32>,
@@ -12,23 +12,23 @@ pub struct ConnectQueue {
 }
 
 impl ConnectQueue {
-    /// None is wanted; at most `under_way_max` are made at the same time.
+    /// An empty queue; at most `under_way_max` connections are in progress at the same time.
     pub fn new(under_way_max: usize) -> Self {
         let waiting = VecDeque::new();
         Self { waiting, under_way: 0, under_way_max: under_way_max.max(1), has_sockets: false }
     }
 
-    /// One more is wanted.
+    /// Requests a connection.
     pub fn push(&mut self, wanted: u32) {
         self.waiting.push_back(wanted);
     }
 
-    /// Whether the worker has had any socket at all.
+    /// Whether the worker has ever had a socket.
     pub fn has_sockets(&self) -> bool {
         self.has_sockets
     }
 
-    /// The next one that may be made now.
+    /// The next connection to make, if the limit allows one.
     pub fn pop(&mut self) -> Option<u32> {
         if self.under_way >= self.under_way_max {
             return None;
@@ -38,12 +38,12 @@ impl ConnectQueue {
         Some(wanted)
     }
 
-    /// A connection is no longer on its way: it came up, or it failed.
+    /// Counts a connection attempt as ended, whether it succeeded or failed.
     pub fn settle(&mut self) {
         self.under_way -= 1;
     }
 
-    /// The worker has a socket.
+    /// Notes that the worker has a socket.
     pub fn note_socket(&mut self) {
         self.has_sockets = true;
     }

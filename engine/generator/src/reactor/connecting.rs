@@ -1,8 +1,7 @@
-//! How a load thread makes connections, and what it does with those that are lost. Cold paths: errors
-//! here are values with sentences.
+//! Making connections. These are cold paths, so errors are values with full messages.
 //!
-//! Bounded everywhere: so many at a time, so long each, so that a server that is down, hangs or talks
-//! rubbish costs its sessions and never the run.
+//! The number of attempts in progress and the duration of each are bounded, so that a server that is
+//! down, hangs or violates the protocol fails its sessions and never the run.
 
 use super::closing::Closing;
 use super::load_thread::{LoadThread, token};
@@ -13,12 +12,12 @@ use crate::transport::poller::Poller;
 use dyno_core::driver::WireProtocol;
 use dyno_core::error::{Error, Kind, Result};
 
-/// Connecting, logging in and preparing must end within this.
+/// Timeout for connecting, logging in and preparing.
 pub const CONNECT_TIMEOUT_NS: u64 = 20_000_000_000;
 
 /// Makes connections.
 pub trait Connecting<'a>: LoadThread<'a> {
-    /// Starts as many connections as may be under way.
+    /// Starts requested connections up to the limit of those in progress.
     fn connect_waiting(&mut self) {
         while let Some(at) = self.io().queue.pop() {
             if let Err(error) = self.open(at) {
@@ -27,10 +26,10 @@ pub trait Connecting<'a>: LoadThread<'a> {
         }
     }
 
-    /// Opens the link of a connection whose protocol has not spoken yet.
+    /// Opens the link of a connection whose protocol has not sent anything yet.
     ///
     /// # Errors
-    /// The address is none, or the system refuses.
+    /// There is no address, or the system refuses.
     fn open_link(&mut self, at: u32, now_ns: u64) -> Result<()> {
         let endpoint = self.endpoint(at).ok_or_else(|| {
             Error::new(Kind::Plan, "this driver needs a tcp or unix address to connect to")
@@ -53,7 +52,7 @@ pub trait Connecting<'a>: LoadThread<'a> {
         Ok(())
     }
 
-    /// The socket of a connection under way reports something: the outcome.
+    /// Reads the outcome of connecting when the socket reports readiness.
     fn transport_connected(&mut self, at: u32) {
         let Some((_, channel)) = self.channel(at) else { return };
         match channel.link.as_ref().map(Link::connected) {
@@ -63,7 +62,7 @@ pub trait Connecting<'a>: LoadThread<'a> {
         }
     }
 
-    /// The transport is there: the protocol speaks, or waits for the server to.
+    /// Starts the protocol on a connected transport: it sends its greeting, or waits for the server's.
     fn greet(&mut self, at: u32) {
         let Some(endpoint) = self.endpoint(at) else { return };
         let Some((_, channel, protocol)) = self.speaker(at) else { return };
@@ -74,14 +73,14 @@ pub trait Connecting<'a>: LoadThread<'a> {
         if !begins_with_tls {
             protocol.connected(endpoint.is_unix(), &mut channel.output);
         }
-        // Also when there is nothing to send: it ends the watch for writability.
+        // Also when there is nothing to send: this call ends the watch for writability.
         self.send_output(at);
         if begins_with_tls {
             self.encrypt(at);
         }
     }
 
-    /// The server has agreed to TLS.
+    /// Starts the TLS handshake, to which the server has agreed.
     fn encrypt(&mut self, at: u32) {
         let Some(endpoint) = self.endpoint(at) else { return };
         let Some((_, channel)) = self.channel(at) else { return };
@@ -92,7 +91,7 @@ pub trait Connecting<'a>: LoadThread<'a> {
         }
     }
 
-    /// The handshake is over.
+    /// Continues after the end of the handshake.
     fn encrypted(&mut self, at: u32) {
         let Some((_, channel, protocol)) = self.speaker(at) else { return };
         channel.stage = Stage::LoggingIn;
@@ -100,7 +99,7 @@ pub trait Connecting<'a>: LoadThread<'a> {
         self.send_output(at);
     }
 
-    /// Login and preparation are done.
+    /// Marks the connection as ready after login and preparation.
     fn come_up(&mut self, at: u32) {
         let Some((io, channel)) = self.channel(at) else { return };
         io.queue.settle();
@@ -111,7 +110,7 @@ pub trait Connecting<'a>: LoadThread<'a> {
 
 impl<'a, T: LoadThread<'a>> Connecting<'a> for T {}
 
-/// The server has not let a session in within [`CONNECT_TIMEOUT_NS`].
+/// The error of a server that has not completed a login within [`CONNECT_TIMEOUT_NS`].
 pub fn login_timed_out() -> Error {
     let seconds = CONNECT_TIMEOUT_NS / 1_000_000_000;
     Error::new(Kind::Connection, format!("no end of the login within {seconds} s"))

@@ -1,4 +1,5 @@
-//! What the reporter tells the load threads, and how they say that their sessions are connected.
+//! Control of the load threads: the reporter starts and ends the load, and the threads report how many
+//! sessions are connected.
 
 use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
@@ -9,43 +10,43 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-/// Cancellations that may wait for the thread that carries them out; more are dropped: closing the
-/// connection must do then.
+/// Capacity of the queue of cancellations. Further ones are dropped; closing the connection must then
+/// suffice.
 const CANCELS: usize = 256;
 
-/// A group with what its sessions need to work.
+/// A group with everything that its sessions need.
 pub struct GroupTargets<'a> {
-    /// What they send, and by which rules.
+    /// Workload and configuration of the sessions.
     pub config: GroupConfig<'a>,
-    /// To whom: session n belongs to number n modulo their count.
+    /// Servers of the group: session n uses number n modulo their count.
     pub servers: Vec<Server<'a>>,
 }
 
 /// One of the servers of a group.
 #[derive(Clone, Copy)]
 pub struct Server<'a> {
-    /// How statements are sent to it.
+    /// Driver of its sessions.
     pub driver: &'a dyn Driver,
-    /// Where to; none for blocking and timed drivers.
+    /// Address; `None` for blocking and timed drivers.
     pub endpoint: Option<&'a Endpoint>,
 }
 
 impl<'a> GroupTargets<'a> {
-    /// The server of a session, by what [`Session::server`](crate::session::Session::server) says.
+    /// The server for a value of [`Session::server`](crate::session::Session::server).
     #[inline]
     pub fn server(&self, session: u32) -> Server<'a> {
         self.servers[session as usize % self.servers.len()]
     }
 }
 
-/// A statement under way that is to be stopped at its server.
+/// Request to stop a statement at its server.
 #[derive(Debug)]
 pub struct Cancellation {
     /// Number of the group.
     pub group: usize,
-    /// Which server of the group: as its session says.
+    /// Selects the server of the group: the value of the session's `server()`.
     pub session: u32,
-    /// How.
+    /// Means of cancellation.
     pub how: Cancel,
 }
 
@@ -59,55 +60,55 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A session is connected, for the first time.
+    /// Counts a session's first connection.
     pub fn connected(&self) {
         self.connected.fetch_add(1, Relaxed);
         self.settled.fetch_add(1, Release);
     }
 
-    /// A session needs no connection yet.
+    /// Counts a session that needs no connection yet.
     pub fn spared(&self) {
         self.spared.fetch_add(1, Relaxed);
         self.settled.fetch_add(1, Release);
     }
 
-    /// How many sessions need no connection yet.
+    /// Number of sessions that need no connection yet.
     pub fn spare(&self) -> u32 {
         self.spared.load(Relaxed)
     }
 
-    /// A session will not be waited for any longer; the first reason is kept.
+    /// Counts a session that the start no longer waits for; keeps the first error.
     pub fn failed(&self, error: Error) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.settled.fetch_add(1, Release);
     }
 
-    /// Sessions connected, and sessions that need not be waited for (connected or failed).
+    /// Number of sessions connected, and number no longer waited for (connected or failed).
     pub fn progress(&self) -> (u32, u32) {
         let settled = self.settled.load(Acquire);
         (self.connected.load(Relaxed), settled)
     }
 
-    /// Why the first session failed.
+    /// Error of the first session that failed.
     pub fn failure(&self) -> Option<Error> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Shared by the reporter and all load threads; written a few times a run.
+/// State shared by the reporter and all load threads; written a few times a run.
 #[derive(Debug)]
 pub struct Control {
     stop: AtomicBool,
     origin_ns: AtomicU64,
     measure_ns: AtomicU64,
     end_ns: AtomicU64,
-    /// By group.
+    /// Connection progress by group.
     pub gates: Box<[Gate]>,
     cancels: SyncSender<Cancellation>,
 }
 
 impl Control {
-    /// For this many groups; the second value gets the cancellations to carry out.
+    /// Creates the state for `groups` groups; the second value receives the cancellations to carry out.
     pub fn new(groups: usize) -> (Self, Receiver<Cancellation>) {
         let (cancels, receiver) = sync_channel(CANCELS);
         let control = Self {
@@ -121,28 +122,28 @@ impl Control {
         (control, receiver)
     }
 
-    /// Starts the load: it counts as begun at `origin_ns`, is measured from `measure_ns` on and will
-    /// be stopped at `end_ns` at the latest, the drain included.
+    /// Starts the load: it begins at `origin_ns`, is measured from `measure_ns` on and stops at `end_ns` at
+    /// the latest, including the drain.
     pub fn go(&self, origin_ns: u64, measure_ns: u64, end_ns: u64) {
         self.end_ns.store(end_ns, Relaxed);
         self.measure_ns.store(measure_ns, Relaxed);
         self.origin_ns.store(origin_ns.max(1), Release);
     }
 
-    /// When the load began and when it is measured, once it has begun.
+    /// Begin of the load and of the measured phase, once the load has begun.
     #[inline]
     pub fn origin(&self) -> Option<(u64, u64)> {
         let origin_ns = self.origin_ns.load(Acquire);
         (origin_ns > 0).then(|| (origin_ns, self.measure_ns.load(Relaxed)))
     }
 
-    /// The load will be stopped at `end_ns` at the latest: sooner than was said when it was told to
+    /// Brings the latest end of the load forward to `end_ns`, which is before the one passed to
     /// [go](Self::go).
     pub fn end_by(&self, end_ns: u64) {
         self.end_ns.store(end_ns, Relaxed);
     }
 
-    /// When the load will be stopped, unless a signal does it before.
+    /// Latest end of the load; a signal may stop it before.
     pub fn end_ns(&self) -> u64 {
         self.end_ns.load(Relaxed)
     }
@@ -158,7 +159,7 @@ impl Control {
         self.stop.load(Relaxed)
     }
 
-    /// Asks for a session's running statement to be stopped at its server. Never waits.
+    /// Queues the cancellation of a session's running statement. Never blocks.
     pub fn cancel(&self, group: usize, session: u32, how: Cancel) {
         if how != Cancel::Close {
             let _ = self.cancels.try_send(Cancellation { group, session, how });

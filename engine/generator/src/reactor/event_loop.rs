@@ -1,10 +1,10 @@
-//! The turns of a load thread that drives many connections: one poll loop, no runtime.
+//! The event loop of a load thread that drives many connections: one poll loop, no async runtime.
 //!
-//! A turn of the loop: wait; receive from ready sockets into one arena, with a time stamp after each;
-//! then look at the answers, let their sessions go on, and send what they ask next. With an arena for
-//! a batch an answer never waits for the handling of another of its batch before it is stamped; with
-//! one for a single read each is handled at once. What an answer may have waited all the same (*lag*:
-//! for the batch before, and for its stamp) is measured beside the latency.
+//! A turn of the loop waits, receives from ready sockets into one arena with a time stamp after each,
+//! then handles the answers, advances their sessions and sends the next requests. With an arena that
+//! holds a batch, all answers of the batch are stamped before any is handled; with one that holds a
+//! single read, each is handled at once. The time for which an answer may still have waited unread
+//! (*lag*: for the previous batch, and for its stamp) is measured in addition to the latency.
 //!
 //! In the steady state a statement costs one `recv`, one `send` and its share of a poll, and no
 //! allocation.
@@ -16,26 +16,25 @@ use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 
-/// Longest wait: bounds how late a thread notices the end.
+/// Longest wait: bounds the delay in noticing the end.
 const WAIT_MAX_NS: u64 = 20_000_000;
-/// Longest wait before the load begins: bounds how late it begins.
+/// Longest wait before the load begins: bounds the delay of its begin.
 const START_WAIT_MAX_NS: u64 = 1_000_000;
-/// How long before an arrival is due a thread stops sleeping and looks for sockets without a pause
-/// until then: waking up takes a virtual machine's CPU 20 to 60 us. See [`Io::spins`].
+/// How long before an arrival is due a thread stops sleeping and polls without a pause: waking up
+/// takes a virtual machine's CPU 20 to 60 us. See [`Io::spins`].
 const SPIN_NS: u64 = 50_000;
-/// Timers carried out before sockets are looked at again: a burst of arrivals must not keep answers
-/// from being stamped.
+/// Timers handled between two polls: a burst of arrivals must not delay the stamps of answers.
 const TIMERS_A_TURN: usize = 64;
 
-/// The turns of a load thread.
+/// The event loop of a load thread.
 pub trait Turns<'a>: LoadThread<'a> {
-    /// Works until its sessions say that the load has ended.
+    /// Runs until the sessions report the end of the load.
     ///
     /// # Errors
     /// [`Kind::System`] when the system refuses to poll.
     fn run(&mut self) -> Result<()> {
         while self.begin_turn() {
-            // Sessions without sockets need no poll while they go on at once.
+            // Sessions without sockets need no poll while they continue at once.
             if !self.has_turns() || self.io().queue.has_sockets() {
                 self.poll()?;
             }
@@ -50,7 +49,7 @@ pub trait Turns<'a>: LoadThread<'a> {
         Ok(())
     }
 
-    /// Waits, and handles what has come.
+    /// Waits for sockets and timers, and handles them.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -89,13 +88,13 @@ pub trait Turns<'a>: LoadThread<'a> {
         Ok(())
     }
 
-    /// Receives from all ready sockets, and handles it.
+    /// Receives from all ready sockets, and handles the answers.
     fn serve(&mut self) {
         let io = self.io();
         if io.arena.is_empty() {
             io.arena = vec![0; io.arena_bytes].into_boxed_slice();
         }
-        // Taken out for the turn: what is received is read while sessions send.
+        // Taken out for the turn: sessions send while the received bytes are borrowed.
         let mut arena = std::mem::take(&mut io.arena);
         let ready = std::mem::take(&mut io.ready);
         let mut used = 0;

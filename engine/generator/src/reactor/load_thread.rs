@@ -1,6 +1,6 @@
-//! What a load thread is: what it waits with and reads into ([`Io`]), and what is done with a session
-//! whose answer has come ([`LoadThread`]). Waiting, receiving, connecting and closing are the same for
-//! all: [`event_loop`](super::event_loop) and the files beside it.
+//! The parts of a load thread: its poller, timers and buffers ([`Io`]), and the handling of its
+//! sessions ([`LoadThread`]). Waiting, receiving, connecting and closing are the same for all
+//! implementors: [`event_loop`](super::event_loop) and the other modules of this folder.
 
 use super::connect_queue::ConnectQueue;
 use super::receive_buffer::Received;
@@ -14,39 +14,39 @@ use dyno_core::clock::Clock;
 use dyno_core::driver::WireProtocol;
 use dyno_core::error::{Error, Result};
 
-/// What a load thread waits with and reads into.
+/// Poller, timers, buffers and metrics of a load thread.
 pub struct Io<'a, C, P> {
-    /// The time.
+    /// Clock of the load.
     pub clock: &'a C,
-    /// Waits for sockets and moments.
+    /// Waits for sockets and times.
     pub poller: P,
-    /// Where the thread counts calls, polls and lag; none: nowhere.
+    /// Counters of calls, polls and lag; `None`: not counted.
     pub metrics: Option<&'a ThreadMetrics>,
-    /// The moments that it waits for.
+    /// Pending timers.
     pub timers: Timers,
-    /// Connections that are wanted.
+    /// Requested connections.
     pub queue: ConnectQueue,
-    /// How long answers lay unread.
+    /// Upper bounds of how long answers waited unread.
     pub unread: Unread,
-    /// The last time seen: good enough for the length of a wait, and saves a read of the clock.
+    /// The last clock reading: accurate enough for the length of a wait, and saves another reading.
     pub now_ns: u64,
-    /// It has a CPU to itself, and may use the moments before a timer is due: up to 50 us each, which
+    /// Whether the thread has a CPU to itself and may spin before a timer is due: up to 50 us each, which
     /// do not count as busy.
     pub spins: bool,
-    /// Whether the last turn looked in vain: then nothing was done since `now_ns`.
+    /// Whether the last turn found nothing to do, so that no work was done since `now_ns`.
     pub(super) was_in_vain: bool,
     pub(super) ready: Vec<Ready>,
     pub(super) received: Vec<Received>,
-    /// Made when the first socket is ready.
+    /// Receive buffer, allocated when the first socket is ready.
     pub(super) arena: Box<[u8]>,
     pub(super) arena_bytes: usize,
-    /// Where the rest of an answer goes that fills its space.
+    /// Overflow buffer for an answer that fills its space in the arena.
     pub(super) spill: Vec<u8>,
 }
 
 impl<'a, C: Clock, P> Io<'a, C, P> {
-    /// For so many sessions. `connects_max`: how many connections the thread may be making at the same
-    /// time; `arena_bytes`: how much it receives before it looks at any of it.
+    /// Creates the parts for `sessions` sessions. `connects_max`: connections that the thread may be making
+    /// at the same time; `arena_bytes`: bytes received before any is handled.
     pub fn new(
         (clock, poller): (&'a C, P),
         metrics: Option<&'a ThreadMetrics>,
@@ -72,7 +72,7 @@ impl<'a, C: Clock, P> Io<'a, C, P> {
         }
     }
 
-    /// So many calls read from or wrote to a socket.
+    /// Counts `calls` system calls that read from or wrote to a socket.
     #[inline]
     pub fn count_calls(&self, calls: u32) {
         if let Some(metrics) = self.metrics {
@@ -80,7 +80,7 @@ impl<'a, C: Clock, P> Io<'a, C, P> {
         }
     }
 
-    /// The answer to what `session` sent at `sent_ns` is read at `stamp_ns`.
+    /// Counts the lag of the answer, read at `stamp_ns`, to the request that `session` sent at `sent_ns`.
     #[inline]
     pub fn count_lag(&self, session: u32, sent_ns: u64, stamp_ns: u64) {
         if let Some(metrics) = self.metrics {
@@ -89,94 +89,94 @@ impl<'a, C: Clock, P> Io<'a, C, P> {
     }
 }
 
-/// One life of the connection `at`, as the poller knows it.
+/// The poller's token of connection `at` in life `era`.
 #[inline]
 pub fn token(at: u32, era: u32) -> u64 {
     u64::from(era) << 32 | u64::from(at)
 }
 
-/// A load thread's sessions: which connections they have, and what is done when something comes.
-/// A connection is named by a number `at`, of the implementor's choice.
+/// The sessions of a load thread: their connections, and the handling of events.
+/// A number `at`, of the implementor's choice, identifies a connection.
 pub trait LoadThread<'a>: Sized {
-    /// The time.
+    /// Clock of the load.
     type Clock: Clock + 'a;
-    /// What waits.
+    /// Poller of the thread.
     type Poller: Poller;
-    /// What the sessions speak.
+    /// Protocol of the sessions.
     type Protocol: WireProtocol + ?Sized;
 
-    /// What it waits with.
+    /// The thread's poller, timers and buffers.
     fn io(&mut self) -> &mut IoOf<'a, Self>;
 
-    /// A place for a connection, whether there is one now or not.
+    /// The channel of a connection, whether it is connected or not.
     fn channel(&mut self, at: u32) -> Option<(&mut IoOf<'a, Self>, &mut Channel)>;
 
-    /// A connection that goes over a transport.
+    /// A connection with a transport, and its protocol.
     fn speaker(&mut self, at: u32) -> Option<Speaker<'_, 'a, Self>>;
 
-    /// Where it leads to; none: over no transport.
+    /// The server's address; `None` without a transport.
     fn endpoint(&self, at: u32) -> Option<&'a Endpoint>;
 
-    /// A turn begins. False: the load has ended.
+    /// Begins a turn; false when the load has ended.
     fn begin_turn(&mut self) -> bool;
 
     /// Whether the load has begun.
     fn has_begun(&self) -> bool;
 
-    /// Whether sessions go on without waiting for anything.
+    /// Whether any session can continue without waiting.
     fn has_turns(&self) -> bool;
 
-    /// Those sessions go on.
+    /// Advances the sessions that can continue.
     fn take_turns(&mut self);
 
-    /// A moment has come.
+    /// Handles a timer that is due.
     fn on_timer(&mut self, timer: Timer);
 
-    /// The load has ended.
+    /// Ends the sessions with the load.
     fn finish(&mut self);
 
-    /// Begins to make a connection that was wanted.
+    /// Begins to make a requested connection.
     ///
     /// # Errors
-    /// It could not be.
+    /// The connection cannot be made.
     fn open(&mut self, at: u32) -> Result<()>;
 
-    /// `at` is to be looked at if it is not up until then.
+    /// Adds a timer at `at_ns`, at which the attempt fails if the connection is not up.
     fn add_connect_timeout(&mut self, at: u32, at_ns: u64);
 
-    /// A connection could not be made.
+    /// Handles a failed attempt to connect.
     fn not_connected(&mut self, at: u32, error: Error);
 
-    /// Login and preparation are done.
+    /// Handles the end of login and preparation.
     fn logged_in(&mut self, at: u32);
 
-    /// Bytes have come for a connection that is up, and were read at `stamp_ns`.
+    /// Handles bytes that came for a connection that is up; they were read at `stamp_ns`.
     fn come(&mut self, at: u32, stamp_ns: u64);
 
-    /// They were handed to its protocol.
+    /// Counts bytes that were passed to the protocol.
     ///
     /// # Errors
-    /// What has come is no answer that ends.
+    /// The answer exceeds its limits.
     fn heard(&mut self, _at: u32, _bytes: usize) -> Result<()> {
         Ok(())
     }
 
-    /// The request in flight is answered.
+    /// Handles the answer to the request in flight.
     fn answered(&mut self, at: u32, reply: <Self::Protocol as WireProtocol>::Reply, stamp_ns: u64);
 
-    /// What a server says without being asked.
+    /// The error of a message that the server sent without a request.
     fn out_of_turn(&mut self, at: u32) -> Error;
 
-    /// The system did not take what was to be sent: the connection is lost.
+    /// Handles a failed send, with which the connection is lost.
     fn not_sent(&mut self, _at: u32) {}
 
-    /// A connection that was up is lost; its channel is still as it was.
+    /// Handles the loss of a connection that was up; its channel is not closed yet.
     fn lost(&mut self, at: u32, error: Error);
 }
 
-/// What a load thread of this kind waits with.
+/// The [`Io`] of a load thread.
 pub type IoOf<'a, T> = Io<'a, <T as LoadThread<'a>>::Clock, <T as LoadThread<'a>>::Poller>;
 
-/// A connection with what it is driven by.
+/// A connection with its thread's [`Io`], channel and protocol.
 pub type Speaker<'s, 'a, T> =
     (&'s mut IoOf<'a, T>, &'s mut Channel, &'s mut <T as LoadThread<'a>>::Protocol);

@@ -1,13 +1,13 @@
-//! Load threads: an event loop a thread for sessions over a network, a thread a session where calls
-//! block.
+//! Load threads: one event loop per thread for sessions over a network, one thread per session where
+//! calls block.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`load_thread`] | what a load thread waits with, and what it asks of whoever has the sessions |
+//! | [`load_thread`] | the parts of a load thread, and the trait that its sessions implement |
 //! | [`event_loop`] | its turns: wait, receive, handle, send |
 //! | [`connecting`], [`receiving`], [`sending`], [`closing`] | the parts of a turn |
-//! | [`connect_queue`], [`receive_buffer`], [`timers`] | what a turn works on |
-//! | [`unread`] | how long answers lay unread |
+//! | [`connect_queue`], [`receive_buffer`], [`timers`] | data structures of a turn |
+//! | [`unread`] | how long answers waited unread |
 //! | [`plan`] | the sessions of a plan; those of scripts are in `sysbench/src/drive/` |
 //! | [`blocking`] | a load thread whose calls block |
 //! | [`control`], [`cancel`] | start, end, and the cancellation of statements |

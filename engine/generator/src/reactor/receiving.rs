@@ -1,4 +1,4 @@
-//! The receiving half of a turn: bytes from sockets, stamped, decrypted, put together and understood.
+//! The receiving half of a turn: reads, stamps, decrypts, reassembles and parses bytes from sockets.
 
 use super::closing::Closing;
 use super::connecting::Connecting;
@@ -11,15 +11,15 @@ use dyno_core::clock::Clock;
 use dyno_core::driver::{Progress, WireProtocol};
 use std::io;
 
-/// Reads what ready sockets have.
+/// Reads from ready sockets.
 pub trait Receiving<'a>: LoadThread<'a> {
-    /// The connection in the life that a token names; none when it is over.
+    /// The connection that a token identifies; `None` when that connection has ended.
     #[inline]
     fn live(&mut self, token: u64) -> Option<Speaker<'_, 'a, Self>> {
         self.speaker(token as u32).filter(|(_, channel, _)| channel.era == (token >> 32) as u32)
     }
 
-    /// Reads from one ready socket, and stamps. Returns the bytes used of `space`, which begins at
+    /// Reads from one ready socket, and stamps. Returns the number of bytes used of `space`, which begins at
     /// `start` of the arena.
     fn receive(&mut self, event: Ready, space: &mut [u8], start: usize) -> usize {
         let at = event.token as u32;
@@ -34,7 +34,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
         let mut used = 0;
         if event.readable {
             let outcome = link.receive_raw(space);
-            // Without metrics nobody asks when it was read.
+            // Without metrics the exact time of the read is not needed.
             let stamp_ns = if io.metrics.is_some() { io.clock.now_ns() } else { io.now_ns };
             io.now_ns = stamp_ns;
             io.count_calls(1);
@@ -59,7 +59,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
         used
     }
 
-    /// Handles what was received since the last time.
+    /// Handles the bytes received since the last call.
     fn handle_received(&mut self, arena: &[u8]) {
         let mut received = std::mem::take(&mut self.io().received);
         for one in received.drain(..) {
@@ -71,8 +71,8 @@ pub trait Receiving<'a>: LoadThread<'a> {
                 Ok(bytes) => {
                     let (start, bytes) = (one.start as usize, bytes as usize);
                     self.absorb(one.token, &arena[start..start + bytes], one.stamp_ns);
-                    // A full space may hide more, as may the end of the stream, and an edge is
-                    // reported once: read on.
+                    // More bytes may follow a full space or a closing peer, and an edge is reported
+                    // once: continue to read.
                     if bytes == RECEIVE_BYTES || one.is_closing {
                         self.read_on(one.token);
                     }
@@ -82,19 +82,19 @@ pub trait Receiving<'a>: LoadThread<'a> {
         self.io().received = received;
     }
 
-    /// Reads and handles what the socket still has, as far as one turn goes.
+    /// Reads and handles the rest of the socket's bytes, up to the limit of a turn.
     fn read_on(&mut self, token: u64) {
         let mut spill = std::mem::take(&mut self.io().spill);
         spill.resize(RECEIVE_BYTES, 0);
         let has_more = (0..READS_A_TURN).all(|_| self.read(token, &mut spill));
         self.io().spill = spill;
         if has_more && self.live(token).is_some() {
-            // It was not emptied: it is to be reported again.
+            // The socket was not emptied: have it reported again.
             self.watch(token as u32);
         }
     }
 
-    /// Reads once; whether there may be more.
+    /// Reads once; returns whether more bytes may follow.
     fn read(&mut self, token: u64, spill: &mut [u8]) -> bool {
         let Some((io, channel, _)) = self.live(token) else { return false };
         let Some(link) = &channel.link else { return false };
@@ -112,7 +112,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
         true
     }
 
-    /// The server has closed, or the system says that the connection is broken.
+    /// Handles the end of the stream, or the system's error on the connection.
     fn stream_over(&mut self, token: u64, error: Option<&io::Error>) {
         let link = self.live(token).and_then(|(_, channel, _)| channel.link.as_ref());
         let over = link.map(|link| error.map_or_else(|| link.closed(), |error| link.lost(error)));
@@ -121,7 +121,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
         }
     }
 
-    /// Bytes came in.
+    /// Handles bytes that were received at `stamp_ns`.
     fn absorb(&mut self, token: u64, raw: &[u8], stamp_ns: u64) {
         self.take_in(token, raw, stamp_ns);
         if self.live(token).is_some()
@@ -131,7 +131,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
         }
     }
 
-    /// Decrypts bytes if need be, puts them behind what was incomplete, understands them.
+    /// Decrypts bytes if necessary, appends them to an incomplete message, and parses the result.
     fn take_in(&mut self, token: u64, raw: &[u8], stamp_ns: u64) {
         let Some((_, channel, _)) = self.live(token) else { return };
         let Some(link) = &mut channel.link else { return };
@@ -163,7 +163,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
         }
     }
 
-    /// Lets the protocol read from the front of `input`; returns how much it consumed.
+    /// Lets the protocol parse from the front of `input`; returns how many bytes it consumed.
     fn understand(&mut self, token: u64, input: &[u8], stamp_ns: u64) -> usize {
         let index = token as u32;
         let mut at = 0;
@@ -183,7 +183,7 @@ pub trait Receiving<'a>: LoadThread<'a> {
                 stage = self.live(token).map_or(Stage::Down, |(_, channel, _)| channel.stage);
             }
             match progress {
-                // A whole message without an event may have been consumed: go on behind it.
+                // The protocol may have consumed a whole message without an event: continue after it.
                 Progress::More if consumed > 0 => {}
                 Progress::More => return at,
                 Progress::Reply(reply) if stage == Stage::Up => {

@@ -6,9 +6,9 @@ use crate::transport::poller::Poller;
 use dyno_core::error::{Error, Kind};
 use std::io;
 
-/// Sends what is to be sent, and waits for room where the system has none.
+/// Sends bytes, and waits for writability when the kernel's buffer is full.
 pub trait Sending<'a>: LoadThread<'a> {
-    /// Sends what is in the channel's output: what comes next answers it.
+    /// Sends the channel's output and expects an answer to it.
     #[inline]
     fn send_output(&mut self, at: u32) {
         let Some((_, channel)) = self.channel(at) else { return };
@@ -19,7 +19,7 @@ pub trait Sending<'a>: LoadThread<'a> {
         self.after_send(at, sent);
     }
 
-    /// Counts a send and, when the kernel took only a part, waits for room.
+    /// Counts a send and waits for writability if the kernel accepted only a part.
     #[inline]
     fn after_send(&mut self, at: u32, sent: io::Result<u32>) {
         let Some((io, channel)) = self.channel(at) else { return };
@@ -38,8 +38,8 @@ pub trait Sending<'a>: LoadThread<'a> {
         }
     }
 
-    /// Has the socket reported, also if it was before: it may have changed what it is watched for, or
-    /// hold what was reported and not read.
+    /// Watches the socket, also if it is watched already: the interest may have changed, or the socket may
+    /// hold bytes that were reported and not read.
     fn watch(&mut self, at: u32) {
         let Some((io, channel)) = self.channel(at) else { return };
         let Some(link) = &channel.link else { return };

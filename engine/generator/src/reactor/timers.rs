@@ -1,54 +1,54 @@
-//! The moments a worker waits for. Few of them are ever due in the steady state: a closed-loop
-//! session has one entry (its deadline), moved lazily when it comes up, not at each transaction.
+//! Timers of a worker. Few of them are ever due in the steady state: a closed-loop session has one
+//! entry (its deadline), rescheduled lazily when it is due, not at each transaction.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Why a slot is looked at.
+/// Cause of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The session asked to be woken.
+    /// The wake-up time of the session has come.
     Wake,
     /// A timed answer is due.
     Answer,
-    /// Its transaction may be too old.
+    /// The transaction may have exceeded its deadline.
     Deadline,
     /// Time to connect (again).
     Connect,
-    /// Connecting takes too long.
+    /// Timeout of connecting.
     ConnectTimeout,
 }
 
-/// An entry: of a slot, in one of the slot's eras (a connection's life; older entries are void).
+/// Timer of a slot in one of its eras (lives of its connection; entries of earlier eras are void).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
-    /// When.
+    /// When it is due.
     pub at_ns: u64,
-    /// Whose.
+    /// Its slot.
     pub slot: u32,
-    /// Of which connection.
+    /// Its connection's era.
     pub era: u32,
-    /// Why.
+    /// Its cause.
     pub cause: Cause,
 }
 
-/// Timers by time; equal times by slot, so that simulations repeat exactly.
+/// Timers by time; equal times by slot, so that simulations are reproducible.
 #[derive(Debug, Default)]
 pub struct Timers(BinaryHeap<Reverse<Timer>>);
 
 impl Timers {
-    /// Adds one.
+    /// Adds a timer.
     pub fn add(&mut self, timer: Timer) {
         self.0.push(Reverse(timer));
     }
 
-    /// When the first one is due.
+    /// When the first timer is due.
     #[inline]
     pub fn first_ns(&self) -> Option<u64> {
         self.0.peek().map(|Reverse(timer)| timer.at_ns)
     }
 
-    /// Takes the first one, if it is due.
+    /// Removes the first timer, if it is due.
     #[inline]
     pub fn take_due(&mut self, now_ns: u64) -> Option<Timer> {
         if self.first_ns()? > now_ns {

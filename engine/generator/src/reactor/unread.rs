@@ -1,26 +1,27 @@
-//! How long an answer lay unread: an upper bound, since nobody tells a load thread when the bytes came.
+//! Upper bound of how long an answer waited unread: the system does not report when its bytes came.
 //!
 //! An answer that a poll reports, and the poll before did not, came after that one returned; not before
-//! its request was sent; and if the thread slept in the poll, while it slept. What the thread has worked
-//! since then it may have waited for, unless all of that was its own session's turn. Left out is how
-//! long a thread waits for a CPU: a server on the same CPUs has it then.
+//! its request was sent; and while the thread slept, if it slept in the poll. The answer may have waited
+//! for all work of the thread since then, unless all of that was its own session's turn. The bound
+//! excludes the time for which a thread waits for a CPU: a server on the same CPUs has it then.
 
-/// What a load thread has done since its last poll.
+/// A load thread's work since its last poll.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unread {
     /// When the last poll returned.
     polled_ns: u64,
-    /// Before this nothing was ready that it reported, but for what the thread was kept off its CPU.
+    /// No reported socket was ready before this time, apart from time for which the thread had no CPU.
     ready_ns: u64,
-    /// The thread's CPU time then.
+    /// The thread's CPU time when the last poll returned.
     worked_ns: u64,
-    /// Whose turn was the last one; and the last one before the last poll.
+    /// Slot of the last turn; and of the last turn before the last poll.
     turn: Option<u32>,
     turn_before: Option<u32>,
 }
 
 impl Unread {
-    /// The poll returns. `slept`: it found nothing ready at first; `worked_ns`: the thread's CPU time.
+    /// Records that a poll returns. `slept`: nothing was ready at first; `worked_ns`: the thread's CPU
+    /// time.
     #[inline]
     pub fn polled(&mut self, now_ns: u64, slept: bool, worked_ns: u64) {
         let since_ns = now_ns.saturating_sub(self.polled_ns);
@@ -31,16 +32,17 @@ impl Unread {
         self.turn_before = self.turn;
     }
 
-    /// The thread begins to handle what came for this session, or was due.
+    /// Records that the thread begins to handle an answer or a timer of `slot`.
     #[inline]
     pub fn turn_of(&mut self, slot: u32) {
         self.turn = Some(slot);
     }
 
-    /// How long the answer to what `slot` sent at `sent_ns`, read at `stamp_ns`, may have lain unread.
+    /// Upper bound of how long the answer to a request of `slot`, sent at `sent_ns` and read at `stamp_ns`,
+    /// waited unread.
     #[inline]
     pub fn at_most_ns(&self, slot: u32, sent_ns: u64, stamp_ns: u64) -> u64 {
-        // It sent last, and then the thread polled: nothing was done while its answer was on its way.
+        // The slot sent last, and then the thread polled, without work while the answer was on its way.
         let since_ns = if self.turn_before == Some(slot) {
             self.polled_ns
         } else {
@@ -75,7 +77,7 @@ mod tests {
         let mut unread = Unread::default();
         unread.polled(1_000, true, 50);
         unread.turn_of(0);
-        // Handled amid the reading: the rest of the batch was ready all that time.
+        // Handled during the reading: the rest of the batch was ready all that time.
         assert_eq!(unread.at_most_ns(1, 100, 9_000), 8_000);
     }
 
@@ -85,7 +87,7 @@ mod tests {
         unread.polled(1_000, true, 50);
         unread.turn_of(0);
         unread.turn_of(1);
-        // Of 9,000 ns since the poll it had a CPU for 700.
+        // The thread had a CPU for 700 of the 9,000 ns since the poll.
         unread.polled(10_000, false, 750);
         assert_eq!(unread.at_most_ns(0, 1_100, 10_005), 705);
         assert_eq!(unread.at_most_ns(0, 9_900, 10_005), 105, "asked for late");

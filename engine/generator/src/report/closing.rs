@@ -1,4 +1,4 @@
-//! What a trial came to, between the readings at both edges of its measured phase.
+//! The result of a trial, from the readings at both edges of its measured phase.
 
 use super::{Names, cpu_s};
 use crate::machine;
@@ -8,9 +8,9 @@ use dyno_core::event::{GeneratorTotal, GroupTotal, Latency};
 use dyno_core::histogram::Histogram;
 use std::collections::BTreeMap;
 
-/// A load thread busier than this for a second may have shaped the results.
+/// Busy share of a load thread within a second above which the generator may have shaped the results.
 const BUSY_BOUND: f64 = 0.8;
-/// So may a lag whose median or 99th percentile is above this share of the fastest group's.
+/// Ratio of the lag's median or 99th percentile to the fastest group's above which it may have done so.
 const LAG_BOUND: f64 = 0.1;
 
 /// The measured phase between two readings.
@@ -24,11 +24,11 @@ pub struct Closing {
 /// Why a trial's measured phase ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Its time was over.
+    /// Its planned time ended.
     InTime,
-    /// Enough had been measured.
+    /// A request ended it early, after enough measurements.
     Asked,
-    /// A signal cut it short.
+    /// A signal interrupted it.
     Interrupted,
 }
 
@@ -50,8 +50,8 @@ impl Closing {
     }
 }
 
-/// Whether answers lay unread so long that latencies of any group may be wrong by as much: each
-/// percentile by the lag's own.
+/// Whether the lag is large enough to distort any group's latencies: compares each percentile with the
+/// same percentile of the lag.
 fn is_late(lag: &Histogram, latencies: &[Histogram]) -> bool {
     let is_late_at = |q: f64| {
         let seen = latencies.iter().filter(|latency| latency.count() > 0);
@@ -126,7 +126,7 @@ fn bounded(mut codes: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 mod tests {
     use super::*;
 
-    /// A hundred values, two of which are the last.
+    /// A hundred values, the last two of which are `last_ns`.
     fn of(most_ns: u64, last_ns: u64) -> Histogram {
         let mut histogram = Histogram::default();
         (0..98).for_each(|_| histogram.record(most_ns));

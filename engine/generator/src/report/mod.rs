@@ -1,5 +1,5 @@
-//! The reporter: reads what the load threads have counted, and says so: a line an interval, a
-//! histogram an interval and group, the totals at the end.
+//! The reporter: reads the load threads' metrics and emits an event per interval, a histogram per
+//! interval and group, and the totals at the end.
 
 mod closing;
 pub mod open_loop;
@@ -21,20 +21,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::mpsc::Receiver;
 
-/// Load threads listed in an interval: the busiest.
+/// Maximum number of load threads listed in an interval: the busiest ones.
 const BUSY_LISTED: usize = 64;
-/// Outages listed in a trial; a flapping server with thousands of sessions must not fill the disk.
+/// Maximum number of outages listed in a trial: an unstable server with thousands of sessions must not
+/// fill the disk.
 const OUTAGES_MAX: u64 = 10_000;
-/// A group as it appears in results.
+/// Names of a group in results.
 #[derive(Debug, Clone)]
 pub struct Names<'a> {
-    /// The group.
+    /// Name of the group.
     pub group: String,
-    /// Its classes, by place.
+    /// Names of its classes, by index.
     pub classes: Vec<String>,
-    /// Kinds of its transactions, behind them.
+    /// Kinds of its transactions, after the classes.
     pub kinds: Vec<String>,
-    /// Its arrivals, if it is an open loop.
+    /// Its arrivals, if it is an open loop or a paced replay.
     pub due: Option<DueCount<'a>>,
 }
 
@@ -44,7 +45,7 @@ impl Names<'_> {
     }
 }
 
-/// See the module.
+/// Reporter of a trial; see the module.
 pub struct Reporter<'a, W: Write> {
     names: &'a [Names<'a>],
     metrics: &'a [ThreadMetrics],
@@ -54,15 +55,15 @@ pub struct Reporter<'a, W: Write> {
     origin_ns: u64,
     measure_ns: u64,
     last: Totals,
-    /// Details as of the last edge of a phase.
+    /// Details at the last edge of a phase.
     edge: Vec<Details>,
-    /// Where the measured phase began.
+    /// Readings at the start of the measured phase.
     base: Option<(Totals, Vec<Details>)>,
-    /// Commits in the ticks of the present interval, by group, and all commits they were told from.
+    /// Commits by tick of the current interval, for each group, and the total at the last tick.
     ticks: Vec<(Vec<u32>, u64)>,
-    /// By group.
+    /// State of open loops, by group.
     open: Vec<Option<OpenLoop<'a>>>,
-    /// When each thread's CPU time was looked at, and that with the part spent in vain.
+    /// Time of the last reading of CPU times, each thread's CPU time, and the part spent spinning.
     busy_at: (u64, Vec<u64>, Vec<u64>),
     busy_max: f64,
     codes_seen: BTreeSet<(usize, String)>,
@@ -70,7 +71,7 @@ pub struct Reporter<'a, W: Write> {
 }
 
 impl<'a, W: Write> Reporter<'a, W> {
-    /// Begins with the load, at `origin_ns`, when intakes are open.
+    /// Creates a reporter when the load begins, at `origin_ns`, after the arrival sources are opened.
     pub fn new(
         names: &'a [Names<'a>],
         metrics: &'a [ThreadMetrics],
@@ -101,7 +102,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         }
     }
 
-    /// Histograms go here too. A log that cannot be written is a warning, not the end.
+    /// Also writes histograms to a log. A log that cannot be written causes a warning and no failure.
     pub fn log_to(&mut self, hlog: io::Result<Hlog<W>>) {
         match hlog {
             Ok(hlog) => self.hlog = Some(hlog),
@@ -125,7 +126,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         }
     }
 
-    /// When the last interval was read: the next one begins there.
+    /// End of the last interval, where the next one begins.
     pub fn read_ns(&self) -> u64 {
         self.last.at_ns
     }
@@ -134,9 +135,9 @@ impl<'a, W: Write> Reporter<'a, W> {
         (at_ns as f64 - self.measure_ns as f64) / 1e9
     }
 
-    /// So many ticks have passed within an interval: one, or more when the reporter was late. Nobody
-    /// knows then in which of them the commits were. They are dealt evenly, since the lateness of the
-    /// meter must look neither like a stall nor like a burst of the system.
+    /// Ends `ticks` ticks within an interval: one, or several when the reporter is late. In the latter case
+    /// the ticks of the commits are unknown. The reporter then distributes the commits evenly, since its own
+    /// lateness must look neither like a stall nor like a burst of the system.
     pub fn tick(&mut self, now_ns: u64, ticks: u64) {
         for group in 0..self.names.len() {
             self.push_ticks(group, committed(self.metrics, group), ticks);
@@ -157,8 +158,8 @@ impl<'a, W: Write> Reporter<'a, W> {
             return;
         }
         let (ticks, ticked) = &mut self.ticks[group];
-        // An interval is told from the histogram, which a thread that is interrupted amid a commit
-        // has ahead of its count for as long as that lasts.
+        // An interval counts commits by the histogram, which may be ahead of the thread's count while the
+        // thread is interrupted during a commit.
         let committed = committed.max(*ticked);
         let new = committed - *ticked;
         ticks.extend((0..passed).map(|tick| {
@@ -168,7 +169,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         *ticked = committed;
     }
 
-    /// Keeps the highest busy share of any whole second of the measured phase.
+    /// Updates the highest busy share of any whole second of the measured phase.
     fn look_at_cpu(&mut self, now_ns: u64) {
         let elapsed_ns = now_ns.saturating_sub(self.busy_at.0);
         if elapsed_ns < 1_000_000_000 {
@@ -189,7 +190,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         self.busy_at = (now_ns, now, spun);
     }
 
-    /// An interval ends now, and with it so many ticks. `is_edge`: so does the warm-up, or the
+    /// Ends an interval, and `ticks` ticks with it. `is_edge`: it is the last one of the warm-up or of the
     /// measured phase.
     pub fn interval(&mut self, now_ns: u64, ticks: u64, is_edge: bool) {
         let phase = if self.base.is_some() { Phase::Measure } else { Phase::Warmup };
@@ -206,7 +207,7 @@ impl<'a, W: Write> Reporter<'a, W> {
         let start_s = (last.at_ns - self.origin_ns) as f64 / 1e9;
         let mut groups = BTreeMap::new();
         for (place, names) in self.names.iter().enumerate() {
-            // The last tick is told from the histogram, as the interval is: they add up.
+            // The last tick counts by the histogram, as the interval does, so that the ticks add up to it.
             self.push_ticks(place, now.groups[place].latency.count(), ticks);
             let ticks = std::mem::take(&mut self.ticks[place].0);
             let latency = now.groups[place].latency.since(&last.groups[place].latency);
@@ -238,14 +239,14 @@ impl<'a, W: Write> Reporter<'a, W> {
         self.tell_notices();
     }
 
-    /// The measured phase begins where the last interval ended.
+    /// Begins the measured phase at the end of the last interval.
     pub fn begin_measuring(&mut self) {
         self.base = Some((self.last.clone(), self.edge.clone()));
         let last = &self.last;
         self.busy_at = (last.at_ns, last.cpu_ns.clone(), last.spun_ns.clone());
     }
 
-    /// Passes on what the load threads have told: each code of a group once, so many outages.
+    /// Emits the notices of the load threads: each code of a group once, and up to a maximum of outages.
     pub fn tell_notices(&mut self) {
         while let Ok(notice) = self.notices.try_recv() {
             match notice {
@@ -274,21 +275,21 @@ impl<'a, W: Write> Reporter<'a, W> {
         }
     }
 
-    /// What was measured up to the last interval. Call before the load threads end: what they do
-    /// afterwards counts nowhere.
+    /// Closes the measured phase at the end of the last interval. Call before the load threads end: later
+    /// work is not counted.
     pub fn close(&mut self, ended: Ended) -> Closing {
         let end = (self.last.clone(), std::mem::take(&mut self.edge));
         let base = self.base.take().unwrap_or_else(|| end.clone());
         Closing { base, end, busy_max: self.busy_max, ended }
     }
 
-    /// Whether nothing of the measured phase is left in any open loop.
+    /// Whether all arrivals of the measured phase have ended in all open loops.
     pub fn is_drained(&mut self) -> bool {
         self.open.iter_mut().flatten().all(OpenLoop::is_drained)
     }
 
-    /// The last lines: totals and the histograms of classes, errors and lag. Call after the load
-    /// threads have ended and told what was still going on.
+    /// Emits the totals and the histograms of classes, errors and lag. Call after the load threads have
+    /// ended and sent their last notices.
     pub fn finish(&mut self, closing: &Closing, ending: Ending, dropped: u64) {
         self.tell_notices();
         let unlisted = dropped + self.outages.saturating_sub(OUTAGES_MAX);
@@ -401,7 +402,7 @@ mod tests {
         };
         let mut reporter = Reporter::<Vec<u8>>::new(&names, &metrics, &told, &emit, (0, 0));
         group.commit(1000, 1, 1);
-        // In the histogram, and not counted yet: the thread was interrupted in between.
+        // In the histogram and not counted yet: the thread was interrupted between the two writes.
         group.latency.record(1000);
         reporter.interval(TICK_NS, 1, false);
         reporter.tick(2 * TICK_NS, 1);

@@ -1,11 +1,11 @@
-//! An open loop as the reporter sees it: what fell due, what waits, and how it ended.
+//! An open loop in the reports: arrivals due, the backlog, and the outcome of each arrival.
 //!
-//! The reporter walks its own copy of the arrivals, so that counting them costs the load threads
-//! nothing. What is due is a matter of arithmetic; what has begun is read from the metrics; the
-//! backlog is the difference.
+//! The reporter iterates over its own copy of the arrivals, so that counting them costs the load threads
+//! nothing. It computes the number of arrivals due, reads the number begun from the metrics, and reports
+//! the difference as the backlog.
 //!
-//! At the end each arrival due in the measured phase is in exactly one place: committed, given up
-//! (`failed`), or `left`. The latter two stand among the response times with their age, as lower bounds.
+//! At the end each arrival due in the measured phase counts once: as committed, given up
+//! (`failed`), or `left`. Response times include the latter two with their ages, as lower bounds.
 
 use crate::metrics::live_histogram::LiveHistogram;
 use crate::metrics::open_loop::OpenLoopMetrics;
@@ -15,7 +15,7 @@ use crate::pacing::due_count::{DueCount, Walk};
 use dyno_core::event::{OpenInterval, OpenTotal};
 use dyno_core::histogram::Histogram;
 
-/// One open group.
+/// Reporting state of an open group.
 #[derive(Debug)]
 pub struct OpenLoop<'a> {
     group: usize,
@@ -39,19 +39,19 @@ pub struct Ending {
     pub stopped_ns: u64,
 }
 
-/// Response times and dispatch lags, for the log.
+/// Response times and dispatch delays, for the log.
 #[derive(Debug, Default)]
 pub struct OpenHistograms {
-    /// Of arrivals that committed.
+    /// Response times of arrivals that committed.
     pub response: Histogram,
-    /// Ages of the others.
+    /// Ages of the other arrivals.
     pub censored: Histogram,
     /// See [`OpenTotal::dispatch_lag`].
     pub dispatch: Histogram,
 }
 
 impl<'a> OpenLoop<'a> {
-    /// Of a group whose arrival source, or replay, is open.
+    /// Creates the state of a group whose arrival source, or replay, is open.
     pub fn new(group: usize, due: DueCount<'a>, metrics: &'a [ThreadMetrics]) -> Self {
         let (stream, measure_ns) = due.count_along();
         let early = stream.clone().pass(0);
@@ -59,7 +59,7 @@ impl<'a> OpenLoop<'a> {
         Self { group, due, metrics, stream, measure_ns, early, due_last, backlog_max }
     }
 
-    /// Arrivals due before `now_ns`, those of the warm-up included.
+    /// Number of arrivals due before `now_ns`, including those of the warm-up.
     fn due_by(&mut self, now_ns: u64) -> u64 {
         let until_ns = now_ns.min(self.due.end_ns()).cast_signed();
         self.stream.pass(until_ns.saturating_sub_unsigned(self.measure_ns))
@@ -69,13 +69,13 @@ impl<'a> OpenLoop<'a> {
         self.metrics.iter().map(|metrics| counter(&metrics.groups[self.group].open)).sum()
     }
 
-    /// Looks how large the backlog is at the end of a tick of the measured phase.
+    /// Samples the backlog at the end of a tick of the measured phase.
     pub fn tick(&mut self, now_ns: u64) {
         let begun = self.sum(|open| open.begun.get());
         self.backlog_max = self.backlog_max.max(self.due_by(now_ns).saturating_sub(begun));
     }
 
-    /// An interval has ended.
+    /// Ends an interval; returns its open-loop part.
     pub fn interval(&mut self, now_ns: u64, now: &GroupTotals, last: &GroupTotals) -> OpenInterval {
         let due = self.due_by(now_ns);
         let before = std::mem::replace(&mut self.due_last, due);
@@ -86,14 +86,14 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// Whether all arrivals of the measured phase have ended. Call after it.
+    /// Whether all arrivals of the measured phase have ended. Call after the phase.
     pub fn is_drained(&mut self) -> bool {
         let due = self.due_by(u64::MAX) - self.early;
         self.sum(OpenLoopMetrics::ended) >= due
     }
 
-    /// The balance. `now`: totals at the end of the measured phase. Call after the load threads have
-    /// ended, once.
+    /// The final totals. `now`: totals at the end of the measured phase. Call once, after the load threads
+    /// have ended.
     pub fn total(&mut self, now: &GroupTotals, ending: Ending) -> (OpenTotal, OpenHistograms) {
         let Ending { end_ns, stopped_ns } = ending;
         let due = self.due_by(end_ns);

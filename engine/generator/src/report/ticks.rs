@@ -1,36 +1,36 @@
-//! Where the intervals and ticks of a phase end, and what a reporter that comes late has missed.
+//! Ends of a phase's intervals and ticks, and the ticks that a late reporter has missed.
 //!
-//! Intervals end on a grid that the phase fixes. One that is read late ends when it is read, and the
-//! next one begins there: both have the ticks of their real lengths. Otherwise the lateness of the
-//! meter would look like a burst of the system, and the time that it had passed already like a stall.
+//! Intervals end on a grid that the phase defines. An interval that is read late ends when it is read,
+//! and the next one begins there: both have as many ticks as their real lengths. Otherwise the lateness
+//! of the reporter would look like a burst of the system, followed by a stall.
 
-/// Length of a tick, in which commits are counted to find stalls.
+/// Length of a tick, the unit in which commits are counted to find stalls.
 pub const TICK_NS: u64 = 100_000_000;
 
-/// The intervals of a phase.
+/// A phase, divided into intervals.
 #[derive(Debug, Clone, Copy)]
 pub struct Phase {
     /// When it begins.
     pub start_ns: u64,
-    /// When it ends: with an interval.
+    /// When it ends, together with an interval.
     pub end_ns: u64,
     /// Length of its intervals.
     pub interval_ns: u64,
 }
 
-/// An interval under way.
+/// The current interval.
 #[derive(Debug)]
 pub struct Interval {
     begun_ns: u64,
     end_ns: u64,
-    /// Ticks that it has when it is read in time, and how many of them were told.
+    /// Number of its ticks if it is read in time, and number of those reported.
     ticks: u64,
     told: u64,
 }
 
 impl Phase {
-    /// The interval that began when the one before was read. A rest shorter than half a tick belongs
-    /// to the interval before, be it the rest of an interval or of the phase.
+    /// The interval that begins at `begun_ns`, when the one before was read. A remainder shorter than half a
+    /// tick, of an interval or of the phase, belongs to the interval before.
     pub fn interval(&self, begun_ns: u64) -> Interval {
         let since_ns = (begun_ns + TICK_NS / 2).saturating_sub(self.start_ns);
         let end_ns = self.start_ns + (since_ns / self.interval_ns + 1) * self.interval_ns;
@@ -41,7 +41,7 @@ impl Phase {
 }
 
 impl Interval {
-    /// The same, ending sooner.
+    /// The same interval with an earlier end.
     #[must_use]
     pub fn cut(self, end_ns: u64) -> Self {
         let ticks = rounded(end_ns.saturating_sub(self.begun_ns)).max(self.told).max(1);
@@ -53,20 +53,19 @@ impl Interval {
         self.end_ns
     }
 
-    /// When the next tick ends that was not told; the last one ends with the interval.
+    /// End of the next unreported tick; the last one ends with the interval.
     pub fn tick_end_ns(&self) -> u64 {
         self.end_ns - (self.ticks - self.told).saturating_sub(1) * TICK_NS
     }
 
-    /// Ticks that have passed within the interval since it was last asked; none (`None`) when the
-    /// interval itself has ended.
+    /// Number of ticks that have ended since the last call; `None` when the interval itself has ended.
     pub fn pass(&mut self, now_ns: u64) -> Option<u64> {
         let left_ns = self.end_ns.checked_sub(now_ns).filter(|&left_ns| left_ns > 0)?;
         let passed = self.ticks.saturating_sub(left_ns.div_ceil(TICK_NS)).max(self.told);
         Some(passed - std::mem::replace(&mut self.told, passed))
     }
 
-    /// Ticks not told of an interval that is read now, late or before its end.
+    /// Number of unreported ticks of an interval that is read at `now_ns`, late or before its end.
     pub fn rest(&self, now_ns: u64) -> u64 {
         let told_ns = match self.told {
             0 => self.begun_ns,
@@ -76,7 +75,7 @@ impl Interval {
     }
 }
 
-/// So many ticks are about as long.
+/// Length in ticks, rounded.
 fn rounded(length_ns: u64) -> u64 {
     (length_ns + TICK_NS / 2) / TICK_NS
 }
@@ -87,14 +86,14 @@ mod tests {
     use proptest::prelude::*;
 
     const T: u64 = TICK_NS;
-    /// Some while after the clock began.
+    /// A time well after the clock began.
     const START: u64 = 1000 * T;
 
     fn phase(length_ns: u64, interval_ns: u64) -> Phase {
         Phase { start_ns: START, end_ns: START + length_ns, interval_ns }
     }
 
-    /// Looks at each of these moments; ticks told there and, in the end, of the interval.
+    /// Reads the interval at each of these times; returns the ticks reported there and at its end.
     fn told(interval: &mut Interval, looks: &[u64]) -> Vec<(Option<u64>, u64)> {
         let look = |&at_ns: &u64| (interval.pass(START + at_ns), interval.rest(START + at_ns));
         looks.iter().map(look).collect()
@@ -124,7 +123,7 @@ mod tests {
         let mut next = phase.interval(START + 13 * T + 7);
         assert_eq!((next.end_ns(), next.tick_end_ns()), (START + 20 * T, START + 14 * T));
         assert_eq!(told(&mut next, &[20 * T]), [(None, 7)]);
-        // So late that the next interval would be over at once: it is part of the one after.
+        // So late that the next interval would end at once: it is part of the one after.
         let next = phase.interval(START + 20 * T - T / 3);
         assert_eq!((next.end_ns(), next.ticks), (START + 30 * T, 10));
     }
@@ -153,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// However late it comes, ticks and time go together.
+        /// The reported ticks match the elapsed time, however late the reporter is.
         #[test]
         fn ticks_are_as_long_as_the_time_that_they_stand_for(
             interval_ns in T..=30 * T,

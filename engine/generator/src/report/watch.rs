@@ -1,5 +1,5 @@
-//! What a trial's reporter does while load threads work: it waits, and reads them at each tick and
-//! interval, until the time is over, enough has been measured, or a signal comes.
+//! The reporter's loop during a trial: it waits, and reads the load threads' metrics at each tick and
+//! interval, until the time ends, enough has been measured, or a signal comes.
 
 use crate::report::ticks::{Phase, TICK_NS};
 use crate::report::{Ended, Reporter};
@@ -7,37 +7,38 @@ use dyno_core::clock::{Clock, MonotonicClock};
 use std::io::Write;
 use std::time::Duration;
 
-/// The measured phase does not end sooner than this after the decision: by then the load threads know.
+/// Minimum time from the decision to the end of the measured phase, so that the load threads are notified
+/// before.
 const NOTICE_NS: u64 = TICK_NS / 2;
-/// Longest sleep: bounds how late a signal is noticed.
+/// Longest sleep: bounds the delay in noticing a signal.
 const SLEEP_MAX: Duration = Duration::from_millis(10);
 
-/// When the phases of a trial begin and end, on its clock.
+/// Times at which the phases of a trial begin and end, on its clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// When the load begins, and the warm-up with it.
+    /// Begin of the load and of the warm-up.
     pub origin_ns: u64,
-    /// When the measured phase begins.
+    /// Begin of the measured phase.
     pub measure_ns: u64,
-    /// When it ends at the latest.
+    /// Latest end of the measured phase.
     pub end_ns: u64,
     /// Length of an interval.
     pub interval_ns: u64,
 }
 
-/// See the module.
+/// The reporter's loop; see the module.
 pub struct Watch<'a> {
-    /// Whether the trial is to end there and then.
+    /// Whether the trial must end immediately.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// Whether somebody has said, since it was last asked, that enough has been measured.
+    /// Whether a request to end the measured phase has come since the last call.
     pub enough: &'a dyn Fn() -> bool,
-    /// Whether nothing is left to measure: the phase ends at once, within an interval.
+    /// Whether nothing is left to measure: the phase then ends at once, within an interval.
     pub is_over: &'a dyn Fn() -> bool,
 }
 
 impl Watch<'_> {
-    /// Reports warm-up and measured phase. When enough has been measured, `end_at` is told when the
-    /// measured phase ends, a little before it does. How it ended, and when.
+    /// Reports warm-up and measured phase. When enough has been measured, calls `end_at` with the end of the
+    /// measured phase, shortly before it. Returns how and when the phase ended.
     pub fn phases<W: Write>(
         &self,
         reporter: &mut Reporter<'_, W>,
@@ -81,9 +82,9 @@ impl Watch<'_> {
         (ended, measured.end_ns)
     }
 
-    /// Ticks and intervals of one phase; false when interrupted, after a last, shorter interval.
-    /// `look`, called with the phase and the end of the interval under way, may let the phase end
-    /// there, or at once: then it answers true.
+    /// Reports ticks and intervals of one phase; false when interrupted, after a last, shorter interval.
+    /// `look` gets the phase and the end of the current interval. It may end the phase there, or at once
+    /// by returning true.
     fn report<W: Write>(
         &self,
         reporter: &mut Reporter<'_, W>,
@@ -112,7 +113,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Sleeps until then, or until nothing is left to measure; false when interrupted.
+    /// Sleeps until `until_ns`, or until nothing is left to measure; false when interrupted.
     pub fn sleep_until(&self, until_ns: u64) -> bool {
         loop {
             if (self.is_interrupted)() {

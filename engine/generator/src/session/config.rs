@@ -1,4 +1,4 @@
-//! What a session is told of its group, and where its numbers and news go.
+//! Configuration that a group's sessions share, and the sinks of their metrics and notices.
 
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::Notices;
@@ -7,45 +7,45 @@ use crate::pacing::replay::Replay;
 use crate::pacing::think_time::ThinkTime;
 use dyno_core::workload::{Request, Workload};
 
-/// What all sessions of a group share. Nothing here changes while load runs.
+/// Configuration that all sessions of a group share. It does not change while load runs.
 pub struct GroupConfig<'a> {
     /// Number of the group in the plan.
     pub group: usize,
-    /// Open loop: where transactions come from; none: as fast as answers come.
+    /// Open loop: the source of transactions. `None`: closed loop, each transaction follows the last answer.
     pub arrival_source: Option<&'a ArrivalSource>,
-    /// Recorded sessions, where these are played.
+    /// Recorded sessions, if the workload is a replay.
     pub replay: Option<Replay<'a>>,
-    /// Its pauses.
+    /// Think times, if the group has any.
     pub think: Option<ThinkTime>,
-    /// Oldest age of a transaction.
+    /// Maximum age of a transaction, in nanoseconds.
     pub deadline_ns: u64,
-    /// Attempts after the first.
+    /// Maximum number of attempts after the first.
     pub retries: u32,
     /// Seed of the plan.
     pub seed: u64,
-    /// What is sent.
+    /// Source of the transactions.
     pub workload: &'a dyn Workload,
-    /// Its requests.
+    /// Requests of the workload.
     pub requests: &'a [Request],
-    /// Whether any of them expects something of its answer.
+    /// Whether any request has an expectation of its answer.
     pub checks_answers: bool,
-    /// Whether any of them keeps its rows, so that transactions may come in stages.
+    /// Whether any request keeps its rows, so that transactions may have several stages.
     pub keeps_rows: bool,
-    /// Whether the workload asks for pauses of its own.
+    /// Whether the workload defines pauses of its own.
     pub pauses: bool,
     /// Histogram of each statement, an index into [`GroupMetrics::classes`].
     pub class_of: Vec<u8>,
-    /// Place of the first kind of transactions among them, where the workload tells kinds apart.
+    /// Index of the first transaction kind in [`GroupMetrics::classes`], if the workload distinguishes kinds.
     pub first_kind: Option<usize>,
 }
 
-/// Where a session's numbers and news go.
+/// Destinations of a session's metrics and notices.
 #[derive(Clone, Copy)]
 pub struct Sinks<'a> {
     /// Number of the group.
     pub group: usize,
-    /// The group's numbers on this thread.
+    /// The group's metrics on this thread.
     pub metrics: &'a GroupMetrics,
-    /// The way to the reporter.
+    /// Queue to the reporter.
     pub notices: &'a Notices,
 }

@@ -1,17 +1,17 @@
-//! Whether an answer is what the user expects of its statement.
+//! Checks an answer against the user's expectation of its statement.
 //!
-//! A breach fails the attempt as if the server had refused it, with code [`CODE_CHECK`]. It is not
-//! tried again: the same transaction would be answered in the same way. An open transaction is
-//! rolled back; a statement that committed by itself stays as it is.
+//! A breach fails the attempt as if the server had refused the statement, with code [`CODE_CHECK`].
+//! The session does not retry it: the same transaction would get the same answer. The session rolls
+//! back an open transaction; a statement that committed by itself stays committed.
 
 use dyno_core::driver::{Reply, ServerError};
 use dyno_core::workload::{Expect, Request};
 use std::ops::RangeInclusive;
 
-/// Code of an answer that is not what was expected.
+/// Error code of an answer that does not meet its expectation.
 pub const CODE_CHECK: &str = "check";
 
-/// What `reply` to `statement` breaks, if anything.
+/// The expectation of `request` that `reply` breaks, as an error; `None` if it meets them all.
 #[inline]
 pub fn breach(request: &Request, reply: &Reply) -> Option<ServerError> {
     request.expect.as_ref().and_then(|expect| broken(&request.class, expect, reply))

@@ -1,5 +1,5 @@
-//! How a transaction fails: refused, late, or cut off with its connection; tried again, rolled back
-//! or given up.
+//! Failure handling of transactions: refusals, deadlines and lost connections; retry, rollback and
+//! giving up.
 
 use super::{GroupConfig, Session, Sinks, State, Step};
 use crate::metrics::notice::Notice;
@@ -7,15 +7,15 @@ use dyno_core::driver::{Reply, ServerError};
 use dyno_core::rng::Rng;
 use dyno_core::workload::Effect;
 
-/// First wait before a retry; doubles with each one.
+/// Wait before the first retry; it doubles with each further retry.
 const BACKOFF_FIRST_NS: u64 = 1_000_000;
 /// Longest wait before a retry.
 pub const BACKOFF_MAX_NS: u64 = 64_000_000;
-/// Code of a transaction that outlived its deadline.
+/// Error code of a transaction that exceeded its deadline.
 pub(super) const CODE_DEADLINE: &str = "deadline";
-/// Code of a transaction whose connection broke.
+/// Error code of a transaction whose connection broke.
 pub(super) const CODE_LOST: &str = "lost";
-/// Keeps the jitter apart from the workload's draws.
+/// Random stream of the jitter, separate from the workload's draws.
 const JITTER: u64 = 0x6a69_7474_6572;
 
 impl Session {
@@ -68,8 +68,8 @@ impl Session {
         })
     }
 
-    /// Waits 1 ms before the first retry, twice as long before each further one up to 64 ms, less a
-    /// random part of up to half, so that rivals do not meet again.
+    /// Waits 1 ms before the first retry and twice as long before each further one, up to 64 ms. Subtracts
+    /// a random part of up to half, so that conflicting transactions do not collide again.
     fn back_off(&mut self, now_ns: u64, config: &GroupConfig<'_>) -> Step {
         let doublings = (self.attempt - 1).min(16);
         let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
@@ -80,7 +80,7 @@ impl Session {
         self.wait_in_transaction(now_ns, full_ns - jitter_ns, config)
     }
 
-    /// Never sleeps past the deadline: it is noticed when it comes.
+    /// Waits `length_ns`, but not past the deadline, so that the worker notices the deadline in time.
     #[inline]
     pub(super) fn wait_in_transaction(
         &mut self,
@@ -92,8 +92,8 @@ impl Session {
         self.wait((now_ns + length_ns).min(deadline_ns.max(now_ns)))
     }
 
-    /// Whether the transaction's deadline has passed while the server owes an answer: the worker
-    /// then cancels, closes, and connects again. Counts it as an error of at least its age.
+    /// Returns whether the transaction's deadline has passed before the server's answer. The worker then
+    /// cancels, closes and reconnects. Counts the transaction as an error of at least its age.
     pub fn expire(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> bool {
         let late = |since_ns: u64| now_ns >= since_ns + config.deadline_ns;
         match self.state {
@@ -108,7 +108,7 @@ impl Session {
                 self.state = State::Idle;
                 true
             }
-            // Its failure is counted already: only the connection is given up.
+            // Its failure is counted already; only the connection is given up.
             State::RollingBack { again: false } if late(self.op_ns) => {
                 self.state = State::Idle;
                 true
@@ -124,8 +124,8 @@ impl Session {
         self.give_up(now_ns, sinks, config);
     }
 
-    /// The transaction will not be tried again: it would have taken longer than its age, which
-    /// counts as a lower bound. Left out, the worst would make the others look better.
+    /// Gives up the transaction without another retry. Its latency would have exceeded its age, which
+    /// counts as a lower bound: without it the worst cases would be missing from the percentiles.
     pub(super) fn give_up(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
         let kind = config.first_kind.map(|first| first + usize::from(self.transaction.kind));
         sinks.metrics.give_up(now_ns.saturating_sub(self.first_ns), kind);
@@ -134,7 +134,7 @@ impl Session {
         }
     }
 
-    /// The connection broke. A transaction under way failed.
+    /// The connection broke; a transaction in progress fails.
     pub fn lost(&mut self, now_ns: u64, cause: &str, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
         if matches!(
             self.state,
@@ -147,7 +147,7 @@ impl Session {
             self.count_failure(now_ns, CODE_LOST, cause, age_ns, sinks);
             self.give_up(now_ns, sinks, config);
         }
-        // An arrival that has not begun is for whoever comes first.
+        // Return an arrival that has not begun, so that the next free session can take it.
         self.give_back(config);
         self.state = State::Idle;
     }

@@ -1,16 +1,16 @@
-//! What a session does next, as a pure state machine: it opens nothing, waits for nothing and asks
-//! no clock. Workers tell it what happened and when, and carry out the [`Step`] it answers.
+//! A session as a pure state machine: it does no I/O, never blocks and reads no clock. Workers report
+//! events with their times and carry out the [`Step`] that the session returns.
 //!
 //! Counting rules: only committed transactions enter throughput and latency, from the first
-//! attempt's start to the answer to the last operation; pauses before operations are part of it, and
-//! of no operation's own time. A failed attempt is counted under its code.
-//! In an open loop a transaction also has a response time, from the moment it was due.
+//! attempt's start to the answer to the last operation. Pauses before operations are part of the
+//! transaction's latency, but not of any operation's own time. A failed attempt is counted under its
+//! code. In an open loop a transaction also has a response time, measured from its due time.
 //!
-//! A transaction may come in stages: once all its operations are answered, the workload may append
-//! others that follow from the answers. A retry begins again with the first stage.
+//! A transaction may have several stages: after the answers to all its operations, the workload may
+//! append operations that depend on these answers. A retry begins again with the first stage.
 //!
-//! What follows a failure stands in `session/failure.rs`. Where the workload plays what was recorded,
-//! a statement is a transaction, and what comes next stands in `session/replay.rs`.
+//! `session/failure.rs` handles failures. In a replay each recorded statement is a transaction;
+//! `session/replay.rs` chooses the next one.
 
 mod config;
 mod expect;
@@ -28,7 +28,7 @@ use dyno_core::workload::{Op, Request, Transaction};
 pub use failure::BACKOFF_MAX_NS;
 use replay::ReplayPosition;
 
-/// What the worker must do for a session.
+/// Action that the worker must carry out for a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Send [`Session::op`], calling [`Session::sent`] right before.
@@ -37,35 +37,35 @@ pub enum Step {
     Rollback,
     /// Send this text, calling [`Session::sent`] right before.
     SendText(String),
-    /// The recorded session has ended: close the connection, as its client did.
+    /// Close the connection, as the recorded client did: the recorded session has ended.
     Leave,
     /// Call [`Session::woken`] at this time.
     Wait(u64),
-    /// Nothing will fall due any more; see [`Session::reconsider`].
+    /// Do nothing: no further arrival will be due. See [`Session::reconsider`].
     Rest,
-    /// The connection is of no more use: close it and connect again.
+    /// Close the connection, which is unusable, and connect again. The text is the cause.
     Reconnect(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No transaction; not started, or without a connection.
+    /// No transaction: not started, or not connected.
     Idle,
-    /// Waiting for the due time of its arrival.
+    /// Waiting for the due time of an arrival.
     Pacing,
     /// Pausing before the next transaction.
     Thinking,
     /// Pausing before an operation, within a transaction.
     Preparing,
-    /// All arrivals are taken.
+    /// No arrivals remain.
     Resting,
-    /// An operation is at the server.
+    /// Waiting for the answer to an operation.
     InFlight,
-    /// The words that change the default database are at the server.
+    /// Waiting for the answer to the command that changes the default database.
     Switching,
-    /// A `ROLLBACK` is at the server; afterwards the same transaction again, or the next.
+    /// Waiting for the answer to `ROLLBACK`; then the same transaction begins again, or the next one.
     RollingBack { again: bool },
-    /// Waiting to try again.
+    /// Waiting before a retry.
     BackingOff,
 }
 
@@ -75,21 +75,21 @@ pub struct Session {
     state: State,
     attempt: u32,
     op: u32,
-    /// Transactions composed so far: the number of the next one.
+    /// Transactions composed so far, which is the number of the next one.
     composed: u64,
-    /// Which draws the transaction under way was composed from: of this session, with this number.
+    /// Session and transaction number that seeded the current transaction.
     drawn: (u32, u64),
-    /// How often operations were appended to it that follow from answers.
+    /// How many stages were appended to the current transaction.
     stage: u32,
-    /// The rows that were kept of its answers.
+    /// Rows stored from the answers to the current transaction.
     answers: Vec<Rows>,
-    /// Whether the attempt's clock runs.
+    /// Whether the current attempt's clock runs.
     has_begun: bool,
-    /// The arrival under way or waited for.
+    /// The arrival in progress or waited for.
     arrival: Option<Arrival>,
-    /// Whether the session was free when the arrival fell due.
+    /// Whether the session was idle when the arrival fell due.
     was_awaited: bool,
-    /// When it wants to be woken.
+    /// Time of the next wake-up.
     wake_ns: u64,
     first_ns: u64,
     attempt_ns: u64,
@@ -98,12 +98,12 @@ pub struct Session {
     /// Service time of each operation answered in this attempt, recorded when it commits.
     answered_ns: Vec<u64>,
     transaction: Transaction,
-    /// The recorded session that it plays.
+    /// The recorded session in a replay, and the position in it.
     replay_position: Option<ReplayPosition>,
 }
 
 impl Session {
-    /// Session `number` of its group.
+    /// Creates session `number` of its group.
     pub fn new(number: u32) -> Self {
         Self {
             number,
@@ -133,29 +133,29 @@ impl Session {
         self.number
     }
 
-    /// The operation to send.
+    /// The operation to send, and its transaction.
     #[inline]
     pub fn op(&self) -> (&Op, &Transaction) {
         (&self.transaction.ops[self.op as usize], &self.transaction)
     }
 
-    /// Whether an answer is awaited.
+    /// Whether the session waits for an answer.
     pub fn is_in_flight(&self) -> bool {
         matches!(self.state, State::InFlight | State::Switching | State::RollingBack { .. })
     }
 
-    /// Start of the first attempt of the transaction under way.
+    /// Start of the first attempt of the transaction in progress.
     pub fn under_way_since_ns(&self) -> Option<u64> {
         match self.state {
             State::Idle | State::Pacing | State::Thinking | State::Resting => None,
             State::InFlight | State::BackingOff | State::Preparing => Some(self.first_ns),
             State::Switching => Some(self.op_ns),
-            // The transaction is over when it will not be tried again; its ROLLBACK counts anew.
+            // A transaction that will not be retried has ended; its ROLLBACK has a time of its own.
             State::RollingBack { again } => Some(if again { self.first_ns } else { self.op_ns }),
         }
     }
 
-    /// The load begins with the session connected, or it is connected again.
+    /// Begins or resumes work: the load begins and the session is connected, or it has reconnected.
     pub fn begin(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         match (config.arrival_source, config.replay) {
             (Some(arrival_source), _) => self.next_arrival(now_ns, arrival_source, sinks, config),
@@ -164,7 +164,7 @@ impl Session {
         }
     }
 
-    /// A transaction has ended: the next one, now or later.
+    /// Begins the next transaction, now or later, after one has ended.
     #[inline]
     fn next(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         if let Some(arrival_source) = config.arrival_source {
@@ -181,7 +181,7 @@ impl Session {
         self.compose_next(now_ns, sinks, config)
     }
 
-    /// The pause before the next transaction: the group's, and the workload's own.
+    /// The pause before the next transaction: the sum of the group's and the workload's own.
     #[inline]
     fn pause_ns(&self, config: &GroupConfig<'_>) -> u64 {
         let (session, index) = (self.id(config), self.composed);
@@ -190,8 +190,8 @@ impl Session {
         own_ns + if config.pauses { config.workload.pause_ns(session, index) } else { 0 }
     }
 
-    /// The session among those of all groups: each group draws its own numbers, also from the same
-    /// workload and seed.
+    /// Session number that is unique over all groups: groups with the same workload and seed draw
+    /// different values.
     fn id(&self, config: &GroupConfig<'_>) -> u32 {
         (config.group as u32) << 24 | self.number
     }
@@ -220,7 +220,7 @@ impl Session {
         assert!(!self.transaction.ops.is_empty(), "a workload composed an empty transaction");
     }
 
-    /// All operations are answered: whether more follow from the answers.
+    /// Appends the next stage after all operations are answered; returns whether there is one.
     fn compose_more(&mut self, config: &GroupConfig<'_>) -> bool {
         let (session, index) = self.drawn;
         let (so_far, tx) = (self.transaction.ops.len(), &mut self.transaction);
@@ -244,7 +244,7 @@ impl Session {
         self.take(now_ns, arrival, sinks, config)
     }
 
-    /// The arrival is this session's. What it sends depends on the arrival, not on the session.
+    /// Takes an arrival. The transaction depends on the arrival, not on the session.
     fn take(
         &mut self,
         now_ns: u64,
@@ -267,8 +267,8 @@ impl Session {
         Step::Wait(until_ns)
     }
 
-    /// Whether it waits for a moment that has come by `now_ns`. A wait may be replaced by an earlier
-    /// one ([`reconsider`](Self::reconsider)): the later wake-up then finds nothing to do.
+    /// Whether the session's wake-up time has come by `now_ns`. [`reconsider`](Self::reconsider) may replace
+    /// a wait by an earlier one; the later wake-up then finds nothing to do.
     #[inline]
     pub fn is_due(&self, now_ns: u64) -> bool {
         let waits = matches!(
@@ -278,8 +278,8 @@ impl Session {
         waits && self.wake_ns <= now_ns
     }
 
-    /// Number of the arrival that it waits for; `u64::MAX` when it rests. None: it does not wait for
-    /// an arrival.
+    /// Number of the arrival that the session waits for, `u64::MAX` when it rests; `None` when it does not
+    /// wait for an arrival.
     pub fn awaits(&self) -> Option<u64> {
         match (self.state, self.arrival) {
             (State::Pacing, Some(arrival)) => Some(arrival.number),
@@ -288,7 +288,8 @@ impl Session {
         }
     }
 
-    /// An earlier arrival than the one it [`awaits`](Self::awaits) was given back: takes that one.
+    /// Takes an arrival that was given back and is earlier than the one that the session
+    /// [`awaits`](Self::awaits).
     pub fn reconsider(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         match (config.arrival_source, self.arrival.take()) {
             (Some(arrival_source), Some(held)) => {
@@ -301,7 +302,7 @@ impl Session {
         }
     }
 
-    /// The load has ended: the arrival that it holds without an answer counts as left.
+    /// Ends the session with the load: an arrival without an answer counts as left.
     pub fn leave(&mut self, config: &GroupConfig<'_>) {
         self.leave_unplayed(config);
         self.give_back(config);
@@ -321,14 +322,14 @@ impl Session {
         self.has_begun = false;
         self.answered_ns.clear();
         self.answers.clear();
-        // What followed from the answers of the last attempt may be wrong by now.
+        // The operations that depended on the last attempt's answers may be wrong by now.
         if self.stage > 0 {
             self.compose_first_stage(config);
         }
         self.operate(now_ns, sinks, config)
     }
 
-    /// The next operation: now, or after the pause that comes before it.
+    /// Issues the next operation, now or after its pause.
     #[inline]
     fn operate(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         let (session, index) = self.drawn;
@@ -342,7 +343,7 @@ impl Session {
         Step::Send
     }
 
-    /// The operation (or `ROLLBACK`) leaves now.
+    /// Records that the worker sends the operation (or `ROLLBACK`) at `now_ns`.
     #[inline]
     pub fn sent(&mut self, now_ns: u64, open: &OpenLoopMetrics) {
         self.op_ns = now_ns;
@@ -351,7 +352,7 @@ impl Session {
         }
     }
 
-    /// The attempt begins now, unless it has begun: with the first byte, or with a pause before it.
+    /// Starts the attempt's clock, unless it runs: at the first byte, or at a pause before it.
     #[inline]
     fn start_clock(&mut self, now_ns: u64, open: &OpenLoopMetrics) {
         if self.has_begun {
@@ -367,11 +368,11 @@ impl Session {
         }
     }
 
-    /// The time that [`Step::Wait`] named has come.
+    /// Continues at the time of [`Step::Wait`].
     pub fn woken(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         match self.state {
             State::Pacing => match (config.arrival_source, self.arrival) {
-                // The end has come sooner than when it was claimed.
+                // The measured phase now ends sooner than it did when the arrival was claimed.
                 (Some(arrival_source), Some(arrival)) if arrival_source.is_over(arrival) => {
                     self.arrival = None;
                     self.state = State::Resting;
@@ -413,7 +414,7 @@ impl Session {
         }
     }
 
-    /// The server answered at `now_ns`.
+    /// Handles the server's answer, which came at `now_ns`.
     #[inline]
     pub fn answered(
         &mut self,
@@ -452,7 +453,7 @@ impl Session {
         self.next(now_ns, sinks, config)
     }
 
-    /// Records the transaction.
+    /// Records the committed transaction.
     #[inline]
     fn commit(
         &self,

@@ -1,6 +1,6 @@
-//! What a session does next that plays a recorded one: its statements in their order, each as soon
-//! as it is due and the one before it is answered, whatever the answer was. Nothing is tried again:
-//! a client that was refused went on as recorded, and so does this.
+//! Replay of a recorded session: the session sends its statements in order, each as soon as it is
+//! due and the one before is answered, whatever the answer. It retries nothing: the recorded client
+//! continued after a refusal, and so does the replay.
 
 use super::failure::CODE_LOST;
 use super::{GroupConfig, Session, Sinks, State, Step};
@@ -9,21 +9,21 @@ use dyno_core::driver::Reply;
 use dyno_core::recording::Cue;
 use dyno_core::trace::Place;
 
-/// Which recorded session is played, and how far.
+/// The recorded session in replay, and the position in it.
 #[derive(Debug)]
 pub(super) struct ReplayPosition {
     session: u32,
     place: Place,
-    /// Where it begins: new connections open there.
+    /// First cue of the recorded session; new connections open at it.
     opens: Cue,
     /// The statement composed, until it has ended.
     cue: Option<Cue>,
-    /// The connection's default database; none: not known.
+    /// The connection's default database; `None` if unknown.
     database: Option<u32>,
 }
 
 impl Session {
-    /// Claims the recorded session that begins next, if it plays none: none is left if false.
+    /// Claims the next recorded session, unless this session holds one. Returns false if none is left.
     pub fn claim(&mut self, replay: Replay<'_>) -> bool {
         if self.replay_position.is_none() {
             self.replay_position = replay.claim().map(|session| ReplayPosition {
@@ -37,20 +37,20 @@ impl Session {
         self.replay_position.is_some()
     }
 
-    /// Whether it has one to play.
+    /// Whether it holds a recorded session.
     pub fn holds_a_recording(&self) -> bool {
         self.replay_position.is_some()
     }
 
-    /// How much later than the load's begin it is to connect.
+    /// Time from the load's begin to when the session must connect, in nanoseconds.
     pub fn connects_ns(&self, replay: Replay<'_>) -> u64 {
         self.replay_position
             .as_ref()
             .map_or(0, |replay_position| replay.connects_ns(replay_position.session))
     }
 
-    /// Which of its group's servers is its: by its number, or by the database that the recorded
-    /// session begins in.
+    /// Index of the session's server in its group: the session's number, or in a replay the database in
+    /// which the recorded session begins.
     #[inline]
     pub fn server(&self) -> u32 {
         self.replay_position
@@ -58,7 +58,7 @@ impl Session {
             .map_or(self.number, |replay_position| replay_position.opens.database)
     }
 
-    /// Connected, for the first time or again. A statement that had not been sent is sent now.
+    /// Resumes after the first connection or a reconnection: sends a statement that was not sent yet.
     pub(super) fn go_on(
         &mut self,
         now_ns: u64,
@@ -78,7 +78,7 @@ impl Session {
         }
     }
 
-    /// The next statement, now or when it is due; or the end.
+    /// Issues the next statement, now or when it is due, or ends the recorded session.
     pub(super) fn next_cue(
         &mut self,
         now_ns: u64,
@@ -102,7 +102,7 @@ impl Session {
         self.take_cue(now_ns, cue, replay, sinks, config)
     }
 
-    /// The statement under way, or waited for, has ended.
+    /// Ends the statement in progress or waited for.
     pub(super) fn end_cue(&mut self) {
         if let Some(replay_position) = &mut self.replay_position {
             replay_position.cue = None;
@@ -144,8 +144,8 @@ impl Session {
         self.begin_attempt(now_ns, sinks, config)
     }
 
-    /// The server has changed the default database, or refused: then the statement, which would run
-    /// in another one, is given up.
+    /// Handles the answer to the change of the default database. After a refusal the session gives up the
+    /// statement, which would run in another database.
     pub(super) fn switched(
         &mut self,
         now_ns: u64,
@@ -169,13 +169,13 @@ impl Session {
         self.pace(now_ns, sinks, config)
     }
 
-    /// Whether what it holds falls due after the end, and so must not begin.
+    /// Whether the session's statement is due after the end, and so must not begin.
     pub(super) fn is_over(&self, config: &GroupConfig<'_>) -> bool {
         let end_ns = config.replay.map_or(u64::MAX, |replay| replay.end_ns());
         self.arrival.is_some_and(|arrival| arrival.due_ns >= end_ns)
     }
 
-    /// The server will not have this recorded session: it is left, and another one can be claimed.
+    /// Abandons the recorded session, which the server does not admit; the session can claim another one.
     pub fn abandon(
         &mut self,
         now_ns: u64,
@@ -188,12 +188,12 @@ impl Session {
         self.leave_unplayed(config);
     }
 
-    /// The load has ended: what was not played counts as left.
+    /// Counts statements that were not sent by the end of the load as left.
     pub(super) fn leave_unplayed(&mut self, config: &GroupConfig<'_>) {
         let Some((replay, replay_position)) = config.replay.zip(self.replay_position.take()) else {
             return;
         };
-        // Without an arrival it was given up.
+        // A statement without an arrival was given up before.
         let under_way = replay_position.cue.filter(|_| self.arrival.take().is_some());
         replay.leave(replay_position.session, replay_position.place, under_way);
     }

@@ -1,5 +1,5 @@
-//! A plan's groups, built: workload, drivers, requests, classes and arrivals of each, and which
-//! load thread serves which sessions.
+//! Builds a plan's groups: workload, drivers, requests, classes and arrivals of each, and the
+//! assignment of sessions to load threads.
 
 use crate::machine;
 use crate::metrics::thread::ThreadMetrics;
@@ -22,10 +22,10 @@ use dyno_core::request::{Request, in_sql};
 use dyno_core::workload::{Dialect, Order, Workload, WorkloadKind};
 use std::sync::Arc;
 
-/// Kinds of transactions that a workload may tell apart.
+/// Maximum number of transaction kinds that a workload may distinguish.
 const KINDS_MAX: usize = 16;
 
-/// How a group's sessions are driven.
+/// How load threads drive a group's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nature {
     Network,
@@ -37,7 +37,7 @@ pub(crate) struct Built {
     pub workload: Box<dyn Workload>,
     pub requests: Arc<[Request]>,
     pub classes: Classes,
-    /// Kinds of its transactions; their histograms lie behind those of the classes.
+    /// Kinds of its transactions; their histograms follow those of the classes.
     pub kinds: Vec<String>,
     pub dialect: Dialect,
     pub speaks_sql: bool,
@@ -45,23 +45,23 @@ pub(crate) struct Built {
     pub backends: Vec<Backend>,
     pub nature: Nature,
     pub arrival_source: Option<ArrivalSource>,
-    /// Used where the workload plays what was recorded.
+    /// State of the replay, if the workload is one.
     pub stage: ReplayState,
 }
 
 impl Built {
-    /// Histograms of classes and kinds.
+    /// Number of histograms of classes and kinds.
     fn histograms(&self) -> usize {
         self.classes.names.len() + self.kinds.len()
     }
 
-    /// Recorded sessions, where these are played.
+    /// The replay, if the workload is one.
     pub fn replay(&self) -> Option<Replay<'_>> {
         let recording = self.workload.recording()?;
         Some(Replay { recording, stage: &self.stage })
     }
 
-    /// Where its arrivals come from, in an open loop.
+    /// Source of its arrivals, if it is an open loop or a paced replay.
     pub fn due(&self) -> Option<DueCount<'_>> {
         let recorded = || self.replay().filter(|replay| replay.recording.is_paced());
         self.arrival_source
@@ -110,7 +110,7 @@ fn build_group(
         options: &group.options,
         dialect: driver_kind.dialect,
         seed: plan.seed,
-        // An open loop's transactions are numbered through, whichever session sends them.
+        // An open loop numbers its transactions consecutively over all sessions.
         sessions: if group.arrivals.is_some() { 1 } else { group.sessions },
     })?;
     let requests: Arc<[Request]> = workload.requests().into();
@@ -156,8 +156,8 @@ fn build_group(
     })
 }
 
-/// The group's targets. What was recorded is played on one, which stands here once for each database
-/// that sessions begin in.
+/// The group's targets. A replay has one target, which occurs here once for each database that sessions
+/// begin in.
 fn targets(plan: &Plan, group: &Group, workload: &dyn Workload) -> Result<Vec<Target>> {
     let named = std::iter::once(&group.target).chain(&group.also_targets);
     let Some(recording) = workload.recording() else {
@@ -198,7 +198,7 @@ fn driver_kind<'a>(
     })
 }
 
-/// One example of each class of requests, where they reach their system as SQL.
+/// Emits one example of each class of requests, if the system takes them as SQL.
 pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) + Sync)) {
     for (group, parts) in plan.groups.iter().zip(built).filter(|(_, parts)| parts.speaks_sql) {
         let statements = in_sql(Arc::clone(&parts.requests));
@@ -208,7 +208,7 @@ pub(crate) fn tell_examples(plan: &Plan, built: &[Built], emit: &(dyn Fn(Event) 
     }
 }
 
-/// What the load threads need of each group.
+/// Targets and configuration of each group for the load threads.
 pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTargets<'a>> {
     let targets = |(number, (group, parts)): (usize, (&Group, &'a Built))| GroupTargets {
         config: GroupConfig {
@@ -217,7 +217,7 @@ pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTar
             replay: parts.replay(),
             think: group.think.as_ref().map(|think| ThinkTime::new(think, plan.seed)),
             deadline_ns: (group.deadline_s * 1e9) as u64,
-            // A client that was refused went on as recorded.
+            // The recorded client continued after a refusal.
             retries: if parts.workload.recording().is_some() { 0 } else { group.retries },
             seed: plan.seed,
             workload: &*parts.workload,
@@ -239,7 +239,7 @@ impl Backend {
     }
 }
 
-/// Sessions: number of the group, number within it.
+/// Sessions: number of the group, number within the group.
 pub(crate) type SessionNumbers = Vec<(usize, u32)>;
 
 /// Sessions (group, number) for network workers, and those with a thread each.
@@ -249,7 +249,7 @@ pub(crate) fn slots(plan: &Plan, built: &[Built]) -> (SessionNumbers, SessionNum
     all.partition(|&(group, _)| built[group].nature == Nature::Network)
 }
 
-/// How many threads drive the network sessions.
+/// Number of threads for the network sessions.
 pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
     match plan.workers as usize {
         _ if sessions == 0 => 0,
@@ -261,7 +261,7 @@ pub(crate) fn worker_count(plan: &Plan, sessions: usize) -> usize {
     }
 }
 
-/// One for each load thread: network workers first.
+/// Metrics of each load thread: network workers first.
 pub(crate) fn metrics(
     built: &[Built],
     parts: &[SessionNumbers],

@@ -1,30 +1,30 @@
-//! Whether a plan can be carried out, before anything is opened.
+//! Validation of a plan before anything is opened.
 
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Arrivals, Group, Job, Plan, SCHEMA_VERSION, Think, ThinkPer};
 use std::collections::BTreeSet;
 
-/// Groups in a plan.
+/// Maximum number of groups in a plan.
 const GROUPS_MAX: usize = 64;
-/// Sessions in a group, so that a session's number and its group fit into 32 bits.
+/// Maximum number of sessions in a group, so that a session's number and its group fit into 32 bits.
 const SESSIONS_MAX: u32 = 1 << 20;
 /// Longest warm-up or measured phase, in seconds: 30 days.
 const LENGTH_MAX_S: f64 = 30.0 * 86_400.0;
 
-/// Highest rate of a group: more than one process can send. Bounds what counting arrivals costs.
+/// Highest rate of a group, above what one process can send. Bounds the cost of counting arrivals.
 const RATE_MAX_PER_S: f64 = 1e7;
-/// Steps of a schedule.
+/// Maximum number of steps of a schedule.
 const STEPS_MAX: usize = 10_000;
-/// Targets of a group.
+/// Maximum number of targets of a group.
 const TARGETS_MAX: usize = 1024;
-/// Longest mean think time, in seconds: a day.
+/// Longest mean think time, in seconds: one day.
 const THINK_MAX_S: f64 = 86_400.0;
 
 fn refuse<T>(what: impl Into<String>, hint: &str) -> Result<T> {
     Err(Error::new(Kind::Plan, what).hint(hint))
 }
 
-/// Checks what both jobs need.
+/// Checks the fields that both jobs need.
 ///
 /// # Errors
 /// [`Kind::Plan`], naming the field.
@@ -153,7 +153,7 @@ fn check_think(name: &str, think: &Think, is_open: bool) -> Result<()> {
     Ok(())
 }
 
-/// Checks what a measured trial needs beside.
+/// Checks the additional fields of a measured trial.
 ///
 /// # Errors
 /// [`Kind::Plan`], naming the field.

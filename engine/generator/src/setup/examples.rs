@@ -1,5 +1,5 @@
-//! One example of each class of statements, with literals, for whoever explains its plan; and the
-//! classes' places in the results.
+//! One example of each class of statements, with literals, for programs that explain its plan; and the
+//! classes' indices in the results.
 
 use crate::metrics::group::OTHER;
 use dyno_core::rows::Rows;
@@ -7,23 +7,23 @@ use dyno_core::workload::{
     Command, Dialect, Effect, Request, Sql, Transaction, Value, Workload, put_decimal,
 };
 
-/// Classes with histograms of their own in a plan; the rest counts as `other`.
+/// Maximum number of classes with their own histograms in a plan; the rest counts as `other`.
 pub const CLASSES_MAX: usize = 64;
-/// Transactions looked at for examples: a class rarer than this has none.
+/// Number of transactions searched for examples: a class rarer than this has none.
 const TRANSACTIONS: u64 = 2_000;
-/// Stages looked at of each.
+/// Maximum number of stages searched in each transaction.
 const STAGES_MAX: u32 = 100;
 
 /// Classes of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
-    /// Their names, by place.
+    /// Names of the classes, by index.
     pub names: Vec<String>,
-    /// Each statement's place.
+    /// Index of each statement's class.
     pub of: Vec<u8>,
 }
 
-/// Gives each class of `statements` a place while fewer than `left` are taken; several statements
+/// Gives each class of `statements` an index while fewer than `left` are taken; several statements
 /// may share a class (one a table). The rest shares `other`.
 pub fn classes(statements: &[Request], left: &mut usize) -> Classes {
     let mut names: Vec<String> = Vec::new();
@@ -46,8 +46,8 @@ pub fn classes(statements: &[Request], left: &mut usize) -> Classes {
     Classes { names, of }
 }
 
-/// (class, statement with literals) for each class that returns or changes rows; `statements` are
-/// in SQL.
+/// Returns (class, statement with literals) for each class that returns or changes rows; `statements`
+/// are in SQL.
 pub fn examples(
     workload: &dyn Workload,
     statements: &[Request],
@@ -81,13 +81,13 @@ pub fn examples(
     found
 }
 
-/// A statement of SQL that returns or changes rows.
+/// Whether it is a statement of SQL that returns or changes rows.
 fn is_shown(statement: &Request) -> bool {
     matches!(statement.effect, Effect::Read | Effect::Write)
         && matches!(statement.command, Command::Sql(_))
 }
 
-/// Transaction `index` of session 0 with all its stages, without any answers.
+/// Composes transaction `index` of session 0 with all its stages, without any answers.
 fn compose(workload: &dyn Workload, statements: &[Request], index: u64, tx: &mut Transaction) {
     tx.clear();
     workload.fill(0, index, tx);
@@ -101,7 +101,7 @@ fn compose(workload: &dyn Workload, statements: &[Request], index: u64, tx: &mut
     }
 }
 
-/// The statement with its values in place.
+/// The statement with its values inserted as literals.
 fn with_literals(sql: &Sql, values: &[Value], of: &Transaction, dialect: Dialect) -> String {
     sql.with(|param, out| match values.get(param) {
         Some(value) => put_literal(value, of, dialect, out),
@@ -122,7 +122,7 @@ fn put_literal(value: &Value, of: &Transaction, dialect: Dialect, out: &mut Stri
         }
         Value::Text(range) => {
             let text = String::from_utf8_lossy(of.text_of(range)).replace('\'', "''");
-            // Only MySQL reads a backslash inside quotes as an escape.
+            // Only MySQL interprets a backslash inside quotes as an escape.
             let text = if dialect == Dialect::Mysql { text.replace('\\', "\\\\") } else { text };
             out.push('\'');
             out.push_str(&text);

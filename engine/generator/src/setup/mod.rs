@@ -1,4 +1,4 @@
-//! From a plan to what runs it: checks, then workloads, drivers, statements and sessions.
+//! Setup of a plan: validation, then workloads, drivers, statements and sessions.
 
 pub(crate) mod build;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Closed loops: the next transaction when the last one has ended.
+//! Closed loops: the next transaction begins when the last one has ended.
 
 use super::*;
 use crate::session::BACKOFF_MAX_NS;
@@ -11,7 +11,7 @@ use std::cell::Cell;
 fn a_closed_loop_sends_the_next_transaction_at_once() {
     let outcome = simulate(&Setup::default(), &One, |_| (10 * MS, None));
     let group = outcome.group();
-    // Answers at 10 ms, 20 ms ... 990 ms; the one due at the end is not waited for.
+    // Answers at 10 ms, 20 ms ... 990 ms; the load does not wait for the one due at the end.
     assert_eq!((group.committed(), group.operations.get(), group.rows.get()), (99, 99, 99));
     assert_eq!(outcome.latency().mean_ns(), 10.0 * MS as f64);
     assert_eq!(group.in_flight_oldest_ns.get(), 10 * MS - 1);
@@ -42,10 +42,10 @@ fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
     let group = outcome.group();
     assert_eq!(outcome.codes, BTreeMap::from([("1213".to_owned(), 2)]));
     assert_eq!((group.errors.get(), group.retries.get(), group.failed.get()), (2, 2, 0));
-    // begin 1 ms, write 1 ms, back off 0.5 to 1 ms; the same, back off 1 to 2 ms; then 3 ms.
+    // begin 1 ms, write 1 ms, back-off 0.5 to 1 ms; the same, back-off 1 to 2 ms; then 3 ms.
     let first_ms = outcome.latency().max_ns() as f64 / MS as f64;
     assert!((8.5..10.1).contains(&first_ms), "{first_ms}");
-    // Only what committed counts.
+    // Only committed transactions count.
     assert_eq!(outcome.class(0), group.committed());
     assert_eq!(group.operations.get(), 3 * group.committed());
     assert_eq!(outcome.notices.len(), 1, "a code is reported once: {:?}", outcome.notices);
@@ -70,17 +70,17 @@ fn retries_back_off_further_each_time_and_end() {
         let wait_ns = pair[1] - pair[0] - 2 * MS;
         assert!(wait_ns > full_ns / 2 && wait_ns <= full_ns, "retry {retry}: {wait_ns}");
     }
-    // Ten attempts a transaction, the last one without a wait behind it.
+    // Ten attempts a transaction, the last one without a wait after it.
     assert_eq!(begins[10] - begins[9], 2 * MS);
     assert_eq!(group.failed.get(), group.errors.get() / 10);
-    // Each transaction had nine retries, but for the one that the end cut short.
+    // Each transaction had nine retries, except the one that the end interrupted.
     let begun = group.retries.get() + group.failed.get();
     assert!((begun..=begun + 1).contains(&(begins.len() as u64)));
 }
 
 #[test]
 fn an_error_that_is_not_retryable_rolls_back_and_goes_on() {
-    // Calls: begin, write (refused), then from the next transaction on all is well.
+    // Calls: begin, write (refused); from the next transaction on every call succeeds.
     let outcome = simulate(&Setup::default(), &Three, |call| {
         (MS, if call.number == 1 { refusal("1062", false, false) } else { None })
     });
@@ -95,7 +95,7 @@ fn an_error_that_is_not_retryable_rolls_back_and_goes_on() {
 #[test]
 fn a_deadline_counts_at_least_its_age_and_the_session_works_on() {
     let setup = Setup { deadline_ns: 100 * MS, ..Setup::default() };
-    // Call 3 of a connection hangs; the connection is given up and a new one begins.
+    // Call 3 of a connection hangs; the session closes the connection and makes a new one.
     let outcome = simulate(&setup, &One, |call| {
         (if call.number == 3 { 3600 * SECOND } else { 10 * MS }, None)
     });
@@ -112,7 +112,7 @@ fn a_deadline_counts_at_least_its_age_and_the_session_works_on() {
 
 #[test]
 fn what_is_given_up_counts_with_its_age_from_the_first_attempt_on() {
-    // One call in fifty takes 200 ms. With a deadline of 100 ms, it is given up then.
+    // One call in fifty takes 200 ms. With a deadline of 100 ms, the session gives it up then.
     let slow = |call: Call<'_>| (if call.number % 50 == 49 { 200 * MS } else { 2 * MS }, None);
     let setup = Setup { length_ns: 600 * SECOND, ..Setup::default() };
     let p99 = |outcome: &Outcome| {
@@ -134,7 +134,7 @@ fn what_is_given_up_counts_with_its_age_from_the_first_attempt_on() {
     assert_eq!((outcome.censored().count(), outcome.group().failed.get()), (1, 1));
     let age_ms = outcome.censored().mean_ns() / MS as f64;
     assert!((20.5..=21.0).contains(&age_ms), "{age_ms}");
-    // A connection that is lost 4 ms into a transaction.
+    // A connection is lost 4 ms into a transaction.
     let setup = Setup { lost: Some((34 * MS, 0..1)), ..Setup::default() };
     let outcome = simulate(&setup, &One, |_| (10 * MS, None));
     assert_eq!(outcome.censored().mean_ns(), 4.0 * MS as f64);
@@ -175,7 +175,7 @@ fn pause(mean_s: f64, per: ThinkPer) -> ThinkPlan {
 fn a_session_thinks_after_each_transaction() {
     let think = pause(0.005, ThinkPer::Transaction);
     let setup = Setup { think: Some(think), ..Setup::default() };
-    // The third one fails: it is thought about as well.
+    // The third one fails: a think time follows it as well.
     let outcome = simulate(&setup, &One, |call| {
         (10 * MS, if call.number == 2 { refusal("1062", false, false) } else { None })
     });
@@ -207,7 +207,7 @@ fn a_slow_client_pauses_before_each_operation_within_its_transaction() {
     assert_eq!(sent.len(), 67);
     let expected = |n: u64| ((5 + 15 * n) * MS, (n % 3) as u16);
     assert!(sent.iter().enumerate().all(|(n, &request)| request == expected(n as u64)));
-    // 45 ms a transaction; its statements take what the server takes.
+    // 45 ms a transaction; the statements' times are those of the server.
     assert_eq!(outcome.group().committed(), 22);
     assert_eq!(outcome.latency().mean_ns(), 45.0 * MS as f64);
     let mut write = Histogram::default();
@@ -216,11 +216,11 @@ fn a_slow_client_pauses_before_each_operation_within_its_transaction() {
 }
 
 thread_local! {
-    /// When the server of `one_at_a_time` will have answered all that was sent.
+    /// When the server of `one_at_a_time` will have answered all requests.
     static FREE_NS: Cell<i64> = const { Cell::new(0) };
 }
 
-/// A server that answers one request after the other, 1 ms each.
+/// A server that answers requests one by one, 1 ms each.
 fn one_at_a_time(call: Call<'_>) -> (u64, Option<ServerError>) {
     let answer_ns = FREE_NS.get().max(call.at_ns) + MS as i64;
     FREE_NS.set(answer_ns);
@@ -235,9 +235,9 @@ fn a_slow_client_costs_throughput_alone_and_nothing_once_the_server_is_saturated
         let outcome = simulate(&Setup { sessions, think, ..Setup::default() }, &One, one_at_a_time);
         outcome.group().committed()
     };
-    // Alone: 1 ms or 4 ms of the client's and 1 ms of the server's, in turn.
+    // Alone: 1 ms or 4 ms of the client's and 1 ms of the server's time, alternating.
     assert_eq!([committed(1, 0.001), committed(1, 0.004)], [499, 199]);
-    // Many: an answer each millisecond but for the first pause, before which there is nothing to do.
+    // Many: an answer each millisecond except during the first pause, when there is nothing to do.
     assert_eq!([committed(16, 0.001), committed(16, 0.004)], [998, 995]);
 }
 
@@ -265,7 +265,7 @@ fn a_deadline_that_comes_in_a_pause_rolls_back_what_is_open() {
     let group = outcome.group();
     assert_eq!(group.committed(), 0);
     assert_eq!(outcome.codes, BTreeMap::from([("deadline".to_owned(), 9)]));
-    // No connection is given up for it, and the next transaction begins at once.
+    // The session keeps its connection, and the next transaction begins at once.
     assert_eq!(outcome.sent()[..3], [(40 * MS, 0), (90 * MS, 1), (140 * MS, 0)]);
     assert_eq!(group.lost.get(), 0);
 }

@@ -1,5 +1,5 @@
-//! Exact tests of sessions, arrivals, retries, deadlines and recording: simulated time, scripted
-//! answers, the real worker. This file is the harness.
+//! Exact tests of sessions, arrivals, retries, deadlines and metrics: the real worker in simulated time
+//! with scripted answers. This file is the harness.
 
 mod closed;
 mod open;
@@ -68,7 +68,7 @@ impl Workload for Three {
     fn rows(&self, _: usize, _: std::ops::Range<u64>, _: &mut dyn RowSink) {}
 }
 
-/// One read and nothing around it; its parameters are the numbers of session and transaction.
+/// One read without a transaction; its parameters are the numbers of session and transaction.
 struct One;
 
 impl Workload for One {
@@ -89,12 +89,12 @@ impl Workload for One {
     fn rows(&self, _: usize, _: std::ops::Range<u64>, _: &mut dyn RowSink) {}
 }
 
-/// What a scripted system answers to a call: the delay and the refusal.
+/// Answer of a scripted system to a call: the delay in ns, and the refusal if there is one.
 type Script = fn(call: Call<'_>) -> (u64, Option<ServerError>);
-/// The same, and the rows of a statement that keeps them.
+/// The same, with the rows of a statement that keeps them.
 type Answers = fn(call: Call<'_>) -> (u64, Option<ServerError>, Rows);
 
-/// What the scripted system goes by.
+/// Script of the simulated system.
 #[derive(Clone, Copy)]
 enum Plot {
     Script(Script),
@@ -113,7 +113,7 @@ impl Plot {
     }
 }
 
-/// Call number `number` of a connection, at `at_ns` since the start of the measured phase.
+/// Call `number` of a connection, at `at_ns` since the start of the measured phase.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     number: u64,
@@ -123,7 +123,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The operation's parameter number `place`.
+    /// Parameter `place` of the operation.
     fn value(&self, place: usize) -> i64 {
         match self.tx.values_of(self.op)[place] {
             Value::Int(value) => value,
@@ -132,7 +132,7 @@ impl Call<'_> {
     }
 }
 
-/// What was requested.
+/// A request that was sent.
 #[derive(Debug, Clone, PartialEq)]
 struct Sent {
     at_ns: i64,
@@ -177,7 +177,7 @@ fn refusal(code: &str, retryable: bool, rolled_back: bool) -> Option<ServerError
     Some(ServerError { code, message, retryable, rolled_back, ..ServerError::default() })
 }
 
-/// Moves simulated time; breaks off at a moment, and ends the load at another.
+/// Advances simulated time; pauses at one time, and ends the load at another.
 struct EndingPoller<'a> {
     time: SimulatedPoller,
     control: &'a Control,
@@ -210,11 +210,11 @@ struct Setup {
     retries: u32,
     warmup_ns: u64,
     length_ns: u64,
-    /// An open loop's worker goes on for this long, whether or not anything is left.
+    /// Length of an open loop's drain, whether or not anything is left.
     drain_ns: u64,
-    /// When it is said that enough has been measured, and when the measured phase then ends.
+    /// Time of the request to end the measured phase, and the resulting end.
     enough: Option<(u64, u64)>,
-    /// Sessions that lose their connections, at the moment before them (since the start).
+    /// Time at which sessions lose their connections (since the start), and their numbers.
     lost: Option<(u64, std::ops::Range<u32>)>,
 }
 
@@ -236,13 +236,13 @@ impl Default for Setup {
 }
 
 struct Outcome {
-    /// One, of the one worker.
+    /// Metrics of the only worker.
     metrics: [ThreadMetrics; 1],
     /// Requests, times relative to the start of the measured phase.
     log: Vec<Sent>,
     codes: BTreeMap<String, u64>,
     notices: Vec<Notice>,
-    /// Of an open loop.
+    /// Results of an open loop.
     open: Option<(OpenTotal, OpenHistograms)>,
 }
 
@@ -333,7 +333,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     let poller = EndingPoller {
         time: SimulatedPoller(Rc::clone(&clock)),
         control: &control,
-        // The end itself is no longer part of it.
+        // The load excludes the end itself.
         pauses: [Some(end_ns - 1), enough_ns, lost_ns].into_iter().flatten().collect(),
         end_ns: stop_ns - 1,
     };

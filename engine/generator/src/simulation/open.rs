@@ -1,4 +1,4 @@
-//! Open loops: transactions begin when they are due, and respond from then on.
+//! Open loops: transactions begin when they are due; response times count from then on.
 
 use super::*;
 use dyno_core::histogram::{bucket_of, range_of};
@@ -14,7 +14,7 @@ fn uniform(rate_per_s: f64) -> Option<Arrivals> {
     steady(Process::Uniform, rate_per_s)
 }
 
-/// Upper bound of the bucket of so many milliseconds, as percentiles are told.
+/// Upper bound of the bucket of `ms` milliseconds, which percentiles report.
 fn bucket_ms(ms: u64) -> u64 {
     range_of(bucket_of(ms * MS)).1
 }
@@ -25,7 +25,7 @@ fn of(values_ns: impl IntoIterator<Item = u64>) -> Histogram {
     histogram
 }
 
-/// (when begun in ns, arrival number), by number.
+/// (begin in ns, arrival number), by number.
 fn begun(outcome: &Outcome) -> Vec<(i64, i64)> {
     let number = |request: &Sent| match request.values[1] {
         Value::Int(number) => number,
@@ -37,7 +37,7 @@ fn begun(outcome: &Outcome) -> Vec<(i64, i64)> {
     begun
 }
 
-/// When an open loop's arrivals are due, relative to the start of the measured phase.
+/// Due times of an open loop's arrivals, relative to the start of the measured phase.
 fn due(arrivals: &Arrivals, warmup_s: f64, length_ns: u64) -> Vec<i64> {
     let mut stream = Stream::new(arrivals, 42, 0, warmup_s);
     let next = || {
@@ -60,7 +60,7 @@ fn a_rate_is_kept_by_all_sessions_together() {
     assert_eq!((total.due, total.begun, total.left, total.failed), (100, 100, 0, 0));
     assert_eq!((total.backlog_end, total.backlog_max), (0, 0));
     assert_eq!(total.response.as_ref().unwrap().mean_ns, MS as f64);
-    // All but the first, which was due as the load began, had a session waiting; and nothing is late
+    // All except the first, which was due as the load began, had a session waiting; and nothing is late
     // in simulated time.
     let dispatch = total.dispatch_lag.unwrap();
     assert_eq!((dispatch.count, dispatch.mean_ns), (99, 0.0));
@@ -78,7 +78,7 @@ fn a_slow_client_lengthens_response_and_service_at_a_fixed_rate() {
     let setup =
         Setup { sessions: 4, arrivals: uniform(100.0), think: Some(think), ..Setup::default() };
     let outcome = simulate(&setup, &One, |_| (MS, None));
-    // Each is begun when due, sent 3 ms later, and answered in 1 ms: the rate is kept.
+    // Each begins when due, is sent 3 ms later, and is answered in 1 ms: the rate is as planned.
     let sent: Vec<(i64, i64)> =
         (0..100).map(|arrival| ((arrival * 10 + 3) * MS as i64, arrival)).collect();
     assert_eq!(begun(&outcome), sent);
@@ -139,7 +139,7 @@ fn what_a_transaction_sends_depends_on_its_arrival_alone() {
     assert_eq!(unique.len(), sent(7).len());
 }
 
-/// Frozen from 4 s to 5 s of every 10 s: an answer due then comes as much later.
+/// Frozen from 4 s to 5 s of every 10 s: an answer due then is delayed by the rest of the freeze.
 fn frozen(call: Call<'_>) -> (u64, Option<ServerError>) {
     let phase_ns = call.at_ns as u64 % (10 * SECOND);
     let rest_ns = (5 * SECOND).saturating_sub(phase_ns);
@@ -148,7 +148,7 @@ fn frozen(call: Call<'_>) -> (u64, Option<ServerError>) {
 
 #[test]
 fn a_frozen_server_shows_in_the_response_as_arithmetic_predicts() {
-    // 100/s, 1 ms each. With a session for everyone, arrival k of the frozen second responds after
+    // 100/s, 1 ms each. With a session for each arrival, arrival k of the frozen second responds after
     // 1001 - 10 k ms: a tenth of all arrivals, evenly between 11 ms and 1001 ms.
     let setup = Setup {
         sessions: 200,
@@ -171,8 +171,8 @@ fn a_frozen_server_shows_in_the_response_as_arithmetic_predicts() {
 fn one_session_hides_the_freeze_from_service_time_and_not_from_response_time() {
     let setup = Setup { arrivals: uniform(100.0), length_ns: 30 * SECOND, ..Setup::default() };
     let outcome = simulate(&setup, &One, frozen);
-    // Arrival k from the frozen second on is begun k ms after its end: 1001 - 9 k ms, until the
-    // backlog is gone with k = 111.
+    // Arrival k from the frozen second on begins k ms after its end: 1001 - 9 k ms, until the
+    // backlog is empty with k = 111.
     let delayed = (0..112).map(|k| (1001 - 9 * k) * MS);
     let period: Vec<u64> = delayed.chain([MS; 888]).collect();
     let service = outcome.latency();
@@ -182,11 +182,10 @@ fn one_session_hides_the_freeze_from_service_time_and_not_from_response_time() {
     let response = total.response.unwrap();
     assert_eq!(response.p95_ns, Some(bucket_ms(1001 - 9 * 50)));
     assert_eq!(response.p99_ns, Some(bucket_ms(1001 - 9 * 10)));
-    // One request in a thousand has waited for the server; the others for each other.
+    // One request in a thousand has waited for the server; the others for earlier requests.
     let once = of([MS; 999].into_iter().chain([1001 * MS]).collect::<Vec<_>>().repeat(3));
     assert_eq!(service, once);
     assert_eq!(service.quantile_ns(0.99), bucket_ms(1));
-    // Due at the end of the freeze and not begun: 99 of its own second, and the one due then.
     assert_eq!((total.left, total.failed), (0, 0));
 }
 
@@ -204,13 +203,13 @@ fn twice_the_capacity_fills_a_counter_and_leaves_lower_bounds() {
     let (total, histograms) = outcome.open.unwrap();
     assert_eq!((total.due, total.begun), (2000, 1000));
     assert_eq!((total.backlog_end, total.backlog_max), (1000, 1000));
-    // Answers at 10 ms, 20 ms ... 11.99 s; one is under way at the end of the drain.
+    // Answers at 10 ms, 20 ms ... 11.99 s; one request is in progress at the end of the drain.
     assert_eq!((committed, total.left, total.failed), (1199, 801, 0));
     assert_eq!(total.drain_s, 2.0);
     let answered = (0..1199).map(|k| (10 * (k + 1) - 5 * k) * MS);
     let left = (1199..2000).map(|k| (12_000 - 5 * k) * MS);
     assert_eq!((histograms.response, histograms.censored), (of(answered), of(left)));
-    // 2005 ms to 6005 ms: 599 of the answered and the 801 left; 600 before.
+    // 2005 ms to 6005 ms: 599 of those answered and the 801 left; 600 before.
     let response = total.response.unwrap();
     assert!(response.p50_ns.unwrap() > 2005 * MS && response.p50_ns.unwrap() < 4100 * MS);
     assert_eq!((response.count, response.censored), (2000, 801));
@@ -263,7 +262,7 @@ fn a_drain_ends_what_was_due_and_begins_nothing_else() {
 
 #[test]
 fn arrivals_of_the_warm_up_do_not_respond_in_the_measured_phase() {
-    // The warm-up leaves 50 arrivals behind; each takes 10 ms of the measured second.
+    // The warm-up leaves a backlog of 50 arrivals; each takes 10 ms of the measured second.
     let setup = Setup {
         arrivals: uniform(100.0),
         warmup_ns: 500 * MS,
@@ -276,7 +275,7 @@ fn arrivals_of_the_warm_up_do_not_respond_in_the_measured_phase() {
     let (total, histograms) = outcome.open.unwrap();
     assert_eq!((total.due, histograms.response.count()), (100, 100));
     // 49 arrivals are served from 0 on, 5 ms each: measured arrival k responds after
-    // 5 (49 + k + 1) - 10 k ms until that is down to its own 5 ms.
+    // 5 (49 + k + 1) - 10 k ms until that has decreased to its own 5 ms.
     let response = (0..100_u64).map(|k| (250_u64.saturating_sub(5 * k)).max(5) * MS);
     assert_eq!(histograms.response, of(response));
 }
@@ -305,8 +304,8 @@ fn bursts_and_ramps_have_their_exact_counts() {
 
 #[test]
 fn an_arrival_whose_session_is_lost_goes_to_one_that_waits() {
-    // Ten sessions wait for arrivals 100 ms apart; at 50 ms those that wait for 1 to 3 are lost, and
-    // come back within 10 ms.
+    // Ten sessions wait for arrivals 100 ms apart; at 50 ms the sessions that wait for arrivals 1 to 3 lose
+    // their connections, and reconnect within 10 ms.
     let setup = Setup {
         sessions: 10,
         arrivals: uniform(10.0),
@@ -324,8 +323,8 @@ fn an_arrival_whose_session_is_lost_goes_to_one_that_waits() {
 
 #[test]
 fn an_arrival_given_back_when_nobody_waits_begins_with_the_next_free_session() {
-    // Session 0 serves arrival 0 for 200 ms; session 1, which waits for arrival 1 (due at 100 ms), is
-    // lost at 99 ms and back after 5 to 10 ms.
+    // Session 0 serves arrival 0 for 200 ms; session 1, which waits for arrival 1 (due at 100 ms), loses
+    // its connection at 99 ms and reconnects after 5 to 10 ms.
     let setup = Setup {
         sessions: 2,
         arrivals: uniform(10.0),

@@ -1,5 +1,5 @@
-//! Recorded sessions: every statement on its session, in its order, when it is due or right after the
-//! answer before it.
+//! Replay: each statement is sent on its session, in order, when it is due or right after the answer
+//! before it.
 
 use super::*;
 use dyno_core::trace::{Class, Effect, Event, Language, Meta, Origin, Writer};
@@ -8,14 +8,14 @@ use dyno_workloads::replay;
 use serde_json::json;
 use std::io::Write;
 
-/// Each statement: session, begin in ms, database. Its number is its class.
+/// Statements as (session, begin in ms, database). The number of a statement is its class.
 fn recorded(lines: &[(u32, u64, &str)], speed: serde_json::Value) -> Box<dyn Workload> {
     let mut writer = Writer::new(Vec::new(), Language::Mysql).unwrap();
     let mut meta = Meta { begin_ns: 7, events: lines.len() as u64, ..Meta::default() };
     for (number, &(session, begin_ms, database)) in lines.iter().enumerate() {
         let event = Event {
             begin_ns: 7 + (begin_ms * MS) as i64,
-            // Classes stand in the order of their time.
+            // Classes are in the order of their time.
             duration_ns: 1000 - number as u64,
             effect: Effect::Read,
             class: number as u32,
@@ -35,7 +35,7 @@ fn recorded(lines: &[(u32, u64, &str)], speed: serde_json::Value) -> Box<dyn Wor
     (replay::KIND.build)(&order).unwrap()
 }
 
-/// (when in ms, which statement).
+/// (time in ms, statement number).
 fn sent(outcome: &Outcome) -> Vec<(u64, u16)> {
     let mut sent: Vec<(u64, u16)> =
         outcome.sent().iter().map(|&(at_ns, which)| (at_ns / MS, which)).collect();
@@ -90,7 +90,7 @@ fn as_fast_as_answers_come_each_session_keeps_its_order() {
 fn one_who_is_free_plays_the_session_that_begins_next() {
     let lines = [(0, 0, ""), (1, 10, ""), (2, 20, ""), (0, 40, "")];
     let outcome = simulate(&players(1), &*recorded(&lines, json!(1)), |_| (MS, None));
-    // Session 0 ends at 41 ms; the others are late then.
+    // Session 0 ends at 41 ms; the others are late by then.
     assert_eq!(sent(&outcome), [(0, 0), (40, 3), (41, 1), (42, 2)]);
     let (_, histograms) = outcome.open.unwrap();
     assert_eq!(histograms.response.mean_ns(), (1.0 + 1.0 + 32.0 + 23.0) / 4.0 * MS as f64);
@@ -127,7 +127,7 @@ fn a_lost_connection_costs_the_statement_under_way_alone() {
     let outcome = simulate(&setup, &*recorded(&lines, json!(1)), |_| (50 * MS, None));
     assert_eq!(sent(&outcome), [(0, 0), (100, 1), (3000, 2)]);
     assert_eq!(outcome.codes["lost"], 1);
-    // One that only waits is not lost with its connection.
+    // A statement that only waits is not lost with its connection.
     let setup = Setup { lost: Some((300 * MS, 0..1)), ..players(1) };
     let outcome = simulate(&setup, &*recorded(&lines, json!(1)), |_| (50 * MS, None));
     assert_eq!(sent(&outcome), [(0, 0), (100, 1), (3000, 2)]);

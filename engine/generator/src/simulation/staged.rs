@@ -1,10 +1,10 @@
-//! Transactions in stages: operations that follow from the answers of earlier ones.
+//! Transactions with several stages: operations that depend on earlier answers.
 
 use super::*;
 use dyno_core::rows::Rows;
 
-/// BEGIN and a question; then as many writes as the answer says, each with the transaction's own
-/// number; then COMMIT, or ROLLBACK where the answer is nothing.
+/// BEGIN and a query; then as many writes as the answer states, each with the transaction's own
+/// number; then COMMIT, or ROLLBACK if the answer is 0.
 struct Asking;
 
 const BEGIN: u16 = 0;
@@ -73,7 +73,7 @@ fn operations_follow_from_answers_until_none_do() {
     let outcome = simulate_answering(&setup, &Asking, |call| {
         (10 * MS, None, answer(2 + call.number as i64 / 5))
     });
-    // The second question is answered by 3, but only four more answers come before the end.
+    // The answer to the second query is 3, but only four more answers come before the end.
     assert_eq!(statements(&outcome), [BEGIN, ASK, WRITE, WRITE, COMMIT]);
     let outcome = simulate_answering(&Setup { length_ns: 102 * MS, ..setup }, &Asking, |_| {
         (10 * MS, None, answer(2))
@@ -100,7 +100,7 @@ fn a_retry_begins_again_with_the_first_stage_and_asks_anew() {
     });
     let sent = statements(&outcome);
     assert_eq!(sent[..8], [BEGIN, ASK, WRITE, WRITE, BEGIN, ASK, WRITE, COMMIT]);
-    // The same transaction, hence the same parameters.
+    // The same transaction has the same parameters.
     let write = |place: usize| outcome.log[place].values.clone();
     assert_eq!(write(2), write(6));
     assert_eq!((outcome.group().retries.get(), outcome.group().failed.get()), (1, 0));
@@ -122,13 +122,13 @@ fn a_refused_later_stage_is_rolled_back() {
     let outcome = simulate_answering(&setup, &Asking, |call| {
         (MS, if call.number == 2 { refusal("1062", false, false) } else { None }, answer(1))
     });
-    // Behind the refusal comes a ROLLBACK, which the script does not see, and the next transaction.
+    // After the refusal come a ROLLBACK, which the script does not see, and the next transaction.
     assert_eq!(statements(&outcome)[..6], [BEGIN, ASK, WRITE, BEGIN, ASK, WRITE]);
     assert_eq!(outcome.codes, BTreeMap::from([("1062".to_owned(), 1)]));
     assert_eq!(outcome.group().failed.get(), 1);
 }
 
-/// As [`Asking`], with pauses of its own.
+/// [`Asking`] with pauses of its own.
 struct Pausing;
 
 impl Workload for Pausing {

@@ -1,5 +1,5 @@
-//! How long answers lie unread: the real worker reads real sockets while time is simulated, and each
-//! turn of a session takes a known time.
+//! Tests of the lag: the real worker reads real sockets while time is simulated, and each turn of a
+//! session takes a known time.
 
 use super::{MS, ORIGIN, One, SECOND};
 use crate::metrics::notice::Notices;
@@ -21,12 +21,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const SESSIONS: u32 = 5;
-/// What the turn of a session takes, before it sends its next request.
+/// Length of a session's turn, before it sends its next request.
 const TURN_NS: u64 = MS / 8;
 /// How long the thread sleeps for the first answers of a round.
 const ASLEEP_NS: u64 = 16 * MS;
 
-/// Time that the wires move: they are `Send`.
+/// Time that the wires advance; shared by `Arc`, since they are `Send`.
 #[derive(Clone, Default)]
 struct Time(Arc<AtomicU64>);
 
@@ -42,7 +42,7 @@ impl Clock for Time {
     }
 }
 
-/// A byte is a message: a greeting, a request, an answer.
+/// A protocol of single bytes: a greeting, a request, an answer.
 struct Bytes(Time);
 
 impl Driver for Bytes {
@@ -95,15 +95,15 @@ impl Wire for Bytes {
     }
 }
 
-/// The server, asked by the worker's poll: it greets, and then answers each request in no time.
+/// The server, driven by the worker's poll: it greets, and then answers each request without delay.
 struct AtOnce<'a> {
     time: Time,
     listener: UnixListener,
-    /// By the worker's token.
+    /// Sockets by the worker's token.
     peers: Vec<(u64, UnixStream)>,
     control: &'a Control,
     greeted: usize,
-    /// Whether the next round's answers come only once the thread sleeps.
+    /// Whether the answers of the next round come only when the thread sleeps.
     is_slow: bool,
     rounds: u32,
 }
@@ -147,7 +147,7 @@ impl Poller for AtOnce<'_> {
     }
 }
 
-/// The lags of so many rounds of answers; before the first one the thread sleeps.
+/// The lags of `rounds` rounds of answers; the thread sleeps before the first one.
 fn lags(rounds: u32) -> Histogram {
     let time = Time(Arc::new(AtomicU64::new(ORIGIN - SECOND)));
     let directory = tempfile::tempdir().unwrap();
@@ -206,8 +206,8 @@ fn answers_that_came_while_the_thread_slept_have_not_waited() {
 
 #[test]
 fn answers_that_came_while_their_batch_was_handled_have_waited_for_the_rest_of_it() {
-    // From the second round on each answer is ready as soon as it is asked for, and is read when all
-    // sessions have had their turn: the first to send waits longest, the last not at all.
+    // From the second round on each answer is ready as soon as its request is sent, and is read after all
+    // sessions had their turn: the first sender waits longest, the last not at all.
     const ROUNDS: u32 = 21;
     let lags = lags(ROUNDS);
     let batch_ns = u64::from(SESSIONS - 1) * TURN_NS;

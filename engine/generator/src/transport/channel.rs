@@ -1,6 +1,6 @@
-//! A protocol's way to its server: the socket, how far the connection is, and what has come and is not
-//! yet understood. Load threads drive channels from their poll loop (`reactor/`); where one
-//! thread waits for one answer, [`connect`](Channel::connect) and [`converse`](Channel::converse) do.
+//! A protocol's channel to its server: the socket, the connection's stage, and the buffers of bytes
+//! received and to send. Load threads drive channels from their poll loop (`reactor/`); a thread that
+//! waits for one answer calls [`connect`](Channel::connect) and [`converse`](Channel::converse).
 
 use crate::transport::endpoint::Endpoint;
 use crate::transport::link::Link;
@@ -10,48 +10,48 @@ use dyno_core::driver::{Progress, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::{Duration, Instant};
 
-/// Longest time to connect and log in, where one thread waits for it.
+/// Timeout for connecting and logging in where one thread waits for one connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest time to say farewell to a server that does not listen.
+/// Timeout for sending the closing message to a server that does not read.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How far a connection is.
+/// Stage of a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// None: waiting for its turn or for the next attempt.
+    /// Not connected: waiting for its turn or for the next attempt.
     #[default]
     Down,
-    /// The transport is being connected.
+    /// The transport is connecting.
     Connecting,
-    /// The TLS handshake is going on.
+    /// The TLS handshake is in progress.
     Encrypting,
-    /// Login and preparation are going on.
+    /// Login and preparation are in progress.
     LoggingIn,
     /// Requests may be sent.
     Up,
 }
 
-/// One place for a connection, made and lost any number of times.
+/// State of a connection, which may be made and lost any number of times.
 #[derive(Debug, Default)]
 pub struct Channel {
-    /// None until it is opened, and after it was lost.
+    /// The transport; `None` before it is opened and after it was lost.
     pub link: Option<Link>,
-    /// How far it is.
+    /// Stage of the connection.
     pub stage: Stage,
-    /// Which connection of this place it is: readiness and timers of earlier ones are void.
+    /// Number of the current connection: readiness events and timers of earlier ones are void.
     pub era: u32,
-    /// Whether the socket is watched for writability.
+    /// Whether the poller watches the socket for writability.
     pub is_watched_for_writing: bool,
-    /// Which of the host's addresses is being tried.
+    /// Index of the host's address in use.
     pub address: usize,
-    /// Received and not yet consumed.
+    /// Bytes received and not yet consumed.
     pub input: Vec<u8>,
-    /// Encoded and not yet sent.
+    /// Bytes encoded and not yet sent.
     pub output: Vec<u8>,
-    /// How much has come in answer to the request under way.
+    /// Limits on the answer to the current request.
     pub patience: Patience,
-    /// The last [conversation](Channel::converse) was ended by its protocol, such as for the server's
-    /// refusal, and not by the transport.
+    /// Whether the protocol, not the transport, ended the last [conversation](Channel::converse), such as
+    /// by the server's refusal.
     pub was_refused: bool,
 }
 
@@ -62,10 +62,10 @@ impl Channel {
         self.stage == Stage::Up
     }
 
-    /// So many bytes have come and were looked at.
+    /// Counts `bytes` that were received and parsed.
     ///
     /// # Errors
-    /// The answer does not come to an end.
+    /// The answer exceeds the limits of [`Patience`].
     #[inline]
     pub fn heard<P>(&mut self, protocol: &P, now_ns: u64, bytes: usize) -> Result<()>
     where
@@ -75,19 +75,19 @@ impl Channel {
         self.patience.heard(now_ns, bytes as u64, is_amid)
     }
 
-    /// Says farewell, where the protocol has one, and closes. Nobody waits for an answer.
+    /// Sends the protocol's closing message, if it has one, and closes without waiting for an answer.
     pub fn quit<P: WireProtocol + ?Sized>(&mut self, protocol: &mut P) {
         if let Some(link) = &mut self.link
             && self.stage == Stage::Up
         {
             protocol.quit(&mut self.output);
-            // A peer that is gone is no error any more.
+            // A closed peer is no longer an error here.
             let _ = link.send(&self.output);
         }
         self.close();
     }
 
-    /// Lets go of the link, and of all that was received and not sent.
+    /// Closes the link and discards all buffers.
     pub fn close(&mut self) {
         self.link = None;
         self.stage = Stage::Down;
@@ -98,7 +98,7 @@ impl Channel {
     }
 }
 
-/// Waiting for one connection, outside the load threads.
+/// Blocking use of one connection, outside the load threads.
 impl Channel {
     /// Connects and logs in.
     ///
@@ -129,10 +129,10 @@ impl Channel {
         }
     }
 
-    /// Sends what is in `output` and receives until the protocol is ready, answered, or wants data.
+    /// Sends `output` and receives until the protocol is ready, has an answer, or wants data.
     ///
     /// # Errors
-    /// The connection is lost, or there is no answer before `deadline`.
+    /// The connection is lost, or no answer comes before `deadline`.
     pub fn converse<P>(
         &mut self,
         protocol: &mut P,
@@ -149,7 +149,7 @@ impl Channel {
             let event = self.understand(protocol).map_err(at_server)?;
             match event {
                 (_, Progress::StartTls) => self.encrypt(protocol, endpoint, deadline)?,
-                // What was received may have called for an answer, or hold more: then go on.
+                // The input may have required an answer, or may hold another message: continue.
                 (consumed, Progress::More) if consumed > 0 || !self.output.is_empty() => {}
                 (_, Progress::More) => {
                     let now_ns = MonotonicClock.now_ns();
@@ -169,7 +169,7 @@ impl Channel {
     where
         P: WireProtocol + ?Sized,
     {
-        // Such as MySQL's request for TLS, which answers the greeting.
+        // Such as MySQL's TLS request, which answers the greeting.
         self.flush(deadline)?;
         let (link, input) = self.open_link()?;
         link.encrypt_blocking(endpoint, input, deadline)?;
@@ -177,7 +177,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Sends what is in `output`: what comes next answers it.
+    /// Sends `output` and expects an answer to it.
     ///
     /// # Errors
     /// The connection breaks, or `deadline` passes.
@@ -192,7 +192,7 @@ impl Channel {
         sent
     }
 
-    /// What the bytes at hand say, from their front; and how many of them that took.
+    /// Parses the received bytes from the front; returns how many bytes it consumed, and the progress.
     fn understand<P>(&mut self, protocol: &mut P) -> Result<(usize, Progress<P::Reply>)>
     where
         P: WireProtocol + ?Sized,
@@ -204,7 +204,7 @@ impl Channel {
         Ok((consumed, event))
     }
 
-    /// What has come by now, without waiting for it.
+    /// Parses what has been received by now, without waiting.
     ///
     /// # Errors
     /// The connection is lost.
@@ -227,7 +227,7 @@ impl Channel {
         }
     }
 
-    /// Says farewell, where the protocol has one, and closes; waits until it is sent.
+    /// Sends the protocol's closing message, if it has one, waits until it is sent, and closes.
     pub fn farewell<P: WireProtocol + ?Sized>(&mut self, protocol: &mut P) {
         protocol.quit(&mut self.output);
         // The connection ends either way.
@@ -245,7 +245,7 @@ fn not_open() -> Error {
     Error::new(Kind::Connection, "the connection is not open")
 }
 
-/// The server says what nobody has asked for.
+/// The error of a server that sends a message without a request.
 #[cold]
 pub fn out_of_turn() -> Error {
     Error::new(Kind::Protocol, "the server answered out of turn")

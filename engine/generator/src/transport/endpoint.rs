@@ -1,5 +1,5 @@
-//! Where a target listens: the name is resolved and the TLS roots are read once, before any clock
-//! runs, and shared by all sessions.
+//! Address of a target. The name is resolved and the TLS roots are read once, before any clock
+//! runs; all sessions share them.
 
 use crate::transport::tls;
 use dyno_core::error::{Error, Kind, Result};
@@ -12,12 +12,12 @@ use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A resolved address with what is needed to encrypt a connection to it.
+/// A resolved address and the TLS configuration for it.
 #[derive(Debug)]
 pub struct Endpoint {
     label: Arc<str>,
     candidates: Vec<SockAddr>,
-    /// The candidate that answered last: `localhost` often names two addresses and one listener.
+    /// Index of the address that answered last: `localhost` often has two addresses and one listener.
     preferred: AtomicUsize,
     is_unix: bool,
     is_loopback: bool,
@@ -44,7 +44,7 @@ impl Endpoint {
                     preferred: AtomicUsize::new(0),
                     is_unix: true,
                     is_loopback: true,
-                    // A socket never leaves the machine: TLS is not asked for.
+                    // A Unix socket never leaves the machine and needs no TLS.
                     tls: None,
                 })
             }
@@ -78,40 +78,40 @@ impl Endpoint {
         })
     }
 
-    /// How it is called in messages: `host:port` or the socket's path.
+    /// The name in messages: `host:port` or the socket's path.
     pub fn label(&self) -> &Arc<str> {
         &self.label
     }
 
-    /// Whether it is a Unix socket, which
-    /// [`WireProtocol::connected`](dyno_core::driver::WireProtocol::connected) wants to know.
+    /// Whether it is a Unix socket, for
+    /// [`WireProtocol::connected`](dyno_core::driver::WireProtocol::connected).
     pub fn is_unix(&self) -> bool {
         self.is_unix
     }
 
-    /// Whether it leads to this machine: see [`Address::is_loopback`].
+    /// Whether it refers to this machine: see [`Address::is_loopback`].
     pub fn is_loopback(&self) -> bool {
         self.is_loopback
     }
 
-    /// TLS configuration and name to check, unless the plan says `off` or this is a Unix socket.
+    /// TLS configuration and name to verify; `None` if the plan states `off` or this is a Unix socket.
     pub fn tls(&self) -> Option<&(Arc<ClientConfig>, ServerName<'static>)> {
         self.tls.as_ref()
     }
 
-    /// How many addresses the name has.
+    /// Number of addresses that the name has.
     pub fn candidates(&self) -> usize {
         self.candidates.len()
     }
 
-    /// Remembers that connecting with this `attempt` worked, so that later sessions start there.
+    /// Remembers that `attempt` connected, so that later sessions start with its address.
     pub fn succeeded(&self, attempt: usize) {
         let first = self.preferred.load(Ordering::Relaxed);
         self.preferred.store((first + attempt) % self.candidates.len(), Ordering::Relaxed);
     }
 
     /// Opens a non-blocking socket and begins to connect it; `attempt` 0 is the address that worked
-    /// last, 1 the next one. The second value says whether it is connected already (Unix sockets).
+    /// last, 1 the next one. The second value is true if it is connected already (Unix sockets).
     pub(crate) fn open(&self, attempt: usize) -> io::Result<(Socket, bool)> {
         let first = self.preferred.load(Ordering::Relaxed);
         let address = &self.candidates[(first + attempt) % self.candidates.len()];

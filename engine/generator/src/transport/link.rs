@@ -1,8 +1,8 @@
 //! A connection: a non-blocking socket, plain or encrypted, that never blocks and never spins.
 //!
-//! Workers drive a [`Link`] from their own poll loop; [`wait`](Link::wait) and the methods built on
+//! Workers drive a [`Link`] from their own poll loop. [`wait`](Link::wait) and the methods based on
 //! it (`open_blocking`, `send_all`, `receive_some`, `encrypt_blocking`) serve control connections
-//! and loading, where one thread waits for one answer.
+//! and populating, where one thread waits for one answer.
 
 use crate::transport::endpoint::Endpoint;
 use crate::transport::tls;
@@ -20,13 +20,13 @@ pub struct Link {
     socket: Socket,
     label: Arc<str>,
     tls: Option<Box<ClientConnection>>,
-    /// What the kernel would not take yet: at most one request, sent when the socket is writable.
+    /// Bytes that the kernel did not accept yet: at most one request, sent when the socket is writable.
     unsent: Vec<u8>,
 }
 
 impl Link {
-    /// Opens a socket and begins to connect. The second value: it is connected already; otherwise
-    /// wait until it is writable and ask [`connected`](Self::connected).
+    /// Opens a socket and begins to connect. If the second value is true, it is connected already;
+    /// otherwise wait until it is writable and call [`connected`](Self::connected).
     ///
     /// # Errors
     /// [`Kind::Connection`] when refused at once, [`Kind::System`] when out of descriptors or ports.
@@ -56,33 +56,33 @@ impl Link {
         self.socket.as_raw_fd()
     }
 
-    /// How the peer is called in messages.
+    /// The peer's name in messages.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Whether bytes must go through [`decrypt`](Self::decrypt).
+    /// Whether received bytes must go through [`decrypt`](Self::decrypt).
     #[inline]
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Whether the TLS handshake is still going on.
+    /// Whether the TLS handshake is in progress.
     pub fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }
 
-    /// Whether [`flush`](Self::flush) is due when the socket is writable.
+    /// Whether to call [`flush`](Self::flush) when the socket is writable.
     #[inline]
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Receives what is there, still encrypted if the link is: `None` when nothing is, 0 at the
-    /// end of the stream.
+    /// Receives available bytes, still encrypted on an encrypted link: `None` when there are none, 0 at
+    /// the end of the stream.
     ///
     /// # Errors
-    /// The system's, unchanged: this is the hot path, [`lost`](Self::lost) explains it.
+    /// The system's, unchanged, since this is the hot path; [`lost`](Self::lost) explains it.
     #[inline]
     pub fn receive_raw(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
@@ -100,8 +100,8 @@ impl Link {
         }
     }
 
-    /// Sends bytes, encrypting them if the link is encrypted. What the kernel does not take is kept:
-    /// see [`has_unsent`](Self::has_unsent). Returns how many system calls it took.
+    /// Sends bytes, encrypting them if the link is encrypted. Buffers what the kernel does not accept:
+    /// see [`has_unsent`](Self::has_unsent). Returns the number of system calls.
     ///
     /// # Errors
     /// The system's, unchanged.
@@ -122,7 +122,7 @@ impl Link {
         self.flush()
     }
 
-    /// Sends what was kept back. Returns how many system calls it took.
+    /// Sends the buffered bytes. Returns the number of system calls.
     ///
     /// # Errors
     /// The system's, unchanged.
@@ -139,11 +139,11 @@ impl Link {
         Ok(1)
     }
 
-    /// Begins the TLS handshake; feed answers to [`decrypt`](Self::decrypt) until
-    /// [`is_handshaking`](Self::is_handshaking) says no.
+    /// Begins the TLS handshake; pass received bytes to [`decrypt`](Self::decrypt) until
+    /// [`is_handshaking`](Self::is_handshaking) returns false.
     ///
     /// # Errors
-    /// [`Kind::Protocol`] when the plan says `off` and the server asks for TLS all the same.
+    /// [`Kind::Protocol`] when the plan states `off` but the server requires TLS.
     pub fn start_tls(&mut self, endpoint: &Endpoint) -> Result<()> {
         let Some((config, name)) = endpoint.tls() else {
             return Err(Error::new(
@@ -160,10 +160,10 @@ impl Link {
         Ok(())
     }
 
-    /// Decrypts received bytes and appends the plain ones to `plain`. Handshake answers are sent.
+    /// Decrypts received bytes, appends the plain ones to `plain`, and sends handshake messages.
     ///
     /// # Errors
-    /// [`Kind::Authentication`] for a certificate that is not acceptable or a handshake refused.
+    /// [`Kind::Authentication`] for an unacceptable certificate or a refused handshake.
     pub fn decrypt(&mut self, mut raw: &[u8], plain: &mut Vec<u8>) -> Result<()> {
         let Some(tls) = &mut self.tls else {
             plain.extend_from_slice(raw);
@@ -175,7 +175,7 @@ impl Link {
             let state = match tls.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
-                    // Best effort: tell the server why before the connection closes.
+                    // Best effort: send the server the TLS alert before the connection closes.
                     if take_ciphertext(tls, &mut self.unsent).is_ok() {
                         let _ = self.flush();
                     }
@@ -196,21 +196,21 @@ impl Link {
         Ok(())
     }
 
-    /// A system error on this link as the user should read it.
+    /// Converts a system error on this link to an error for the user.
     pub fn lost(&self, error: &io::Error) -> Error {
         explain(&self.label, "connection lost", error)
     }
 
-    /// The end of the stream as the user should read it.
+    /// The error of an ended stream, for the user.
     pub fn closed(&self) -> Error {
         Error::new(Kind::Connection, format!("{}: the server closed the connection", self.label))
             .hint("look into the server's error log: it may have crashed, been stopped, or refused us")
     }
 }
 
-/// Waiting for one connection, outside the workers.
+/// Blocking use of one connection, outside the workers.
 impl Link {
-    /// Waits until the socket can be read (or, with `writable`, written).
+    /// Waits until the socket is readable (or, with `writable`, writable).
     ///
     /// # Errors
     /// [`Kind::Connection`] when the deadline passes.
@@ -242,7 +242,7 @@ impl Link {
             .hint("the server hangs or is overloaded: look into its error log and process list")
     }
 
-    /// Connects, trying each address of the name, and waits for it.
+    /// Connects, trying each address of the name in turn, and waits for the outcome.
     ///
     /// # Errors
     /// [`Kind::Connection`], of the last address tried.
@@ -268,7 +268,7 @@ impl Link {
         }
     }
 
-    /// Sends everything, waiting as long as needed.
+    /// Sends all bytes, waiting while the kernel's buffer is full.
     ///
     /// # Errors
     /// [`Kind::Connection`] when the connection breaks or the deadline passes.
@@ -281,9 +281,9 @@ impl Link {
         Ok(())
     }
 
-    /// Waits for bytes and appends them, decrypted, to `plain`; returns how many (at least 1). Past the
-    /// deadline bytes that have come are of no use either: a server that always has some must not be
-    /// read for ever.
+    /// Waits for bytes and appends them, decrypted, to `plain`; returns how many (at least 1). Fails past
+    /// the deadline even if bytes are available, so that a server that never stops sending cannot hold
+    /// the thread.
     ///
     /// # Errors
     /// [`Kind::Connection`] at the end of the stream or past the deadline; see also
@@ -304,8 +304,8 @@ impl Link {
         Ok(plain.len() - start)
     }
 
-    /// Encrypts the connection, waiting for the handshake to end. Plain bytes that came behind it
-    /// are appended to `plain`.
+    /// Encrypts the connection and waits for the end of the handshake. Appends plain bytes that follow
+    /// it to `plain`.
     ///
     /// # Errors
     /// As [`start_tls`](Self::start_tls) and [`decrypt`](Self::decrypt).
@@ -333,10 +333,10 @@ impl Link {
     }
 }
 
-/// Idle buffers above this size are given back.
+/// Capacity in bytes above which an idle buffer is shrunk.
 const KEEP_BYTES: usize = 4096;
 
-/// One `send`; 0 when the kernel's buffer is full.
+/// Calls `send` once; returns 0 when the kernel's buffer is full.
 #[inline]
 fn send_some(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     loop {

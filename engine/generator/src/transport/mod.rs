@@ -1,4 +1,4 @@
-//! Connections to servers: addresses, sockets, TLS, and waiting for them.
+//! Connections to servers: addresses, sockets, TLS and polling.
 
 pub mod channel;
 pub mod endpoint;

@@ -1,39 +1,39 @@
-//! How much of an answer is read before its end is no longer believed in: for answers without a
-//! deadline of their own, such as those of loading, where building an index may take hours.
+//! Limits on the size and the pace of an answer, for answers without a deadline of their own, such as
+//! those of populating, where building an index may take hours.
 //!
-//! A server that works is silent, then answers, message by message. One that sends and sends, or
-//! holds the rest of a message back for half a minute, is none, or is behind something that is broken.
+//! A working server is silent, then answers message by message. The limits reject a peer that sends
+//! without end, or that delays the rest of a message for half a minute.
 
 use dyno_core::error::{Error, Kind, Result};
 
-/// Most bytes between a request and the end of its answer: a quarter more than a script
-/// may keep of one, whose own error comes first. Of rows without content that are 67 million.
+/// Maximum bytes between a request and the end of its answer: a quarter more than a script may
+/// buffer of one, so that the script's own error comes first. As rows without content, 67 million.
 const ANSWER_BYTES_MAX: u64 = 320 << 20;
-/// In so much time a message under way must go on ...
+/// Window in which a message in progress must advance ...
 const WINDOW_NS: u64 = 30_000_000_000;
-/// ... by so many bytes: a hundredth of what a slow line carries.
+/// ... by this many bytes: a hundredth of what a slow line carries.
 const WINDOW_BYTES_MIN: u64 = 2048;
 
-/// What was heard since the last request.
+/// Counts of what was received since the last request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Patience {
     answer_bytes: u64,
-    /// Since when one message is under way, and how much has come of it; none: no message is.
+    /// Start of the window and bytes received in it; `None` when no message is incomplete.
     window: Option<(u64, u64)>,
 }
 
 impl Patience {
-    /// Something was sent: what comes next answers it.
+    /// A request was sent: the counts begin again.
     #[inline]
     pub fn sent(&mut self) {
         *self = Self::default();
     }
 
-    /// So many bytes have come and were looked at. `is_amid`: the last of them are a part of a
-    /// message whose rest must follow.
+    /// Counts `bytes` that were received and parsed. `is_amid`: the last of them belong to an incomplete
+    /// message.
     ///
     /// # Errors
-    /// [`Kind::Protocol`]: the answer does not come to an end.
+    /// [`Kind::Protocol`]: the answer exceeds the limits.
     #[inline]
     pub fn heard(&mut self, now_ns: u64, bytes: u64, is_amid: bool) -> Result<()> {
         self.answer_bytes += bytes;
@@ -82,7 +82,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// After how many seconds of so many bytes each a server is no longer listened to.
+    /// After how many seconds of `bytes` each the limits reject a server.
     fn given_up(bytes: u64, is_amid: bool, most_s: u64) -> Option<(u64, Error)> {
         let mut patience = Patience::default();
         (0..most_s).find_map(|at_s| Some((at_s, patience.heard(at_s * S, bytes, is_amid).err()?)))

@@ -1,6 +1,6 @@
-//! Waiting for sockets or for a moment: `epoll`, or simulated time.
+//! Waiting for sockets or for a time: `epoll`, or simulated time.
 //!
-//! Edge-triggered, so that a socket is registered once a connection and never touched again in the
+//! Edge-triggered, so that a socket is registered once a connection and never changed in the
 //! steady state. Sources: epoll(7), epoll_pwait2(2).
 
 use crate::machine;
@@ -12,20 +12,20 @@ use std::rc::Rc;
 /// More sockets than one process can have.
 const PLACES_MAX: usize = 1 << 20;
 
-/// A socket that is ready. `token` is what it was registered with.
+/// Readiness of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
-    /// The owner's mark.
+    /// The token that the socket was registered with.
     pub token: u64,
     /// Bytes, the end of the stream or an error can be read.
     pub readable: bool,
-    /// It can be written, or connecting has ended.
+    /// The socket is writable, or connecting has ended.
     pub writable: bool,
     /// The peer has closed its side, or the connection broke.
     pub is_closing: bool,
 }
 
-/// Waits for sockets or for a moment.
+/// Waits for sockets or for a time.
 pub trait Poller {
     /// Waits until a socket is ready or until `until_ns` on the clock whose present is `now_ns`;
     /// replaces `ready`. Returns whether nothing was ready at first, so that the thread slept.
@@ -34,12 +34,13 @@ pub trait Poller {
     /// The system's.
     fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<bool>;
 
-    /// CPU time of the calling thread; of simulated time all is work.
+    /// CPU time of the calling thread; all simulated time counts as work.
     fn worked_ns(&self, now_ns: u64) -> u64 {
         now_ns
     }
 
-    /// Reports `fd` when readable and, if wanted, when writable.
+    /// Watches `fd` for readability and, with `writable`, for writability. `known`: `fd` is watched
+    /// already.
     ///
     /// # Errors
     /// The system's: out of watches or memory.
@@ -56,8 +57,8 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    /// A new instance that reports up to `sockets` at a time: with room for all of a worker's, none
-    /// that is ready waits for the answers of others, unseen by the lag.
+    /// Creates an instance that reports up to `sockets` at a time. With room for all of a worker's
+    /// sockets, no ready socket waits for the answers of others without being counted in the lag.
     ///
     /// # Errors
     /// The system's: out of descriptors.
@@ -67,7 +68,7 @@ impl Epoll {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just created and belongs to nobody else.
+        // SAFETY: `fd` was just created and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let places = sockets.clamp(1, PLACES_MAX);
         let events = vec![libc::epoll_event { events: 0, u64: 0 }; places].into_boxed_slice();
@@ -110,8 +111,8 @@ impl Poller for Epoll {
     fn wait(&mut self, now_ns: u64, until_ns: u64, ready: &mut Vec<Ready>) -> io::Result<bool> {
         ready.clear();
         let wait_ns = until_ns.saturating_sub(now_ns);
-        // Looked at first, so that it is known whether the thread slept: a short call more before
-        // a sleep, which costs far more.
+        // Poll without waiting first, to know whether the thread slept: one short call more before a sleep,
+        // which costs far more.
         let mut n = self.call(0);
         let slept = n == 0 && wait_ns > 0;
         if slept {
@@ -119,7 +120,7 @@ impl Poller for Epoll {
         }
         if n < 0 {
             let error = io::Error::last_os_error();
-            // A signal: the caller looks at its flags and comes back.
+            // A signal: return, so that the caller checks its flags.
             return if error.kind() == io::ErrorKind::Interrupted { Ok(slept) } else { Err(error) };
         }
         ready.extend(self.events[..n as usize].iter().map(|event| {
@@ -141,8 +142,8 @@ impl Poller for Epoll {
     }
 
     fn watch(&mut self, fd: RawFd, token: u64, writable: bool, known: bool) -> io::Result<()> {
-        // Writability only while it is waited for: a Unix socket reports it after each message that
-        // the peer reads, which would double the wake-ups.
+        // Watch writability only while needed: a Unix socket reports it after each message that the peer
+        // reads, which would double the wake-ups.
         let out = if writable { libc::EPOLLOUT } else { 0 };
         let flags = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET | out;
         let mut event = libc::epoll_event { events: flags as u32, u64: token };
@@ -155,7 +156,7 @@ impl Poller for Epoll {
     }
 }
 
-/// No sockets: each wait moves simulated time to its end.
+/// A poller without sockets: each wait advances simulated time to its end.
 #[derive(Debug)]
 pub struct SimulatedPoller(pub Rc<SimulatedClock>);
 

@@ -1,9 +1,9 @@
-//! TLS by rustls with the ring provider: the words of the plan, client certificates, chosen ciphers,
-//! and certificate errors in words a user can act on.
+//! TLS by rustls with the ring provider: the plan's modes, client certificates, cipher selection,
+//! and certificate errors with advice for the user.
 //!
-//! `require` and `prefer` encrypt without looking at the certificate, as libpq's `sslmode=require`
-//! and MySQL's `--ssl-mode=REQUIRED` do: they keep out listeners, not impostors. `chain` is libpq's
-//! `verify-ca` and MySQL's `VERIFY_CA`: whoever has a certificate of that authority is trusted.
+//! `require` and `prefer` encrypt without verifying the certificate, as libpq's `sslmode=require`
+//! and MySQL's `--ssl-mode=REQUIRED` do: they protect against eavesdroppers, not against impostors.
+//! `chain` is libpq's `verify-ca` and MySQL's `VERIFY_CA`: it trusts every certificate of the authority.
 
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Tls, TlsExtras};
@@ -20,7 +20,7 @@ use rustls::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// OpenSSL's names of what the provider can do: those up to TLS 1.2, then those of TLS 1.3.
+/// OpenSSL names of the provider's ciphers: those up to TLS 1.2, then those of TLS 1.3.
 const CIPHERS: [(&str, CipherSuite); 9] = [
     ("ECDHE-ECDSA-AES256-GCM-SHA384", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
     ("ECDHE-ECDSA-AES128-GCM-SHA256", CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
@@ -33,11 +33,11 @@ const CIPHERS: [(&str, CipherSuite); 9] = [
     ("TLS_CHACHA20_POLY1305_SHA256", CipherSuite::TLS13_CHACHA20_POLY1305_SHA256),
 ];
 
-/// The configuration for one word of the plan; `None` for `off`.
+/// The configuration for a TLS mode of the plan; `None` for `off`.
 ///
 /// # Errors
-/// [`Kind::Authentication`] when certificates or keys cannot be read, [`Kind::Plan`] for a cipher
-/// that is not known, and a certificate without its key.
+/// [`Kind::Authentication`] when certificates or keys cannot be read, [`Kind::Plan`] for an unknown
+/// cipher or a certificate without its key.
 pub fn client_config(tls: &Tls, extras: &TlsExtras) -> Result<Option<Arc<ClientConfig>>> {
     let provider = Arc::new(provider(&extras.ciphers)?);
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -60,7 +60,7 @@ pub fn client_config(tls: &Tls, extras: &TlsExtras) -> Result<Option<Arc<ClientC
     with_identity(builder, extras).map(Arc::new).map(Some)
 }
 
-/// All that ring can do, or that part of it which is asked for, in that order.
+/// All ciphers that ring supports, or the requested ones, in the requested order.
 fn provider(ciphers: &[String]) -> Result<CryptoProvider> {
     let mut provider = ring::default_provider();
     if ciphers.is_empty() {
@@ -80,7 +80,7 @@ fn provider(ciphers: &[String]) -> Result<CryptoProvider> {
     Ok(provider)
 }
 
-/// With the client's certificate, where there is one.
+/// Adds the client's certificate, if there is one.
 fn with_identity(
     builder: ConfigBuilder<ClientConfig, WantsClientCert>,
     extras: &TlsExtras,
@@ -119,7 +119,7 @@ pub fn server_name(host: &str) -> Result<ServerName<'static>> {
     })
 }
 
-/// An encryption error as the user should read it; `label` is the server's address.
+/// Converts a TLS error to an error for the user; `label` is the server's address.
 pub fn explain(label: &str, error: &rustls::Error) -> Error {
     let (what, hint) = match error {
         rustls::Error::InvalidCertificate(reason) => return explain_certificate(label, reason),
@@ -150,7 +150,7 @@ fn explain_certificate(label: &str, reason: &CertificateError) -> Error {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             ("is not valid yet".to_owned(), "compare the clocks of this machine and of the server")
         }
-        // A wrong signature: an authority of the same name and another key, made anew perhaps.
+        // A wrong signature: an authority with the same name and another key, perhaps recreated.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => (
             "is signed by an authority that is not trusted here".to_owned(),
             "name the authority's file with tls: ca:FILE, or use tls: require to encrypt without checking",
@@ -205,7 +205,7 @@ fn unusable(what: &str, path: &Path, why: &dyn std::fmt::Display) -> Error {
         .hint("it must be a readable PEM file with a certificate")
 }
 
-/// Accepts what the authorities have signed, for any name, as long as it is valid; the server proves
+/// Accepts every valid certificate that the authorities have signed, for any name; the server must prove
 /// that it has the key.
 #[derive(Debug)]
 struct ChainOnly {
@@ -257,8 +257,8 @@ impl ServerCertVerifier for ChainOnly {
     }
 }
 
-/// Accepts every certificate. Signatures are not checked either: without a trusted certificate they
-/// prove nothing, and servers' self-made certificates are often too old in form to be parsed.
+/// Accepts every certificate without checking signatures, which prove nothing without a trusted
+/// certificate. Self-signed certificates of servers are often in too old a format to be parsed.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 

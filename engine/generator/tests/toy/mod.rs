@@ -1,6 +1,5 @@
 //! A toy protocol of lines (`hi`, then `r` answered by `ok`, `big N` or `err CODE`, before which any
-//! number of `more` may come), servers that speak
-//! it, and trials against them. Each test binary uses a part of it.
+//! number of `more` may come), its servers, and trials against them. Each test binary uses a part of it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use dyno_core::driver::{
@@ -144,7 +143,7 @@ impl Workload for One {
 pub static ONE: WorkloadKind =
     WorkloadKind { name: "one", about: "one read", needs: &[], build: |_| Ok(Box::new(One)) };
 
-/// What a server does with connection number n: answers requests until it returns.
+/// Behaviour of a server on connection number n: it answers requests until it returns.
 pub type Behaviour = fn(connection: usize, lines: &mut Lines) -> std::io::Result<()>;
 
 pub struct Lines {
@@ -154,14 +153,14 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// How many connections the server has had so far.
+    /// Number of connections that the server has accepted so far.
     pub fn connections(&self) -> usize {
         self.accepted.load(Ordering::Relaxed)
     }
     pub fn say(&mut self, text: &str) -> std::io::Result<()> {
         self.reader.get_mut().write_all(text.as_bytes())
     }
-    /// Says something of an answer, as fast as it is heard, until nobody hears.
+    /// Sends parts of an answer as fast as the client reads them, until the client disconnects.
     pub fn go_on_for_ever(&mut self) -> std::io::Result<()> {
         let lines = format!("more {}\n", "x".repeat(1000)).repeat(100);
         loop {
@@ -214,7 +213,7 @@ pub fn serve(behaviour: Behaviour) -> Server {
             let (cancels, accepted) = (Arc::clone(&counted), Arc::clone(&accepted));
             std::thread::spawn(move || {
                 let mut lines = Lines { reader: BufReader::new(stream), cancels, accepted };
-                // The end of a conversation is no failure of the server.
+                // The end of a connection is no failure of the server.
                 let _ = behaviour(number, &mut lines);
             });
         }
@@ -262,8 +261,7 @@ pub fn run_plan(
     run_until(port, patch, plan, while_running, &|| false)
 }
 
-/// The same, where enough may have been measured. The first time that `enough` is asked is before the
-/// measured phase, then once a tick.
+/// The same, with an early end. The trial calls `enough` first before the measured phase, then once a tick.
 pub fn run_until(
     port: u16,
     patch: serde_json::Value,

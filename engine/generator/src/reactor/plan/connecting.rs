@@ -1,5 +1,5 @@
-//! How sessions of a plan are connected, at the start and again after each loss: with ever longer
-//! pauses between attempts.
+//! Connecting the sessions of a plan, at the start and after each loss, with growing pauses between
+//! attempts.
 
 use super::session_slot::{Connection, Down, SessionSlot, reconnect_wait_ns};
 use super::worker::Worker;
@@ -9,8 +9,8 @@ use dyno_core::clock::Clock;
 use dyno_core::rng::Rng;
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
-    /// Whether the slot is to connect now. One that plays recorded sessions has to have one, and
-    /// waits until it begins.
+    /// Whether the slot must connect now. A slot of a replay first claims a recorded session, and waits
+    /// until that begins.
     pub(crate) fn is_wanted(&mut self, index: u32, now_ns: u64) -> bool {
         let slot = &mut self.slots[index as usize];
         let Some(replay) = self.group_targets[slot.group].config.replay else { return true };
@@ -34,7 +34,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         false
     }
 
-    /// Connects again when the recorded session begins that it holds, if it holds one.
+    /// Schedules the connection for the begin of the recorded session, if the slot holds one.
     pub(crate) fn await_opening(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         let replay = self.group_targets[slot.group].config.replay;
@@ -46,7 +46,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
     }
 
-    /// The recorded session has ended: says farewell, and asks for the next one.
+    /// Closes the connection after the end of the recorded session, and requests the next one.
     pub(crate) fn leave_server(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         if let Connection::Wire(wire) = &mut slot.connection {
@@ -55,7 +55,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.close_and_connect(index);
     }
 
-    /// Closes, and asks for a new connection at once.
+    /// Closes the connection, and requests a new one at once.
     pub(crate) fn close_and_connect(&mut self, index: u32) {
         let now_ns = self.io.clock.now_ns();
         let slot = &mut self.slots[index as usize];
@@ -72,7 +72,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         reconnect_wait_ns(slot.failures.max(slot.short_lives), random)
     }
 
-    /// The load begins and the slot has no connection.
+    /// Counts the slot as lost, since the load begins and it has no connection.
     pub(crate) fn count_as_lost(&mut self, index: u32, origin_ns: u64) {
         let group = self.slots[index as usize].group;
         let cause = self.control.gates[group]

@@ -1,4 +1,4 @@
-//! What the event loop asks of the sessions of a plan.
+//! Implementation of [`LoadThread`] for the sessions of a plan.
 
 use super::session_slot::{Connection, Down, SHORT_LIFE_NS, START_ATTEMPTS};
 use super::worker::Worker;
@@ -14,8 +14,8 @@ use dyno_core::clock::Clock;
 use dyno_core::driver::{Reply, Session as DriverSession, Wire};
 use dyno_core::error::{Error, Kind, Result};
 
-/// At the end, statements older than this are cancelled at the server: closing alone might leave
-/// them running.
+/// Minimum age in nanoseconds of statements that are cancelled at the server at the end: they might
+/// continue after their connection is closed.
 const CANCEL_AGE_NS: u64 = 1_000_000_000;
 
 impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
@@ -161,7 +161,7 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
         let is_played = self.slots[index as usize].session.holds_a_recording();
         let is_refused = matches!(error.kind, Kind::Authentication | Kind::Plan);
         if is_played && is_refused && self.origin_ns.is_some() {
-            // Such as a database that is not there: the next recorded session may have another.
+            // For example a missing database: the next recorded session may use another one.
             let sinks = self.sinks(self.slots[index as usize].group);
             let slot = &mut self.slots[index as usize];
             let config = &self.group_targets[slot.group].config;
@@ -180,7 +180,7 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     fn logged_in(&mut self, index: u32) {
         let now_ns = self.io.clock.now_ns();
         let slot = &mut self.slots[index as usize];
-        // Logging in may have taken more than requests do, which are built elsewhere.
+        // The login may have needed a larger buffer than requests do; those are built in another one.
         slot.channel.output = Vec::new();
         slot.failures = 0;
         slot.up_ns = now_ns;
@@ -244,7 +244,7 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     }
 }
 
-/// Whether another attempt at the start would only fail in the same way.
+/// Whether another attempt at the start would fail in the same way.
 fn is_final(error: &Error) -> bool {
     matches!(error.kind, Kind::Authentication | Kind::Plan | Kind::System | Kind::Protocol)
 }

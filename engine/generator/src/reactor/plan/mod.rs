@@ -1,12 +1,12 @@
 //! The sessions of a plan on their load threads.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`worker`] | the state of a load thread |
-//! | [`load_thread`] | what the event loop asks of it |
+//! | [`load_thread`] | its implementation of the event loop's trait |
 //! | [`session_slot`] | a session together with its connection |
-//! | [`turns`] | begin, moments |
-//! | [`connecting`] | who wants a connection, and when; outages |
+//! | [`turns`] | begin, timers, end |
+//! | [`connecting`] | when sessions connect; outages |
 //! | [`sending`] | requests |
 
 pub mod connecting;

@@ -1,4 +1,4 @@
-//! What a session of a plan wants next, as bytes on its socket.
+//! Carrying out the steps of a session of a plan on its socket.
 
 use super::session_slot::Connection;
 use super::worker::Worker;
@@ -12,7 +12,7 @@ use dyno_core::driver::{Reply, Task, Wire};
 use dyno_core::error::{Error, Kind};
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
-    /// The session, connected, starts or goes on.
+    /// Starts the connected session, or resumes it.
     pub(crate) fn begin(&mut self, index: u32) {
         if self.origin_ns.is_none() {
             return;
@@ -25,7 +25,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.perform(index, step);
     }
 
-    /// Carries out what the session wants.
+    /// Carries out a step of the session.
     pub(crate) fn perform(&mut self, index: u32, step: Step) {
         match step {
             Step::Send => self.send_request(index),
@@ -51,7 +51,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 self.out.clear();
                 let (op, transaction) = slot.session.op();
                 wire.request(op, transaction, &mut self.out);
-                // The stamp is the last thing before the bytes leave.
+                // Take the time stamp last before the bytes leave.
                 self.io.now_ns = self.io.clock.now_ns();
                 slot.session.sent(self.io.now_ns, open);
                 let sent = link.send(&self.out);
@@ -74,7 +74,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.watch_deadline(index);
     }
 
-    /// Sends what is no request of the group.
+    /// Sends bytes that are not a request of the group.
     fn send_aside(&mut self, index: u32, put: impl FnOnce(&mut dyn Wire, &mut Vec<u8>)) {
         let slot = &mut self.slots[index as usize];
         self.io.now_ns = self.io.clock.now_ns();
@@ -93,7 +93,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         self.watch_deadline(index);
     }
 
-    /// A session has one deadline timer, moved when it comes up: none is touched a transaction.
+    /// Adds the session's only deadline timer. It is rescheduled when it is due, not at each transaction.
     #[inline]
     pub(crate) fn watch_deadline(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];

@@ -1,35 +1,35 @@
-//! A session together with its connection: what a worker keeps for each of them.
+//! A session together with its connection: the worker's state of each session.
 
 use crate::session::Session;
 use crate::transport::channel::Channel;
 use dyno_core::driver::{Reply, Timed, Wire};
 
-/// First wait before connecting again after a failure; doubles up to [`RECONNECT_MAX_NS`].
+/// First wait before reconnecting after a failure; doubles up to [`RECONNECT_MAX_NS`].
 pub const RECONNECT_FIRST_NS: u64 = 10_000_000;
 /// Longest wait between two attempts to connect.
 pub const RECONNECT_MAX_NS: u64 = 1_000_000_000;
-/// A connection lost sooner counts like a failed attempt: a server that admits and then drops its
-/// clients must not be hammered.
+/// A connection lost sooner counts like a failed attempt, so that a server that admits and then drops
+/// its clients is not flooded with attempts.
 pub const SHORT_LIFE_NS: u64 = 1_000_000_000;
-/// Attempts of a session before the start no longer waits for it.
+/// Failed attempts of a session after which the start no longer waits for it.
 pub const START_ATTEMPTS: u32 = 3;
 
-/// What the session is connected by.
+/// Kind of a session's connection.
 pub enum Connection {
-    /// Nothing now.
+    /// No connection.
     None,
     /// A protocol, over the slot's channel.
     Wire(Box<dyn Wire>),
-    /// A formula, and the answer that it owes.
+    /// A driver that computes its answers, and the answer in progress.
     Timed(Box<dyn Timed>, Option<Reply>),
 }
 
 /// When and why a connection was lost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Down {
-    /// When it was noticed.
+    /// When it was noticed, on the load threads' clock.
     pub since_ns: u64,
-    /// Why.
+    /// Cause of the loss.
     pub cause: String,
 }
 
@@ -37,19 +37,19 @@ pub struct Down {
 pub struct SessionSlot {
     /// Number of the group.
     pub group: usize,
-    /// What the session does.
+    /// State machine of the session.
     pub session: Session,
     /// Its connection.
     pub connection: Connection,
-    /// How far that is, and its way to the server.
+    /// Stage, socket and buffers of the connection.
     pub channel: Channel,
-    /// Whether a deadline timer of this era exists.
+    /// Whether the connection has a deadline timer.
     pub has_deadline_timer: bool,
-    /// Whether the start waits for it no longer.
+    /// Whether the start no longer waits for the session.
     pub is_settled: bool,
-    /// Whether it needs no connection now: what it plays begins later, or nothing is left.
+    /// Whether it needs no connection now: its recorded session begins later, or none is left.
     pub is_spared: bool,
-    /// Whether the load has begun for it.
+    /// Whether the load has begun for the session.
     pub has_begun: bool,
     /// Failed attempts to connect since the last success.
     pub failures: u32,
@@ -59,14 +59,14 @@ pub struct SessionSlot {
     pub up_ns: u64,
     /// When the last attempt to connect began.
     pub opened_ns: u64,
-    /// When the connection was closed by us.
+    /// When this program closed the connection.
     pub closed_ns: u64,
-    /// The outage that it is in.
+    /// The current outage.
     pub down: Option<Down>,
 }
 
 impl SessionSlot {
-    /// Session `number` of `group`, not connected.
+    /// Creates session `number` of `group`, not connected.
     pub fn new(group: usize, number: u32) -> Self {
         Self {
             group,
@@ -86,7 +86,7 @@ impl SessionSlot {
         }
     }
 
-    /// Lets go of the connection: whatever still refers to it is void.
+    /// Closes the connection; events and timers that refer to it become void.
     pub fn close(&mut self) {
         self.connection = Connection::None;
         self.channel.close();
@@ -94,8 +94,8 @@ impl SessionSlot {
     }
 }
 
-/// How long to wait after `failures` failed attempts to connect, `random` being uniform: 0 at
-/// first, then 10 ms doubling to 1 s, less up to half of it so that sessions do not come in step.
+/// Wait in nanoseconds after `failures` failed attempts to connect: 0 at first, then 10 ms doubling to
+/// 1 s, less up to half by the uniform `random`, so that sessions do not reconnect in step.
 pub fn reconnect_wait_ns(failures: u32, random: u64) -> u64 {
     if failures == 0 {
         return 0;

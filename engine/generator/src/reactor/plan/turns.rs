@@ -1,4 +1,4 @@
-//! What a turn does for the sessions of a plan: their begin, their moments, their end.
+//! Begin, timers and end of the sessions of a plan.
 
 use super::session_slot::{Connection, SessionSlot};
 use super::worker::{OpenGroup, Worker};
@@ -23,7 +23,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         }
     }
 
-    /// Arrivals that were given back go to sessions that wait for later ones, the last one's first.
+    /// Passes arrivals that were given back to sessions that wait for later ones, the latest first.
     pub(crate) fn pass_on_given_back(&mut self) {
         for place in 0..self.open.len() {
             let OpenGroup { group, given_back } = self.open[place];

@@ -1,4 +1,4 @@
-//! A load thread of sessions of a plan: its state, and what the event loop asks of it.
+//! State of a load thread with sessions of a plan.
 
 use super::session_slot::SessionSlot;
 use crate::metrics::notice::Notices;
@@ -14,7 +14,7 @@ use dyno_core::clock::Clock;
 use dyno_core::error::Result;
 use std::collections::VecDeque;
 
-/// One load thread and its sessions. Connections are named by their slots.
+/// One load thread and its sessions. The index of a slot identifies its connection.
 pub struct Worker<'a, C, P> {
     pub(crate) io: Io<'a, C, P>,
     pub(crate) control: &'a Control,
@@ -24,7 +24,7 @@ pub struct Worker<'a, C, P> {
     pub(crate) slots: Vec<SessionSlot>,
     /// Slots whose timed answer is due at once.
     pub(crate) instant: VecDeque<u32>,
-    /// Bytes to send, built here and sent at once.
+    /// Buffer in which requests are built before they are sent.
     pub(crate) out: Vec<u8>,
     pub(crate) origin_ns: Option<u64>,
     pub(crate) measure_ns: u64,
@@ -34,13 +34,13 @@ pub struct Worker<'a, C, P> {
 /// A group of this worker with an arrival source.
 pub(crate) struct OpenGroup {
     pub(crate) group: usize,
-    /// How many arrivals had been given back when its sessions were last looked through.
+    /// The arrival source's count of returned arrivals at the last check.
     pub(crate) given_back: u64,
 }
 
 impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
-    /// A worker for these slots (group, number), none connected yet. `connects_max`: how many it
-    /// may be connecting at the same time.
+    /// Creates a worker for these slots (group, number), none connected yet. `connects_max`: connections
+    /// that it may be making at the same time.
     #[expect(
         clippy::too_many_arguments,
         reason = "one call; a struct would only repeat the fields"
@@ -80,8 +80,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// It has a CPU to itself, and may use the moments before an arrival is due up: up to 50 us
-    /// each, which do not count as busy. Without open loops nothing changes.
+    /// Lets a thread with a CPU to itself spin before an arrival is due: up to 50 us each, which do not
+    /// count as busy. Has no effect without open loops.
     #[must_use]
     pub fn spins(mut self, has_own_cpu: bool) -> Self {
         let is_paced = |slot: &SessionSlot| {
@@ -103,7 +103,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         self.io.timers.add(Timer { at_ns, slot: index, era, cause });
     }
 
-    /// Works until told to stop.
+    /// Runs until the load is stopped.
     ///
     /// # Errors
     /// [`Kind::System`](dyno_core::error::Kind::System) when the system refuses to poll.
