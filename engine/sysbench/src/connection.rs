@@ -29,7 +29,8 @@ pub struct Wired {
 }
 
 impl Wired {
-    /// Creates a connection that is not opened yet; see [`Wait::Connect`](crate::session::Wait::Connect).
+    /// Creates a connection that is not opened yet.
+    /// See [`Wait::Connect`](crate::session::Wait::Connect).
     pub fn new(client: Box<dyn Client>, server: usize) -> Self {
         let channel = Channel::default();
         Self { client, server, channel, sent_ns: 0, lost: None, is_unsent: false }
