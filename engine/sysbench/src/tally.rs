@@ -213,8 +213,8 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// The values recorded since `earlier`. An extreme from before `earlier` is known by its bucket only
-    /// (less than 1 % wide); a newer one is exact.
+    /// The values recorded since `earlier`. An extreme from before `earlier` is known by its bucket
+    /// only (less than 1 % wide); a newer one is exact.
     fn since(&self, earlier: &Self) -> Self {
         let histogram = self.histogram.since(&earlier.histogram);
         if histogram.count() == 0 {
@@ -226,7 +226,8 @@ impl Spread {
         Self { histogram, min_ns, max_ns }
     }
 
-    /// The percentile: the upper bound of its bucket, but never above the largest value. 0 without values.
+    /// The percentile: the upper bound of its bucket, but never above the largest value. 0 without
+    /// values.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         self.histogram.quantile_ns(percent / 100.0).min(self.max_ns)
     }
