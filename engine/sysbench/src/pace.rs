@@ -153,8 +153,8 @@ impl Pace {
         self.rate.is_some()
     }
 
-    /// The event of a session that asks at `now_ns`; `None`: there is none. With a rate, the event may be
-    /// due later, and still belongs to that session. If no other event is due before the end, returns
+    /// The event of a session that asks at `now_ns`; `None`: there is none. With a rate, the event may
+    /// be due later, and still belongs to that session. If no other event is due before the end, returns
     /// the end itself, at which no event begins: sessions stay until the end.
     #[inline]
     pub fn claim(&self, now_ns: u64) -> Option<Arrival> {
@@ -252,7 +252,7 @@ impl Backlog<'_> {
     /// Returns the numbers of events that are due and not begun, and in progress. `now_ns` must not
     /// decrease.
     pub fn at(&mut self, now_ns: u64) -> (u64, u64) {
-        // In this order: an event that ends between the two reads counts as in progress, never as negative.
+        // In this order: an event that ends between the two reads counts as in progress.
         let ended = self.rate.ended.load(Relaxed);
         let begun = self.rate.begun.load(Relaxed);
         let until_ns = now_ns.min(self.end_ns.load(Relaxed)).min(self.rate.arrival_source.end_ns());

@@ -92,8 +92,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The run has ended at `now_ns`, with `running` sessions (0 unless they were abandoned). Prints the
-    /// reports that are due and the final report. Returns the counts since the begin, and the stored
+    /// The run has ended at `now_ns`, with `running` sessions (0 unless they were abandoned). Prints
+    /// the reports that are due and the final report. Returns the counts since the begin, and the stored
     /// intervals.
     pub fn finish(mut self, now_ns: u64, running: u32) -> (Stat, Vec<Value>) {
         // An interval that ends with the run is due even without a `tick` at that time.
