@@ -154,8 +154,8 @@ impl Pace {
     }
 
     /// The event of a session that asks at `now_ns`; `None`: there is none. With a rate, the event may
-    /// be due later, and still belongs to that session. If no other event is due before the end, returns
-    /// the end itself, at which no event begins: sessions stay until the end.
+    /// be due later, and still belongs to that session. If no other event is due before the end,
+    /// returns the end itself, at which no event begins: sessions stay until the end.
     #[inline]
     pub fn claim(&self, now_ns: u64) -> Option<Arrival> {
         if self.is_over(now_ns) {
