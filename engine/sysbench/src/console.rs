@@ -1,28 +1,28 @@
-//! What a call prints: messages by level, as far as `--verbosity` admits them, and reports.
+//! Output of a call: messages by level, filtered by `--verbosity`, and reports.
 //!
-//! Everything goes through C's `stdout`, line by line: scripts print there (`print`, `io.write`),
-//! and only one buffer keeps their lines and ours in the order in which they were printed.
+//! All output goes through C's `stdout`, line by line. Scripts print there (`print`, `io.write`), and
+//! only a shared buffer preserves the order of their lines and the engine's.
 
 use dyno_core::shown::shown;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// How much a message matters; the number is the verbosity that admits it.
+/// The level of a message; the number is the lowest verbosity that prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// The run ends.
+    /// A fatal error: the run ends.
     Fatal,
-    /// Something went wrong.
+    /// An error.
     Alert,
-    /// Something may be wrong.
+    /// A possible error.
     Warning,
     /// Headers and reports.
     Notice,
-    /// More than most want to know.
+    /// Details.
     Info,
-    /// For who looks for a mistake.
+    /// Details for debugging.
     Debug,
 }
 
@@ -43,7 +43,7 @@ impl Level {
     }
 }
 
-/// From now on messages up to this level are printed.
+/// Sets the verbosity: messages up to this level are printed.
 pub fn set_verbosity(level: u8) {
     VERBOSITY.store(level, Relaxed);
 }
@@ -53,11 +53,11 @@ pub fn admits(level: Level) -> bool {
     level as u8 <= VERBOSITY.load(Relaxed)
 }
 
-/// The last message of trouble, and how often it came again since it was printed.
+/// The last error or warning, and the number of its repetitions since it was printed.
 static LAST: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
 
-/// Prints a message, as a line with its level's prefix, if the verbosity admits it. One of trouble
-/// that comes again is counted instead, until there is another.
+/// Prints a message as a line with its level's prefix, if the verbosity admits it. A repeated error
+/// or warning is counted instead, until a different one comes.
 pub fn say(level: Level, text: &str) {
     if !admits(level) {
         return;
@@ -78,8 +78,8 @@ pub fn say(level: Level, text: &str) {
     *last = (line, 0);
 }
 
-/// Prints text, whatever the verbosity. What cannot be printed cannot be told either. It may hold
-/// what a server said, which is shown to a terminal, never sent.
+/// Prints text, whatever the verbosity; output errors are ignored. The text may contain messages of
+/// a server; they are made safe for a terminal.
 pub fn print(text: &str) {
     let _ = io::Write::write_all(&mut Stdout, shown(text).as_bytes());
 }
@@ -89,12 +89,12 @@ unsafe extern "C" {
     static mut C_STDOUT: *mut libc::FILE;
 }
 
-/// C's `stdout`, so that what Rust prints and what scripts print stays in order.
+/// C's `stdout`, so that the output of Rust and of scripts stays in order.
 #[derive(Debug, Clone, Copy)]
 pub struct Stdout;
 
 impl Stdout {
-    /// Each line goes out when it ends, also into a pipe or a file: wrappers read while we run.
+    /// Line buffering, also into a pipe or a file: wrappers read during the run.
     pub fn by_lines() {
         // SAFETY: C's own stream, before anything was written to it; a null buffer lets C choose.
         unsafe { libc::setvbuf(C_STDOUT, std::ptr::null_mut(), libc::_IOLBF, 0) };
@@ -122,9 +122,9 @@ impl io::Write for Stdout {
     }
 }
 
-/// Ends the process by SIGPIPE, as others end (to a shell 128 + 13), if something could not be printed
-/// and the reader of the pipe has gone away (`| head -1`); scripts' own printing counts too. The signal
-/// is asked for here alone, as sockets of servers that die raise it as well.
+/// Ends the process by SIGPIPE, as other programs end (in a shell, status 128 + 13), if output
+/// failed and the reader of the pipe has gone away (`| head -1`), also for output of scripts. The
+/// signal is raised only here, because sockets of dying servers raise it as well.
 fn end_without_reader() {
     // SAFETY: the stream lives as long as the process; `poll` is given one descriptor of ours; the
     // default action of the signal ends the process.

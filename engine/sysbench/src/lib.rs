@@ -1,22 +1,22 @@
-//! The sysbench surface: its command line, its scripts, its reports, on our own load threads.
+//! A sysbench-compatible command line, script interface and reports, run on dbdyno's load threads.
 //!
 //! Written from documented behaviour; no line of sysbench is used. Option names, help lines and
-//! report labels are interface, and equal to the letter where wrappers read them.
+//! report labels are interface: they equal sysbench's exactly where wrappers parse them.
 //!
 //! A call goes through these modules, in this order:
 //!
 //! | module | what |
 //! |---|---|
-//! | [`command`] | arguments and configuration file -> what to run, with which [`options`]; help |
-//! | `lua` | a script: its states, sessions, and the `sysbench` table that it sees |
-//! | [`scripts`] | scripts that are built in |
-//! | [`session`] | where scripts and load threads meet |
-//! | [`connection`] | what a session is connected by |
-//! | [`console`] | what is printed, in the order in which scripts and we print it |
+//! | [`command`] | parses arguments and the configuration file into a call and its [`options`]; help |
+//! | `lua` | scripts: Lua states, sessions, and the `sysbench` table |
+//! | [`scripts`] | built-in scripts |
+//! | [`session`] | the interface between scripts and load threads |
+//! | [`connection`] | a session's connections |
+//! | [`console`] | output, in the order in which scripts and the engine print it |
 //! | [`drive`] | load threads: sockets, waiting, the start, the end, the watchdog |
 //! | [`native`] | tests without a script: fileio, cpu, memory, threads, mutex |
-//! | [`pace`] | when a session begins its next event: rate, number of events, time |
-//! | [`tally`] | what sessions count while they run; one writer each |
+//! | [`pace`] | the time of a session's next event: rate, number of events, run time |
+//! | [`tally`] | counters of running sessions, with one writer each |
 //! | [`trial`] | a script as the workload of an experiment |
 //! | [`rand`](mod@rand) | random numbers of scripts |
 //! | [`report`] | intervals, checkpoints, the final text, CSV, JSON |

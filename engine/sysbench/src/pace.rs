@@ -1,10 +1,10 @@
-//! When a session begins its next event: as soon as it can, or when the next one is due at a rate;
-//! never after the last event or the end of the time.
+//! Decides when a session begins its next event: at once, or at the next due time of a rate; never
+//! after the last event or the end of the run.
 //!
-//! With a rate events fall due as a Poisson process, or in a trial of an experiment by its schedule,
-//! a pure function of (seed, number), and each belongs to the session that asks first
-//! (`dyno_generator::pacing::arrival_source`). However late the sessions are, nothing is dropped and no queue grows: the
-//! backlog is a difference of two numbers.
+//! With a rate, events are due as a Poisson process, or in a trial of an experiment by its schedule,
+//! a pure function of (seed, number). Each event belongs to the session that claims it first
+//! (`dyno_generator::pacing::arrival_source`). However late the sessions are, no event is dropped and
+//! no queue grows: the backlog is the difference of two counters.
 
 use dyno_core::plan::{Arrivals, Process, RateStep};
 use dyno_generator::pacing::arrival_source::{Arrival, ArrivalSource};
@@ -12,11 +12,11 @@ use dyno_generator::pacing::arrivals::Stream;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Above this rate the backlog is reckoned from the expectation: counting each event would cost
-/// more than making them.
+/// Above this rate the backlog is computed from the expected number of due events: counting each
+/// event would cost more than generating them.
 const COUNTED_RATE_MAX_PER_S: f64 = 1e7;
 
-/// What a session that has ended an event does next.
+/// What a session does after it has ended an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Begin an event, due at `due_ns` (now, without a rate).
@@ -24,31 +24,31 @@ pub enum Next {
         /// On the run's clock.
         due_ns: u64,
     },
-    /// Ask again at this time: its next event is not due yet.
+    /// Ask again at this time: the session's next event is not due yet.
     Wait {
         /// On the run's clock.
         until_ns: u64,
     },
-    /// There is none.
+    /// There are no more events.
     Stop,
 }
 
 /// A rate of events, drawn from a seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// Mean number of events a second, of all sessions together; positive, fractions allowed.
+    /// Mean number of events per second, of all sessions together; positive, fractions allowed.
     pub per_s: f64,
-    /// What the times are drawn from.
+    /// The seed of the due times.
     pub seed: u64,
 }
 
 /// Shared by all sessions of a run.
 #[derive(Debug)]
 pub struct Pace {
-    /// Events that may begin in the measured time; `u64::MAX`: any number.
+    /// Maximum number of events in the measured time; `u64::MAX`: no limit.
     events: u64,
     claimed: AtomicU64,
-    /// The measured time, on the run's clock; `u64::MAX`: not known yet, and no end.
+    /// The measured time, on the run's clock; `u64::MAX`: not known yet, or no end.
     origin_ns: AtomicU64,
     end_ns: AtomicU64,
     rate: Option<Rated>,
@@ -56,9 +56,9 @@ pub struct Pace {
 
 #[derive(Debug)]
 struct Rated {
-    /// Where counting each event costs too much: the rate to reckon with.
+    /// The rate from which the backlog is computed, where counting each event costs too much.
     reckoned_per_s: Option<f64>,
-    /// After how much measured time no further event falls due; none: when the run's time is over.
+    /// Length of the measured time after which no further event is due; none: until the run's end.
     length_ns: Option<u64>,
     arrival_source: ArrivalSource,
     begun: AtomicU64,
@@ -77,12 +77,12 @@ impl Rated {
     }
 }
 
-/// Number of no arrival.
+/// The number of an arrival that is not an event.
 const NONE: u64 = u64::MAX;
 
 impl Pace {
-    /// At most `events` events (0: any number) beside those of the warm-up; without a rate at full
-    /// speed. Nothing begins before [`starts`](Self::starts) with a rate.
+    /// Limits the run to `events` events (0: no limit) in addition to those of the warm-up; without a
+    /// rate, events begin at full speed. With a rate, none begins before [`starts`](Self::starts).
     pub fn new(events: u64, rate: Option<Rate>, warmup_s: f64) -> Self {
         let rated = |Rate { per_s, seed }| {
             let steps = vec![RateStep { for_s: None, from_per_s: per_s, to_per_s: per_s }];
@@ -93,8 +93,8 @@ impl Pace {
         Self::of(events, rate.map(rated))
     }
 
-    /// Events fall due as `stream` says for `length_ns` of measured time. What was due by then may
-    /// begin later; sessions stay until the [`stop`](Self::stop).
+    /// Events are due as `stream` determines for `length_ns` of measured time. Events that are due by
+    /// then may begin later; sessions continue until [`stop`](Self::stop).
     pub fn trial(stream: Stream, length_ns: u64) -> Self {
         Self::of(0, Some(Rated { length_ns: Some(length_ns), ..Rated::new(stream) }))
     }
@@ -109,23 +109,23 @@ impl Pace {
         }
     }
 
-    /// What falls due at a rate.
+    /// The arrivals of a rate.
     pub fn arrival_source(&self) -> Option<&ArrivalSource> {
         self.rate.as_ref().map(|rate| &rate.arrival_source)
     }
 
-    /// The measured time is from `origin_ns` to `end_ns` (`u64::MAX`: as long as there are events).
+    /// Sets the measured time to `origin_ns` until `end_ns` (`u64::MAX`: until the events end).
     pub fn starts(&self, origin_ns: u64, end_ns: u64) {
         if let Some(rate) = &self.rate {
             let length_ns = rate.length_ns.unwrap_or(u64::MAX);
             rate.arrival_source.open(origin_ns, end_ns.min(origin_ns.saturating_add(length_ns)));
         }
-        // `stop` may have come first.
+        // `stop` may have been called before.
         let _ = self.end_ns.compare_exchange(u64::MAX, end_ns, Release, Relaxed);
         self.origin_ns.store(origin_ns, Release);
     }
 
-    /// No further event begins.
+    /// Ends the run: no further event begins.
     pub fn stop(&self) {
         self.end_ns.store(0, Release);
     }
@@ -153,9 +153,9 @@ impl Pace {
         self.rate.is_some()
     }
 
-    /// The event that a session gets which asks at `now_ns`; `None`: there is none. With a rate it may
-    /// lie ahead, and belongs to that session all the same. When no other is due before the end, it is
-    /// the end itself, where none begins: sessions stay until the time is over.
+    /// The event of a session that asks at `now_ns`; `None`: there is none. With a rate, the event may
+    /// be due later, and still belongs to that session. If no other event is due before the end,
+    /// returns the end itself, at which no event begins: sessions stay until the end.
     #[inline]
     pub fn claim(&self, now_ns: u64) -> Option<Arrival> {
         if self.is_over(now_ns) {
@@ -175,8 +175,8 @@ impl Pace {
         Some(arrival)
     }
 
-    /// The same event at `now_ns`: without a rate it is due when it is asked for; with one, and if it
-    /// falls due after an end that has come sooner, it is the end itself.
+    /// Updates a claimed event at `now_ns`. Without a rate, it is due at `now_ns`; with a rate, it
+    /// becomes the end if it is due after an end that has come earlier.
     #[inline]
     pub fn reconsider(&self, arrival: Arrival, now_ns: u64) -> Arrival {
         match &self.rate {
@@ -190,7 +190,7 @@ impl Pace {
         Arrival { number: NONE, due_ns: self.end_ns.load(Relaxed), is_measured: false }
     }
 
-    /// A session has no use for an event that it was given, or will not end it.
+    /// Returns an event that a session does not need or will not end.
     pub fn give_back(&self, arrival: Arrival) {
         if let Some(rate) = &self.rate
             && arrival.number != NONE
@@ -215,11 +215,11 @@ impl Pace {
         }
     }
 
-    /// Counts the backlog from now on; nothing without a rate. Call after [`starts`](Self::starts).
+    /// Counts the backlog from now on; `None` without a rate. Call after [`starts`](Self::starts).
     pub fn backlog(&self) -> Option<Backlog<'_>> {
         let rate = self.rate.as_ref()?;
         let (mut stream, origin_ns) = rate.arrival_source.count_along();
-        // Passing a warm-up costs time; only a limit needs to know how much lies in it.
+        // Passing over a warm-up costs time; only a limit needs the number of events in it.
         let early = if self.events == u64::MAX { 0 } else { stream.clone().pass(0) };
         let due = match rate.reckoned_per_s {
             Some(per_s) => {
@@ -233,7 +233,7 @@ impl Pace {
     }
 }
 
-/// The backlog of a run with a rate, as its reporter sees it.
+/// The backlog of a run with a rate, for its reporter.
 #[derive(Debug)]
 pub struct Backlog<'a> {
     rate: &'a Rated,
@@ -249,9 +249,10 @@ enum DueCount {
 }
 
 impl Backlog<'_> {
-    /// Events that are due and not begun, and those under way. Time never goes back.
+    /// Returns the numbers of events that are due and not begun, and in progress. `now_ns` must not
+    /// decrease.
     pub fn at(&mut self, now_ns: u64) -> (u64, u64) {
-        // In this order: what ends between the two reads is under way, not less than nothing.
+        // In this order: an event that ends between the two reads counts as in progress.
         let ended = self.rate.ended.load(Relaxed);
         let begun = self.rate.begun.load(Relaxed);
         let until_ns = now_ns.min(self.end_ns.load(Relaxed)).min(self.rate.arrival_source.end_ns());
@@ -311,7 +312,7 @@ mod tests {
         }
     }
 
-    /// Fractions of an event a second are exact in the mean; bounds are five standard errors.
+    /// Fractional rates are exact in the mean; bounds are five standard errors.
     #[test]
     fn a_fractional_rate_is_a_pure_function_of_its_seed() {
         let times = |seed| {
@@ -344,7 +345,7 @@ mod tests {
         assert!(Pace::new(0, None, 0.0).backlog().is_none());
     }
 
-    /// An arrival each 100 ms for a second.
+    /// One arrival every 100 ms for a second.
     fn trial() -> Pace {
         let steps = vec![RateStep { for_s: None, from_per_s: 10.0, to_per_s: 10.0 }];
         let arrivals = Arrivals { process: Process::Uniform, steps };

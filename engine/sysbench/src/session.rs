@@ -1,5 +1,6 @@
-//! Where scripts and load threads meet: a session runs until it must wait, says for what, and is
-//! resumed with what came of it. Scripts know nothing of sockets, load threads nothing of Lua.
+//! The interface between scripts and load threads. A session runs until it must wait, returns its
+//! wait condition, and is resumed with the outcome. Scripts do not use sockets; load threads do not
+//! use Lua.
 
 use crate::connection::Connection;
 use crate::pace::{Next, Pace};
@@ -13,98 +14,98 @@ use dyno_generator::metrics::notice::{Notice, Notices};
 use dyno_generator::pacing::arrival_source::Arrival;
 use std::cell::Cell;
 
-/// What a session does from its begin to its end.
+/// The program of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
-    /// `thread_init`, then events for as long as there are some, then `thread_done`.
+    /// `thread_init`, then events until the run has no more, then `thread_done`.
     Run,
-    /// One function of the script: `prepare`, `cleanup`, a command of its own.
+    /// One function of the script: `prepare`, `cleanup` or a custom command.
     Command(String),
 }
 
-/// What a session waits for.
+/// The condition that a session waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// That all sessions have begun: nothing is timed before. A command need not wait for it.
+    /// The common start of all sessions; timing begins there. A command need not wait for it.
     Start,
-    /// Connection number n: connecting, encrypting, logging in. To be made anew it needs a new
-    /// [`Wired`](crate::connection::Wired), since a client speaks once.
+    /// Connection number n: connect, TLS handshake, login. Reopening it needs a new
+    /// [`Wired`](crate::connection::Wired), since a protocol client serves one connection.
     Connect(usize),
     /// The answer of connection number n to the request in its `output`.
     Answer(usize),
-    /// A time on the run's clock. 0: it goes on as soon as the other sessions of its thread have had
-    /// their turn, so that a session without waits does not keep them from running. A session that waits for an
-    /// event is resumed earlier if the run ends earlier.
+    /// A time on the run's clock. 0: resume as soon as the other sessions of the thread have had their
+    /// turn, so that a session without waits does not block them. A session that waits for an event is
+    /// resumed earlier if the run ends earlier.
     Until(u64),
 }
 
-/// Why a session runs again.
+/// The outcome of a wait.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It runs for the first time.
+    /// The session runs for the first time.
     Begin,
-    /// What it waited for has come. Answers lie in the connection's client.
+    /// The condition is met. An answer is in the connection's client.
     Come,
-    /// It will not come: the connection is lost, or could not be made.
+    /// The condition cannot be met: the connection is lost, or could not be opened.
     Lost(Error),
 }
 
-/// How far a session came.
+/// The result of resuming a session.
 #[derive(Debug)]
 pub enum Step {
-    /// It waits.
+    /// The session waits.
     Wait(Wait),
-    /// Its program has ended.
+    /// The session's program has ended.
     Ended,
-    /// Its script blocks and has ended here: its program begins anew on a thread of its own, to
-    /// which the [`Baggage`] goes with it.
+    /// The session's script blocks and has ended on this thread. Its program restarts on a separate
+    /// thread, which receives the [`Baggage`].
     Moves,
-    /// Its script has failed; the run ends with this message, as the report prints it.
+    /// The session's script has failed; the run ends with this message, as the report prints it.
     Failed(String),
 }
 
-/// What goes with a session that moves to another thread.
+/// State that moves with a session to another thread.
 #[derive(Debug)]
 pub struct Baggage {
     held: Option<Arrival>,
     rand: Option<Box<Rand>>,
 }
 
-/// One session: what its script and its load thread both touch. Never two at a time.
+/// One session: the state that its script and its load thread share, never at the same time.
 pub struct Session<'a> {
-    /// Its number among all of the run, from 0.
+    /// The session's number in the run, from 0.
     pub number: u32,
-    /// Its connections; a number stays free after a disconnect.
+    /// Connections by number; a number stays unused after a disconnect.
     pub connections: Vec<Option<Connection>>,
-    /// What it counts: in the warm-up into numbers that nobody reads, see
+    /// The session's counters. During the warm-up they point to counters that are discarded; see
     /// [`begin_event`](Self::begin_event).
     pub tally: &'a Tally,
-    /// Where its thread counts latencies.
+    /// The latencies of the session's thread.
     pub latencies: &'a Latencies,
-    /// When its event under way began; 0: none is under way.
+    /// The time at which the current event began; 0: no event is in progress.
     pub began_ns: u64,
-    /// When that event was due.
+    /// The time at which that event was due.
     pub due_ns: u64,
-    /// Its random numbers, on their way to another thread.
+    /// Random number state, in transit to another thread.
     pub rand: Option<Box<Rand>>,
     pace: &'a Pace,
-    /// An event that is its own and that it waits for.
+    /// An event that is claimed for the session and that it waits for.
     held: Option<Arrival>,
-    /// An event that it may begin, and whether it has waited for it.
+    /// An event that the session may begin, and whether it has waited for it.
     granted: Option<(Arrival, bool)>,
-    /// The event under way, in a trial with a rate.
+    /// The event in progress, in a trial with a rate.
     under_way: Option<Arrival>,
-    /// Where it counts once the warm-up is over.
+    /// The session's counters after the warm-up.
     measured: Option<(&'a Tally, &'a Latencies)>,
-    /// Where it counts in a trial of an experiment too.
+    /// Additional counters in a trial of an experiment.
     trial: Option<(&'a GroupMetrics, &'a Notices)>,
-    /// Statements of the event under way, and rows that they returned.
+    /// Statements of the event in progress, and rows that they returned.
     statements: Cell<u64>,
     rows: Cell<u64>,
 }
 
 impl<'a> Session<'a> {
-    /// Session `number`, driven by thread `thread`.
+    /// Creates session `number`, driven by thread `thread`.
     pub fn new(number: u32, thread: usize, tallies: &'a Tallies, pace: &'a Pace) -> Self {
         Self {
             number,
@@ -128,7 +129,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same, with a warm-up, whose events count in `discarded`.
+    /// Adds a warm-up, whose events count in `discarded`.
     #[must_use]
     pub fn warming_up(mut self, discarded: (&'a Tally, &'a Latencies)) -> Self {
         self.measured = Some((self.tally, self.latencies));
@@ -136,7 +137,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// The same, come to a thread of its own.
+    /// Creates the session on a thread of its own.
     #[must_use]
     pub fn moved(mut self, tallies: &'a Tallies, baggage: Baggage) -> Self {
         self.latencies = tallies.own(self.number);
@@ -144,24 +145,23 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Whether it could count on another thread: metrics of a trial belong to the threads that it
-    /// began with.
+    /// Whether the session could count on another thread. The metrics of a trial belong to the threads
+    /// that it began with.
     pub fn can_move(&self) -> bool {
         self.trial.is_none()
     }
 
-    /// What it takes along to another thread. Here nothing of it may run any more.
+    /// Returns the state to move to another thread. No part of the session may run here any more.
     pub fn leave(&mut self) -> Baggage {
         Baggage { held: self.held.take(), rand: self.rand.take() }
     }
 
-    /// The event that it may begin stays this session's, but does not begin now.
+    /// The event that the session may begin stays assigned to it, but does not begin now.
     pub fn hold(&mut self) {
         self.held = self.granted.take().map(|(arrival, _)| arrival);
     }
 
-    /// What it does next, having ended an event. After [`Next::Wait`], ask again when the time has
-    /// come.
+    /// Returns the next action after an event. After [`Next::Wait`], call again at that time.
     #[inline]
     pub fn next_event(&mut self, now_ns: u64) -> Next {
         self.drop_granted();
@@ -182,24 +182,24 @@ impl<'a> Session<'a> {
         Next::Go { due_ns }
     }
 
-    /// Whether no event may begin any more, for the time is over.
+    /// Whether no event may begin any more because the time has ended.
     pub fn is_over(&self, now_ns: u64) -> bool {
         self.pace.is_over(now_ns)
     }
 
-    /// Whether its last event, if it had one, was of the warm-up.
+    /// Whether the session's last event, if any, belonged to the warm-up.
     #[inline]
     pub fn is_warming_up(&self) -> bool {
         self.measured.is_some()
     }
 
-    /// Whether it waits for an event that is not due yet.
+    /// Whether the session waits for an event that is not due yet.
     pub fn awaits_event(&self) -> bool {
         self.held.is_some()
     }
 
-    /// An event begins. One that begins in the warm-up counts nowhere, nor does what is done in it,
-    /// however long it takes: so the warm-up drains, and what counts adds up.
+    /// Begins an event. An event that begins in the warm-up is not counted, nor are its statements,
+    /// however long it takes: so the warm-up drains, and the counted times add up.
     #[inline]
     pub fn begin_event(&mut self, now_ns: u64) {
         if self.measured.is_some()
@@ -221,13 +221,13 @@ impl<'a> Session<'a> {
         self.pace.begun();
     }
 
-    /// Where its arrivals count: in a trial with a rate.
+    /// The counters of arrivals, in a trial with a rate.
     #[inline]
     fn open(&self) -> Option<&'a GroupMetrics> {
         if self.pace.has_rate() { self.trial.map(|(metrics, _)| metrics) } else { None }
     }
 
-    /// An event that the script has taken and not begun is one that it fails to do.
+    /// In a trial with a rate, an event that the script has taken and not begun counts as given up.
     #[inline]
     fn drop_granted(&mut self) {
         if let Some((arrival, _)) = self.granted.take()
@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The event under way, if there is one, will not end: it counts with its age.
+    /// The event in progress, if any, will not end: it counts with its age.
     #[inline]
     fn give_up(&mut self) {
         let arrival = self.under_way.take();
@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A statement was answered.
+    /// Counts an answered statement.
     #[inline]
     pub fn statement(&self, answer: &Answer) {
         self.tally.statement(match (answer.fields, answer.affected) {
@@ -267,7 +267,7 @@ impl<'a> Session<'a> {
         self.rows.set(self.rows.get() + answer.rows);
     }
 
-    /// An error after which the event begins again; `code` as the system has it.
+    /// Counts an error after which the event restarts; `code` is the system's own.
     pub fn error(&self, code: &str, message: &str) {
         self.tally.errors.add(1);
         self.statements.set(0);
@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Nobody waits for its events any more: the one under way and those that have not begun.
+    /// Abandons the session's events: the one in progress and those that have not begun.
     pub fn cut(&mut self, now_ns: u64) {
         let granted = self.granted.take().map(|(arrival, _)| arrival);
         for arrival in [granted, self.held.take(), self.under_way.take()].into_iter().flatten() {
@@ -298,7 +298,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The event is done, and counts.
+    /// Ends and counts the event.
     #[inline]
     pub fn end_event(&mut self, now_ns: u64) {
         if self.began_ns == 0 {
@@ -328,7 +328,7 @@ impl<'a> Session<'a> {
         self.leave_event();
     }
 
-    /// The event is given up, and does not count.
+    /// Gives up the event in progress, if any; it does not count as done.
     pub fn leave_event(&mut self) {
         self.drop_granted();
         self.give_up();
@@ -339,14 +339,14 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The scripts of one load thread: what carries its sessions on.
+/// Runs the scripts of one load thread.
 pub trait Scripts {
-    /// Runs `session` from where it waits, or from its begin, to where it waits next.
+    /// Runs `session` from its current wait, or from its begin, to its next wait.
     fn resume(&mut self, session: &mut Session<'_>, outcome: Outcome) -> Step;
 }
 
-/// Makes the scripts of a load thread, given its number; called on that thread. What it makes lives
-/// as long as it must: a thread whose script never returns is left behind by the run.
+/// Creates the scripts of a load thread, given the thread's number; called on that thread. The
+/// result may live on: the run abandons a thread whose script never returns.
 pub type MakeScripts = dyn Fn(usize) -> Result<Box<dyn Scripts>> + Send + Sync;
 
 #[cfg(test)]
@@ -358,7 +358,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// An arrival each 10 ms from 0 to 100 ms, in a trial of an experiment.
+    /// One arrival every 10 ms from 0 to 100 ms, in a trial of an experiment.
     fn paced(run: impl FnOnce(&Tallies, &Pace)) {
         let steps = vec![RateStep { for_s: None, from_per_s: 100.0, to_per_s: 100.0 }];
         let arrivals = Arrivals { process: Process::Uniform, steps };
@@ -388,7 +388,7 @@ mod tests {
             one.begin_event(25 * MS);
             one.begin_event(26 * MS);
             assert_eq!(counts(tallies), (3, 3, 2));
-            // Under way, and waited for, when nobody waits any more.
+            // In progress, and waited for, when the session is abandoned.
             assert_eq!(one.next_event(40 * MS), Next::Go { due_ns: 30 * MS });
             one.begin_event(40 * MS);
             assert_eq!(other.next_event(35 * MS), Next::Wait { until_ns: 40 * MS });

@@ -1,5 +1,5 @@
-//! What sessions count while they run. Each tally has one writer at a time, the thread that drives
-//! its session; the reporter, and the watchdog at the deadline, read it at any time
+//! Counters of running sessions. Each tally has one writer at a time, the thread that drives its
+//! session; the reporter, and the watchdog at the deadline, read it at any time
 //! (docs/decisions/single-writer-recorders.md).
 
 use dyno_core::histogram::Histogram;
@@ -11,18 +11,18 @@ use dyno_generator::metrics::thread::ThreadMetrics;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What one statement was, as the report counts it.
+/// The kind of a statement, as the report counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// It returned rows.
+    /// The statement returned rows.
     Read,
-    /// It changed rows.
+    /// The statement changed rows.
     Write,
     /// Neither.
     Other,
 }
 
-/// One session's numbers since it began; those of the warm-up are subtracted by who reads.
+/// One session's counters. A warm-up counts in tallies of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Tally {
@@ -32,24 +32,24 @@ pub struct Tally {
     pub writes: Counter,
     /// All other statements.
     pub others: Counter,
-    /// Errors that were ignored, so that the event began again.
+    /// Errors that were ignored, after which the event restarted.
     pub errors: Counter,
-    /// Connections made anew.
+    /// Reconnects.
     pub reconnects: Counter,
-    /// Whether it has asked for a database driver: 1.
+    /// 1 once the session has requested a database driver.
     pub database: Counter,
     /// Bytes read from files or memory by a native test.
     pub bytes_read: Counter,
     /// Bytes written by a native test.
     pub bytes_written: Counter,
-    /// Events done: written last, so who reads it sees what belongs to them.
+    /// Completed events: written last, so a reader of this counter sees the counts of those events.
     pub events: Counter,
-    /// Time within events, nanoseconds.
+    /// Time spent in events, nanoseconds.
     pub busy_ns: Counter,
 }
 
 impl Tally {
-    /// The session asks for a database driver: from now on reports speak of statements.
+    /// The session requests a database driver: from now on reports show statements.
     pub fn uses_database(&self) {
         self.database.raise(1);
     }
@@ -65,17 +65,17 @@ impl Tally {
     }
 }
 
-/// Latencies with one writer: by bucket, and the exact extremes.
+/// Latencies with one writer: a histogram, and the exact extremes.
 #[derive(Debug, Default)]
 pub struct LiveSpread {
     histogram: LiveHistogram,
     max_ns: Counter,
-    /// `!min`, so that 0 stands for "none yet" and the counter only ever rises.
+    /// `!min`, so that 0 means "none yet" and the counter only increases.
     min_complement: Counter,
 }
 
 impl LiveSpread {
-    /// Counts one value; only the owning thread may.
+    /// Records one value; only the owning thread may call it.
     #[inline]
     pub fn record(&self, value_ns: u64) {
         self.histogram.record(value_ns);
@@ -90,21 +90,21 @@ impl LiveSpread {
     }
 }
 
-/// What all sessions that one thread drives count together; one writer.
+/// Counters of all sessions of one thread together; one writer.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Latencies {
-    /// From an event's begin to its end.
+    /// From the begin of an event to its end.
     pub events: LiveSpread,
-    /// With a rate: from when an event was due to its end.
+    /// With a rate: from the time when an event was due to its end.
     pub responses: LiveSpread,
     codes: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Latencies {
-    /// Counts an error by its code; beyond [`CODES_MAX`] codes as [`OTHER`].
+    /// Counts an error by its code; codes after the first [`CODES_MAX`] count as [`OTHER`].
     pub fn error(&self, code: &str) {
-        // Locked by this thread and, seldom, by the reporter: never contended.
+        // Locked by this thread and, rarely, by the reporter.
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = codes.get_mut(code) {
             *count += 1;
@@ -115,30 +115,30 @@ impl Latencies {
     }
 }
 
-/// Everything that a run counts: a tally a session, latencies a load thread.
+/// All counters of a run: a tally for each session, latencies for each load thread.
 #[derive(Debug)]
 pub struct Tallies {
     /// By session.
     pub sessions: Box<[Tally]>,
     /// By load thread.
     pub threads: Box<[Latencies]>,
-    /// By session: of those that have moved to a thread of their own.
+    /// By session: latencies of sessions that have moved to a thread of their own.
     own: Box<[OnceLock<Box<Latencies>>]>,
-    /// In a trial of an experiment: what its reporter reads.
+    /// In a trial of an experiment: the metrics for its reporter.
     pub trial: Option<Trial>,
 }
 
-/// What a trial of an experiment counts, warm-up included: its one group is the script.
+/// The metrics of a trial of an experiment, warm-up included; the script is the only group.
 #[derive(Debug)]
 pub struct Trial {
     /// By load thread.
     pub metrics: Box<[ThreadMetrics]>,
-    /// Rare things.
+    /// Rare occurrences, such as errors.
     pub notices: Notices,
 }
 
 impl Tallies {
-    /// For this many sessions and load threads.
+    /// Creates tallies for this many sessions and load threads.
     pub fn new(sessions: usize, threads: usize) -> Self {
         Self {
             sessions: (0..sessions).map(|_| Tally::default()).collect(),
@@ -148,7 +148,7 @@ impl Tallies {
         }
     }
 
-    /// The same for a trial of an experiment. `in_process`: the system works in the load threads.
+    /// Creates tallies for a trial of an experiment. `in_process`: the system runs in the load threads.
     #[must_use]
     pub fn for_trial(mut self, in_process: bool, notices: Notices) -> Self {
         let metrics = self.threads.iter().map(|_| ThreadMetrics::new([0], in_process)).collect();
@@ -156,12 +156,12 @@ impl Tallies {
         self
     }
 
-    /// Where a session counts latencies once it has a thread of its own.
+    /// The latencies of a session that has a thread of its own.
     pub fn own(&self, session: u32) -> &Latencies {
         self.own[session as usize].get_or_init(Box::default)
     }
 
-    /// Everything counted so far; may be called at any time, from any thread.
+    /// Reads all counts so far; may be called at any time, from any thread.
     pub fn read(&self) -> Reading {
         let mut total = Reading {
             sessions: self
@@ -195,14 +195,14 @@ impl Tallies {
     }
 }
 
-/// Latencies by bucket, and their extremes.
+/// A histogram of latencies, and their extremes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
     /// By bucket, with the exact sum.
     pub histogram: Histogram,
-    /// Smallest; `u64::MAX` when there is none.
+    /// Smallest value; `u64::MAX` if there is none.
     pub min_ns: u64,
-    /// Largest; 0 when there is none.
+    /// Largest value; 0 if there is none.
     pub max_ns: u64,
 }
 
@@ -213,8 +213,8 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// What came in since `earlier`. An extreme that is older than that is known by its bucket only
-    /// (less than 1 % wide); a newer one is exact.
+    /// The values recorded since `earlier`. An extreme from before `earlier` is known by its bucket
+    /// only (less than 1 % wide); a newer one is exact.
     fn since(&self, earlier: &Self) -> Self {
         let histogram = self.histogram.since(&earlier.histogram);
         if histogram.count() == 0 {
@@ -226,26 +226,26 @@ impl Spread {
         Self { histogram, min_ns, max_ns }
     }
 
-    /// The value that `percent` of all are at most: the upper bound of its bucket, and never above
-    /// the largest. 0 when there is none.
+    /// The percentile: the upper bound of its bucket, but never above the largest value. 0 without
+    /// values.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         self.histogram.quantile_ns(percent / 100.0).min(self.max_ns)
     }
 }
 
-/// One session's part.
+/// The counts of one session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Events done.
+    /// Completed events.
     pub events: u64,
-    /// Time within events, nanoseconds.
+    /// Time spent in events, nanoseconds.
     pub busy_ns: u64,
 }
 
-/// The tallies at one moment, or what was counted between two.
+/// The tallies at one time, or the differences between two times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Events done.
+    /// Completed events.
     pub events: u64,
     /// Statements that returned rows.
     pub reads: u64,
@@ -255,26 +255,26 @@ pub struct Reading {
     pub others: u64,
     /// Errors that were ignored.
     pub errors: u64,
-    /// Connections made anew.
+    /// Reconnects.
     pub reconnects: u64,
     /// Bytes read by a native test.
     pub bytes_read: u64,
     /// Bytes written by a native test.
     pub bytes_written: u64,
-    /// Whether a session has asked for a database driver by now.
+    /// Whether a session has requested a database driver so far.
     pub has_database: bool,
     /// By session.
     pub sessions: Box<[Share]>,
-    /// From begin to end of events.
+    /// From the begin of events to their end.
     pub latency: Spread,
-    /// With a rate: from when they were due to their end.
+    /// With a rate: from the time when events were due to their end.
     pub response: Spread,
     /// Errors by code.
     pub codes: BTreeMap<String, u64>,
 }
 
 impl Reading {
-    /// What was counted since `earlier`, a former reading of the same tallies.
+    /// The counts since `earlier`, a previous reading of the same tallies.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         assert_eq!(self.sessions.len(), earlier.sessions.len(), "readings of different runs");
@@ -303,7 +303,7 @@ impl Reading {
         }
     }
 
-    /// Statements of all sorts.
+    /// The number of statements of all kinds.
     pub fn queries(&self) -> u64 {
         self.reads + self.writes + self.others
     }

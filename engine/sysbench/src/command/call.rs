@@ -1,4 +1,4 @@
-//! One call of the program: what is known of it before its test is.
+//! One call of the program, before its test is known.
 
 use super::options::line::Line;
 use super::options::settings::Settings;
@@ -6,23 +6,23 @@ use crate::options::{Declared, Options};
 use dyno_core::driver::DriverKind;
 use std::path::PathBuf;
 
-/// Drivers; scripts can talk to those with clients.
+/// The drivers; scripts can use those with clients.
 pub type Kinds = &'static [&'static DriverKind];
 
-/// One call, as far as it is known before its test is.
+/// One call, before its test is known.
 pub struct Call {
     /// All arguments, the program's name first.
     pub args: Vec<String>,
-    /// The words.
+    /// The parsed command line.
     pub line: Line,
-    /// What the general options are.
+    /// The declarations of the general options.
     pub declared: Vec<Declared>,
     /// Their values.
     pub options: Options,
-    /// As a run uses them.
+    /// The general options, typed and checked.
     pub settings: Settings,
     /// The drivers of this build.
     pub kinds: Kinds,
-    /// Where a run is recorded, second by second; none: nowhere.
+    /// The file that records a run, second by second; none: no record.
     pub record: Option<PathBuf>,
 }

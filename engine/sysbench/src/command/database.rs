@@ -1,4 +1,4 @@
-//! Database options -> the servers that a run may reach, and the drivers that scripts name.
+//! Maps database options to the servers of a run and the drivers that scripts can name.
 
 use crate::command::call::Kinds;
 use crate::command::dry_run;
@@ -15,11 +15,11 @@ use dyno_generator::transport::endpoint::Endpoint;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What `--db-driver` may name, and what the engine calls it.
+/// Names for `--db-driver`, with the engine's names of the drivers.
 pub const DRIVERS: [(&str, &str); 3] =
     [("mysql", "mysql"), ("pgsql", "postgres"), ("sqlite", "sqlite")];
 
-/// Where MySQL's and MariaDB's packages put the server's socket.
+/// The server's socket in the packages of MySQL and MariaDB.
 const MYSQL_SOCKETS: [&str; 4] = [
     "/run/mysqld/mysqld.sock",
     "/var/run/mysqld/mysqld.sock",
@@ -27,22 +27,22 @@ const MYSQL_SOCKETS: [&str; 4] = [
     "/tmp/mysql.sock",
 ];
 
-/// Where PostgreSQL's packages put the server's socket.
+/// The server's socket in the packages of PostgreSQL.
 const PGSQL_SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// All that a run may reach.
+/// The drivers and servers that a run may use.
 pub struct Databases {
-    /// The one that `--db-driver` names comes first.
+    /// The drivers; the one that `--db-driver` names comes first.
     pub drivers: Vec<Driver>,
-    /// Of all drivers.
+    /// The servers of all drivers.
     pub servers: Vec<Server>,
 }
 
-/// What the options say of all drivers. A driver that is not `--db-driver`'s and cannot be had is left
-/// out: a script that asks for it is told that there is none.
+/// Reads the options of all drivers. A driver that is unavailable is omitted unless `--db-driver` names
+/// it: a script that requests it gets an error.
 ///
 /// # Errors
-/// A value that makes no sense, of the driver that is asked for.
+/// An invalid value of the requested driver.
 pub fn databases(options: &Options, compat: Compat, kinds: Kinds) -> Result<Databases, Refusal> {
     check(options)?;
     let wanted = options.text("db-driver");
@@ -81,7 +81,7 @@ impl Databases {
     }
 }
 
-/// What holds for all drivers.
+/// Options that apply to all drivers.
 fn check(options: &Options) -> Result<(), Refusal> {
     let mode = options.text("db-ps-mode");
     if !["auto", "disable"].contains(&mode) {
@@ -112,22 +112,22 @@ fn servers(
     Ok((targets.into_iter().map(|target| target.address).collect(), servers?))
 }
 
-/// How scripts talk to the driver of this name, if they can.
+/// Returns the client of the driver of this name, if scripts can use it.
 pub fn clients_of(name: &str, kinds: Kinds) -> Option<BuildClients> {
     kinds.iter().find(|kind| kind.name == name)?.clients
 }
 
-/// A server that is reached by a target.
+/// Creates the server of a target.
 ///
 /// # Errors
-/// What is wrong with the target.
+/// An error in the target.
 pub fn server(build: BuildClients, target: &Target) -> Result<Server, Refusal> {
     let fatal = |error: Error| Refusal::fatal(error.to_string());
     let endpoint = match target.address {
         Address::File(_) | Address::None => None,
         _ => match Endpoint::resolve(target) {
             Ok(endpoint) => Some(endpoint),
-            // Scripts are told when they connect.
+            // Scripts get the error when they connect.
             Err(unknown) => {
                 let clients = Box::new(move || Err(unknown.clone()));
                 return Ok(Server { clients, endpoint: None });
@@ -281,7 +281,7 @@ fn mysql_compression(options: &Options, compat: Compat) -> Result<&'static str, 
     }
 }
 
-/// Each host of a list. An empty one, or a directory, is the server's socket.
+/// Expands a list of hosts. An empty one, or a directory, means the server's socket.
 fn pgsql(options: &Options) -> Result<Vec<Target>, Refusal> {
     let port = options.int("pgsql-port");
     let port = parse_port("pgsql-port", &port.to_string())?;

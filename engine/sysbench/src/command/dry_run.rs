@@ -1,10 +1,10 @@
-//! `--mysql-dry-run`: every call succeeds at once, nothing is sent, no statement returns anything.
+//! `--mysql-dry-run`: every call succeeds at once, nothing is sent, no statement returns rows.
 
 use dyno_core::client::{Answer, Answers, Bind, Library, Nature};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::Duration;
 
-/// A connection to a server that is not there.
+/// A connection without a server.
 pub fn client() -> Result<Nature> {
     Ok(Nature::Blocking(Box::new(Connection::default())))
 }

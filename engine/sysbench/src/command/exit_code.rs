@@ -1,8 +1,8 @@
 //! Exit codes of the program.
 
-/// All is well.
+/// Success.
 pub const DONE: i32 = 0;
 /// The user must change something, or a script has failed.
 pub const FAILED: i32 = 1;
-/// The time was over and events were not.
+/// The run's time ended before its events did.
 pub const FORCED: i32 = 2;

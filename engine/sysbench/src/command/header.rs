@@ -1,4 +1,4 @@
-//! Who we are, and what is printed before a run: wrappers and sysbench's test suite read it.
+//! The version, and the lines before a run, which wrappers and sysbench's test suite read.
 
 use crate::command::options::settings::Settings;
 use crate::options::Options;
@@ -6,7 +6,7 @@ use crate::report::Compat;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// The version that scripts and wrappers ask for.
+/// The version that scripts and wrappers query.
 pub fn number(compat: Compat) -> &'static str {
     match compat {
         Compat::V1_0 => "1.0.20",
@@ -19,12 +19,12 @@ pub fn version(compat: Compat) -> String {
     format!("sysbench {}", number(compat))
 }
 
-/// The first line of every test: it also says who runs it.
+/// The first line of every test, which also names the program.
 pub fn version_line(compat: Compat) -> String {
     format!("{} (dbdyno {}, LuaJIT 2.1)", version(compat), env!("CARGO_PKG_VERSION"))
 }
 
-/// The lines before a run, up to the test's own; an empty one follows.
+/// The lines before a run, up to the test's own; an empty line follows.
 pub fn options(settings: &Settings, options: &Options) -> String {
     let mut out = String::from("Running the test with following options:\n");
     let mut put = |line: String| {

@@ -30,8 +30,8 @@ pub fn general(compat: Compat) -> String {
     out
 }
 
-/// The list that `--db-driver=help` asks for too. SQLite stands apart: who walks through sysbench's
-/// own list looks for a file for each of its drivers.
+/// The list that `--db-driver=help` prints too. SQLite is listed separately: programs that iterate
+/// over sysbench's own list expect a file for each of its drivers.
 pub const DRIVERS: &str = "\
 Compiled-in database drivers:
   mysql - MySQL driver
@@ -42,12 +42,12 @@ dbdyno's own:
 
 ";
 
-/// A test's own options, as its `help` command prints them.
+/// The options of a test, as its `help` command prints them.
 pub fn test(name: &str, options: &[Declared]) -> String {
     format!("{name} options:\n{}\n", lines(options))
 }
 
-/// A line an option, the texts aligned.
+/// One line per option, with aligned texts.
 pub fn lines(options: &[Declared]) -> String {
     let heads: Vec<String> = options.iter().map(head).collect();
     let width = heads.iter().map(String::len).max().unwrap_or(0);

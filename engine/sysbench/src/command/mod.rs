@@ -1,18 +1,17 @@
 //! The command line of sysbench: from arguments to an exit code.
 //!
-//! `sysbench [options]... [testname] [command]`. Names, messages and exit codes are those that the
-//! program of that name was seen to use (1.0.20), where it has some; docs/reference/sysbench.md says
-//! what is ours.
+//! `sysbench [options]... [testname] [command]`. Names, messages and exit codes are those observed in
+//! sysbench 1.0.20, where it has them; docs/reference/sysbench.md lists the additions.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`options`] | words, option files, tables of options, values, settings |
-//! | [`call`], [`refusal`], [`exit_code`] | one call, why it ends early, how it ends |
+//! | [`options`] | command words, option files, tables of options, values, settings |
+//! | [`call`], [`refusal`], [`exit_code`] | one call, reasons to end early, exit codes |
 //! | [`help`] | help texts |
 //! | [`database`] | database options -> drivers and servers |
 //! | [`dry_run`] | `--mysql-dry-run` |
-//! | [`header`] | what is printed before a run |
-//! | [`test_choice`] | which test is meant |
+//! | [`header`] | output before a run |
+//! | [`test_choice`] | choice of the test |
 //! | [`script`] | the commands of a script |
 //! | [`running`] | a run |
 
@@ -41,16 +40,16 @@ use refusal::Refusal;
 use std::io::Write as _;
 use std::path::Path;
 
-/// The engine alone makes no run directories.
+/// The engine alone creates no run directories.
 const NOT_HERE: &str = "--dyno-out: this program makes no run directory; call it as 'dyno sysbench \
                         --dyno-out=DIR ...' (on the command line, not in a configuration file)";
 
-/// Carries out a call; `args` begins with the program's name. What a run does goes into the file
-/// `record` too. Gives the exit code.
+/// Executes a call; `args` begins with the program's name. Also writes the course of a run to the
+/// file `record`. Returns the exit code.
 pub fn main(args: &[String], kinds: Kinds, record: Option<&Path>) -> i32 {
     Stdout::by_lines();
     let code = begin(args, kinds, record).unwrap_or_else(|refusal| refusal.tell());
-    // What cannot be printed cannot be told either.
+    // If output cannot be written, neither can an error message.
     let _ = Stdout.flush();
     code
 }
@@ -91,7 +90,7 @@ fn begin(args: &[String], kinds: Kinds, record: Option<&Path>) -> Result<i32, Re
     })
 }
 
-/// What is only printed: help, version, drivers.
+/// Calls that only print: help, version, drivers.
 fn asked(options: &Options, compat: Compat) -> Option<String> {
     if options.bool("help") {
         Some(help::general(compat))
@@ -104,7 +103,7 @@ fn asked(options: &Options, compat: Compat) -> Option<String> {
     }
 }
 
-/// `--compat`, which decides what all other options are.
+/// Parses `--compat`, on which all other options depend.
 fn compat(line: &Line) -> Result<Compat, Refusal> {
     let given: Vec<_> = line.last("compat").cloned().into_iter().collect();
     let options = resolve::resolve(&[table::compat()], &given, Unknown::Refused)?;

@@ -1,36 +1,36 @@
-//! Why a call ends before it has begun.
+//! Errors that end a call before it begins.
 
 use crate::console::{self, Level};
 use dyno_core::shown::shown;
 
-/// Why a call ends: what to say. Its exit code is [`FAILED`](super::exit_code::FAILED).
+/// An error that ends a call. Its exit code is [`FAILED`](super::exit_code::FAILED).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// On standard error, as it is: about the call.
+    /// An error in the call; printed unchanged on standard error.
     Plain(String),
-    /// On standard output, with the prefix of a fatal error: about what it asks for.
+    /// An error in the requested work; printed on standard output with the prefix of a fatal error.
     Fatal(String),
 }
 
 impl Refusal {
-    /// About the call.
+    /// Creates an error in the call.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::Plain(text.into())
     }
 
-    /// About what it asks for.
+    /// Creates an error in the requested work.
     pub fn fatal(text: impl Into<String>) -> Self {
         Self::Fatal(text.into())
     }
 
-    /// What it says.
+    /// Returns the message.
     pub fn text(&self) -> &str {
         match self {
             Self::Plain(text) | Self::Fatal(text) => text,
         }
     }
 
-    /// Says it; the exit code.
+    /// Prints the message; returns the exit code.
     pub fn tell(&self) -> i32 {
         match self {
             Self::Plain(text) => eprintln!("{}", shown(text)),

@@ -19,43 +19,42 @@ use crate::tally::Tallies;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long an event may outlast the time where nothing else is asked for, at least. sysbench waits
-/// for ever: one hung query and there is no report.
+/// The default of how long events may continue after the end of the run, at least. sysbench waits
+/// without limit: one hung query suppresses the report.
 const GRACE_MIN: Duration = Duration::from_secs(60);
-/// How long after the time servers are asked whether they still answer anything, where nothing else is
-/// asked for.
+/// The default of how long after the end servers are first probed.
 const ASK_AFTER: Duration = Duration::from_secs(5);
 
-/// What is carried out: a script's sessions or a native test's.
+/// The load of a run or command: sessions of a script or of a native test.
 pub struct Work<'a> {
     /// The call.
     pub call: &'a Call,
-    /// The test's name, as messages have it.
+    /// The test's name in messages.
     pub name: &'a str,
     /// All options with their values.
     pub options: &'a Options,
-    /// What each session does.
+    /// The program of each session.
     pub program: Program,
-    /// Makes what carries the sessions on.
+    /// Creates the scripts of each load thread.
     pub make: Arc<MakeScripts>,
-    /// How it is reported.
+    /// The kind of test, as far as reports differ.
     pub kind: Kind,
-    /// Lines of its own, before "Initializing worker threads...".
+    /// Additional lines to print before "Initializing worker threads...".
     pub heading: String,
-    /// Events that may begin; 0: any number.
+    /// Maximum number of events; 0: no limit.
     pub events: u64,
-    /// Whether a load thread carries many sessions on.
+    /// Whether a load thread drives many sessions.
     pub shares_threads: bool,
-    /// On how many threads.
+    /// The number of load threads.
     pub threads: usize,
-    /// What connections go to.
+    /// The servers that sessions connect to.
     pub servers: Arc<[Server]>,
 }
 
-/// `run`: the lines before it, the load, its reports. Gives the exit code.
+/// Executes `run`: the lines before it, the load, its reports. Returns the exit code.
 ///
 /// # Errors
-/// What keeps the load from beginning; a result that cannot be written.
+/// The load cannot begin, or a result cannot be written.
 pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
     let settings = &work.call.settings;
     console::say(Level::Notice, &header::options(settings, work.options));
@@ -101,7 +100,7 @@ pub fn run(work: &Work<'_>, hooks: &mut dyn Hooks) -> Result<i32, Refusal> {
     Ok(code)
 }
 
-/// Where the run is recorded, if it is.
+/// Opens the record of the run, if one was requested.
 fn record(work: &Work<'_>, form: &Form, tallies: &Arc<Tallies>) -> Result<Option<Record>, Refusal> {
     let Some(path) = &work.call.record else { return Ok(None) };
     let settings = &work.call.settings;
@@ -129,10 +128,10 @@ fn told_value(value: &Value) -> serde_json::Value {
     }
 }
 
-/// A command that all sessions carry out. Gives the exit code.
+/// Executes a command in all sessions. Returns the exit code.
 ///
 /// # Errors
-/// What keeps them from beginning.
+/// The sessions cannot begin.
 pub fn command(work: &Work<'_>) -> Result<i32, Refusal> {
     console::say(Level::Notice, "Initializing worker threads...\n");
     let ended = drive::run(&drive_of(work), &mut Failures)
@@ -196,7 +195,7 @@ fn not_started(ended: &Ended, settings: &Settings) -> i32 {
     FAILED
 }
 
-/// Says which limit has ended the run: once, where sysbench says it for each thread.
+/// Reports which limit has ended the run: once, whereas sysbench does so for each thread.
 fn tell_limit(ended: &Ended, work: &Work<'_>) {
     let (begin_ns, end_ns) = ended.measured;
     let passed = Duration::from_nanos(end_ns.saturating_sub(begin_ns));
@@ -208,7 +207,7 @@ fn tell_limit(ended: &Ended, work: &Work<'_>) {
     console::say(Level::Info, "Done.\n");
 }
 
-/// Says how the run ended, before its report; its exit code.
+/// Reports how the run ended, before its report; returns the exit code.
 fn tell_end(ended: &Ended) -> i32 {
     match ended.how {
         Ending::Done => DONE,
@@ -223,7 +222,7 @@ fn tell_end(ended: &Ended) -> i32 {
     }
 }
 
-/// The reports, with what is said around them.
+/// Prints the reports, and the messages around them.
 struct Told<'a> {
     watch: Watch<'a>,
     record: Option<Record>,
@@ -259,7 +258,7 @@ impl Observer for Told<'_> {
     }
 }
 
-/// Scripts whose sessions say when they begin, and when they have begun.
+/// Wraps scripts so that sessions log when they begin and when they have begun.
 fn told(make: Arc<MakeScripts>) -> Arc<MakeScripts> {
     Arc::new(move |thread| Ok(Box::new(Beginnings(make(thread)?))))
 }
@@ -282,7 +281,7 @@ impl Scripts for Beginnings {
     }
 }
 
-/// Says only what fails.
+/// Reports failures only.
 struct Failures;
 
 impl Observer for Failures {

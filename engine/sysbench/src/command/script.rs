@@ -1,4 +1,4 @@
-//! A test that is a script: what its commands do.
+//! A test that is a script: its commands.
 
 use crate::command::call::Call;
 use crate::command::database;
@@ -20,20 +20,20 @@ use crate::session::Program;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A script on standard input: it is run once, whatever the command.
+/// Runs a script from standard input once, whatever the command.
 ///
 /// # Errors
-/// Its own.
+/// The script's own errors.
 pub fn from_stdin(call: &Call, source: Source) -> Result<i32, Refusal> {
     let reach = Reach::of(call, &call.options)?;
     Script::load(source, reach.setup(call, &call.options)).map_err(Refusal::fatal)?;
     Ok(DONE)
 }
 
-/// Does what the command says. Without one the script is run once, as sysbench does it.
+/// Executes the command. Without one, runs the script once, as sysbench does.
 ///
 /// # Errors
-/// The script's own; an option or a command that it does not know.
+/// The script's own errors; an unknown option or command.
 pub fn carry_out(call: &Call, source: Source) -> Result<i32, Refusal> {
     let reach = Reach::of(call, &call.options)?;
     let mut script =
@@ -54,8 +54,8 @@ fn wrong_options(what: String) -> Refusal {
     ))
 }
 
-/// The general options with the script's own. A script that declares none gets what is given as
-/// text, as scripts written for sysbench 0.5 expect it; 1.1 has done away with that.
+/// Merges the general options with the script's own. A script that declares none gets the given
+/// options as text, as scripts for sysbench 0.5 expect; sysbench 1.1 does not do that.
 fn resolve(call: &Call, own: &[Declared]) -> Result<Options, Refusal> {
     let unknown = match own.is_empty() && call.settings.compat == Compat::V1_0 {
         true => Unknown::Kept,
@@ -67,7 +67,7 @@ fn resolve(call: &Call, own: &[Declared]) -> Result<Options, Refusal> {
     Ok(options)
 }
 
-/// The test's name as messages have it: without its folder.
+/// The test's name in messages: without its directory.
 fn name(call: &Call) -> &str {
     let name = call.line.testname.as_deref().unwrap_or_default();
     Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name)
@@ -76,7 +76,7 @@ fn name(call: &Call) -> &str {
 /// A script whose options are known.
 struct Test<'a> {
     call: &'a Call,
-    /// As messages have it.
+    /// The name in messages.
     name: &'a str,
     own: Vec<Declared>,
     options: Options,
@@ -87,7 +87,7 @@ impl Test<'_> {
     fn obey(&self, mut script: Script, command: &str) -> Result<i32, Refusal> {
         let commands = script.commands().map_err(Refusal::fatal)?;
         if let Some(own) = commands.iter().find(|own| own.name == command) {
-            // One session has nobody to share with, and needs no load threads.
+            // A single session needs no load threads.
             let is_parallel = own.is_parallel && self.call.settings.threads > 1;
             return if is_parallel {
                 self.in_parallel(&script, command)
@@ -126,7 +126,7 @@ impl Test<'_> {
     }
 
     fn work(&self, script: &Script, program: Program) -> Work<'_> {
-        // A library is called, and blocks whoever calls it.
+        // A library call blocks its caller.
         let options = &self.options;
         let shares_threads =
             options.text("db-driver") != "sqlite" && !options.bool("mysql-dry-run");
@@ -156,7 +156,7 @@ fn once(mut script: Script, command: &str) -> Result<i32, Refusal> {
     Ok(DONE)
 }
 
-/// What a script may reach.
+/// The databases that a script may use.
 struct Reach {
     drivers: Vec<Driver>,
     servers: Arc<[Server]>,
@@ -164,7 +164,7 @@ struct Reach {
 }
 
 impl Reach {
-    /// By the database options. What is wrong with them matters only where a command is carried out.
+    /// Reads the database options. Errors in them matter only if a command is executed.
     fn of(call: &Call, options: &Options) -> Result<Self, Refusal> {
         let found = database::databases(options, call.settings.compat, call.kinds);
         let found = match call.line.command.as_deref() {

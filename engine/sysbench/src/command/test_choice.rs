@@ -1,4 +1,4 @@
-//! Which test is meant, and what its command does.
+//! Finds the test and executes its command.
 
 use crate::command::call::Call;
 use crate::command::exit_code::DONE;
@@ -19,10 +19,10 @@ use crate::scripts::SCRIPTS;
 use crate::session::Program;
 use std::sync::Arc;
 
-/// Finds the test and does what its command says. Gives the exit code.
+/// Finds the test and executes its command. Returns the exit code.
 ///
 /// # Errors
-/// There is no such test or command; an option is not one of its.
+/// An unknown test or command; an option that the test does not have.
 pub fn carry_out(call: &Call) -> Result<i32, Refusal> {
     let fatal = |error: dyno_core::error::Error| Refusal::fatal(error.to_string());
     match call.line.testname.as_deref() {

@@ -1,6 +1,6 @@
-//! Connections of our own beside those of the sessions, at the end of a run: to stop statements of
-//! sessions that were cut (one whose client has merely gone away may run on, holding locks), and to
-//! ask whether a server that owes answers still gives any.
+//! Connections of the engine itself, in addition to those of the sessions, at the end of a run. They
+//! cancel statements of sessions that were cut (a statement whose client has disconnected may
+//! continue and hold locks), and probe servers that owe answers.
 
 use super::Server;
 use dyno_core::client::{Client, Nature};
@@ -11,13 +11,13 @@ use dyno_generator::transport::channel::Channel;
 use dyno_generator::transport::endpoint::Endpoint;
 use std::time::{Duration, Instant};
 
-/// Time for all cancellations: the server may be the one that hangs.
+/// Time limit for all cancellations: the hung server may be one of them.
 const CANCELS: Duration = Duration::from_secs(3);
-/// Time for a server to let us in and to answer a question.
+/// Time limit for a server to accept a login and to answer a probe.
 const QUESTION: Duration = Duration::from_secs(3);
 
-/// Carries out cancellations as far as time allows. Failures are silent: the sessions have ended
-/// already, and say so.
+/// Executes cancellations within the time limit. Failures are ignored: the sessions have already
+/// ended and reported their errors.
 pub(crate) fn carry_out(servers: &[Server], cancels: Vec<(usize, Cancel)>) {
     let deadline = Instant::now() + CANCELS;
     let mut controls: Vec<Option<Result<Control<'_>>>> = servers.iter().map(|_| None).collect();
@@ -47,8 +47,8 @@ pub(crate) fn carry_out(servers: &[Server], cancels: Vec<(usize, Cancel)>) {
     }
 }
 
-/// Whether any of the servers that sessions have reached answers a question, be it by a refusal to let
-/// us in. Where they have reached none, nobody has to answer.
+/// Whether any server that sessions have connected to answers a probe; a refused login counts as an
+/// answer. True if sessions have connected to none.
 pub(crate) fn any_answers(reached: &[&Server]) -> bool {
     let ask = |server: &&Server| server.endpoint.as_ref().is_none_or(|at| answers(server, at));
     reached.is_empty() || reached.iter().any(ask)
@@ -61,12 +61,12 @@ fn answers(server: &Server, endpoint: &Endpoint) -> bool {
     heard.map_or_else(|error| control.channel.was_refused && is_refusal(&error), |()| true)
 }
 
-/// A connection of our own, waited for.
+/// A connection of the engine, used synchronously.
 struct Control<'a> {
     endpoint: &'a Endpoint,
     channel: Channel,
     client: Box<dyn Client>,
-    /// For all that it is used for.
+    /// The deadline of all its operations.
     deadline: Instant,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Whether a protocol's error is the server's refusal, and no rubbish of its, nor a bound of ours.
+/// Whether a protocol error is the server's refusal, not malformed data or a limit of the engine.
 fn is_refusal(error: &Error) -> bool {
     !matches!(error.kind, Kind::Protocol | Kind::System)
 }

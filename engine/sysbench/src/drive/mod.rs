@@ -1,8 +1,8 @@
-//! Runs the sessions of a script: load threads that wait for many of them at once, the common
-//! start, the end, and the watchdog.
+//! Runs the sessions of a script: load threads that each drive many sessions, the common start, the
+//! end, and the watchdog.
 //!
-//! Load threads are left behind, with what they use, when a script never returns: nothing here is
-//! borrowed from the caller, and nobody waits for a thread without a limit.
+//! A script may never return. The run then abandons its load thread with all that the thread uses:
+//! so threads borrow nothing from the caller, and every wait for a thread has a time limit.
 
 mod cancel;
 mod load_thread;
@@ -28,61 +28,62 @@ use std::sync::Arc;
 use std::time::Duration;
 use waiting::Waiting;
 
-/// A server that sessions talk to.
+/// A server that sessions connect to.
 pub struct Server {
-    /// Makes connections' protocol sides.
+    /// Creates the client side of the protocol for each connection.
     pub clients: Clients,
-    /// Where it listens; none for a library.
+    /// The server's address; none for an in-process library.
     pub endpoint: Option<Endpoint>,
 }
 
 /// The times of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// Before the measured time.
+    /// Duration of the warm-up, before the measured time.
     pub warmup: Duration,
-    /// The measured time; none: as long as there are events.
+    /// Duration of the measured time; none: until the events end.
     pub length: Option<Duration>,
-    /// How long after the measured time an event may go on; then its statements are cancelled and
+    /// How long after the measured time an event may continue; then its statements are cancelled and
     /// its connections closed.
     pub grace: Duration,
-    /// How long after the measured time servers are first asked whether they answer anything: if none
-    /// does, nothing is waited for. [`Duration::MAX`]: never.
+    /// How long after the measured time the watchdog first probes the servers: if none answers, the
+    /// run ends without further waiting. [`Duration::MAX`]: never.
     pub ask_after: Duration,
-    /// How long the sessions may take to begin.
+    /// Time limit for all sessions to begin.
     pub start_max: Duration,
 }
 
-/// What to drive.
+/// The configuration of a run.
 #[derive(Clone)]
 pub struct Drive {
-    /// What the sessions do: `Run` starts them together; commands have neither a common start nor an
-    /// end but their own.
+    /// The program of the sessions. `Run` has a common start and an end; in commands each session
+    /// starts and ends by itself.
     pub program: Program,
-    /// How many.
+    /// The number of sessions.
     pub sessions: u32,
-    /// Whether a load thread drives many sessions; otherwise each has a thread, as what blocks needs.
+    /// Whether a load thread drives many sessions; otherwise each session has a thread, as blocking
+    /// libraries require.
     pub shares_threads: bool,
-    /// On how many threads: what [`threads_for`](Self::threads_for) says.
+    /// The number of load threads, from [`threads_for`](Self::threads_for).
     pub threads: usize,
-    /// [`Wired::server`](crate::connection::Wired::server) says which of them.
+    /// The servers, indexed by [`Wired::server`](crate::connection::Wired::server).
     pub servers: Arc<[Server]>,
-    /// For `sessions` sessions and so many threads.
+    /// Tallies for `sessions` sessions and `threads` threads.
     pub tallies: Arc<Tallies>,
-    /// When events begin.
+    /// Decides when events begin.
     pub pace: Arc<Pace>,
-    /// Makes the scripts of each load thread.
+    /// Creates the scripts of each load thread.
     pub make: Arc<MakeScripts>,
-    /// For `Run`.
+    /// The times of the run; for [`Program::Run`] only.
     pub times: Times,
-    /// Where load threads may run; none: wherever this process may.
+    /// The CPUs that load threads may use; empty: those that this process may use.
     pub cpus: Vec<u32>,
 }
 
 impl Drive {
-    /// How many load threads drive so many sessions: as many as are `asked` for, 0 chooses, on
-    /// `cpus`. In a run servers on this machine get their share of the CPUs; a command may have more
-    /// to do than they.
+    /// Returns the number of load threads for `sessions` sessions: `asked`, or if that is 0, a number
+    /// that depends on `cpus`. In a run, servers on this machine get their share of the CPUs; a command
+    /// may need more CPU time than the servers do.
     pub fn threads_for(
         program: &Program,
         sessions: u32,
@@ -108,42 +109,42 @@ impl Drive {
 pub enum Ending {
     /// Every session has ended by itself.
     Done,
-    /// The grace is over: so many sessions had not ended.
+    /// The grace period has ended before all sessions had.
     Forced {
-        /// Their number.
+        /// The number of sessions that had not ended.
         unfinished: u32,
     },
-    /// Not all sessions have begun in time: so many have not.
+    /// Not all sessions have begun in time.
     NotStarted {
-        /// Their number.
+        /// The number of sessions that had not begun.
         missing: u32,
     },
-    /// Sessions have failed; the observer was told why.
+    /// Sessions have failed; the observer received the messages.
     Failed,
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
+    /// How the run ended.
     pub how: Ending,
     /// The measured time: from its origin to the end of the last session, on the run's clock.
     pub measured: (u64, u64),
-    /// Sessions that have moved to threads of their own, since their scripts block.
+    /// Sessions that moved to threads of their own because their scripts block.
     pub moved: u32,
-    /// Threads left behind, whose scripts do not return. The process may end all the same.
+    /// Abandoned threads, whose scripts do not return. The process may exit all the same.
     pub abandoned: u32,
 }
 
-/// Files that a session may hold: a connection, or a library's database with its log or journal.
+/// File descriptors per session: a connection, or a library's database with its log or journal.
 const FILES_A_SESSION: u64 = 4;
 
-/// Runs all sessions to their end, or until nobody waits for them any more. `observer` is called on
-/// this thread. Failures of scripts are its affair and [`Ending::Failed`]; what the sessions have
-/// counted until then stands in the tallies.
+/// Runs all sessions until they end, or until the run gives up on them. Calls `observer` on this
+/// thread. Failures of scripts go to the observer and result in [`Ending::Failed`]; the tallies keep
+/// the counts up to then.
 ///
 /// # Errors
-/// Before any session begins: what the machine refuses.
+/// Before any session begins: the system refuses CPUs, descriptors or threads.
 pub fn run(drive: &Drive, observer: &mut dyn Observer) -> Result<Ended> {
     let threads = drive.threads;
     machine::pin(&drive.cpus)?;

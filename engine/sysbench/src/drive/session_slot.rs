@@ -1,61 +1,61 @@
-//! A session as its load thread sees it: what it waits for, and how its connections are named.
+//! The state of a session in its load thread: what it waits for, and the ids of its connections.
 
 use crate::connection::{Connection, Wired};
 use crate::session::Session;
 
-/// Sessions of one load thread, connections of one session: what an [`At`] can name.
+/// Limits of an [`At`]: sessions per load thread and connections per session.
 pub(crate) const SESSIONS_MAX: usize = 1 << SLOT_BITS;
 pub(crate) const CONNECTIONS_MAX: usize = 1 << (32 - SLOT_BITS);
 const SLOT_BITS: u32 = 20;
 
-/// What a session waits for.
+/// The event that a session waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Its turn.
+    /// Its turn to run.
     Turn,
     /// The common start.
     Start,
-    /// A connection to be made, or an answer of one.
+    /// A connection being opened, or an answer on one.
     Connect(usize),
     Answer(usize),
-    /// A moment.
+    /// A point in time.
     Until,
-    /// Nothing any more.
+    /// Nothing: the session has ended.
     Ended,
 }
 
-/// A session and what it waits for.
+/// A session and its wait state.
 pub(crate) struct SessionSlot<'a> {
     pub session: Session<'a>,
     pub waits: Waits,
-    /// Which of its waits this is: timers of earlier ones are void.
+    /// The number of the current wait; timers of earlier waits are void.
     pub wait: u32,
-    /// Eras of its connections given out.
+    /// The number of eras assigned to its connections.
     pub eras: u32,
-    /// Whether the start waits for it no longer.
+    /// Whether the session no longer delays the common start.
     pub has_arrived: bool,
 }
 
 impl<'a> SessionSlot<'a> {
-    /// Waits for its first turn.
+    /// Creates a slot that waits for its first turn.
     pub fn new(session: Session<'a>) -> Self {
         Self { session, waits: Waits::Turn, wait: 0, eras: 0, has_arrived: false }
     }
 
-    /// The same of a session that was at the start before.
+    /// Creates a slot for a session that has already passed the common start.
     #[must_use]
     pub fn arrived(mut self) -> Self {
         self.has_arrived = true;
         self
     }
 
-    /// From now on it waits for something else.
+    /// Changes what the session waits for.
     pub fn wait_for(&mut self, waits: Waits) {
         self.waits = waits;
         self.wait = self.wait.wrapping_add(1);
     }
 
-    /// Connection number `place`, if it goes over a transport.
+    /// Returns connection number `place`, if it uses a transport.
     #[inline]
     pub fn wired(&mut self, place: usize) -> Option<&mut Wired> {
         match self.session.connections.get_mut(place) {
@@ -64,7 +64,7 @@ impl<'a> SessionSlot<'a> {
         }
     }
 
-    /// Which of the run's servers connection number `place` goes to, if over a transport.
+    /// Returns the index of the server of connection number `place`, if it uses a transport.
     pub fn server(&self, place: usize) -> Option<usize> {
         match self.session.connections.get(place)? {
             Some(Connection::Wire(wired)) => Some(wired.server),
@@ -73,24 +73,24 @@ impl<'a> SessionSlot<'a> {
     }
 }
 
-/// Which of a load thread's connections: its session's slot, and its place among that one's. That of
-/// place 0 is the slot's number.
+/// Identifies a connection of a load thread: the slot of its session and its place within that
+/// session. The id of place 0 equals the slot's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct At(pub u32);
 
 impl At {
-    /// Connection `place` of a slot, both below their limits.
+    /// Connection `place` of a slot; both must be below their limits.
     pub fn new(slot: u32, place: usize) -> Self {
         Self((place as u32) << SLOT_BITS | slot)
     }
 
-    /// Whose.
+    /// The slot of the session.
     #[inline]
     pub fn slot(self) -> u32 {
         self.0 & (SESSIONS_MAX as u32 - 1)
     }
 
-    /// Which of its connections.
+    /// The place of the connection within the session.
     #[inline]
     pub fn place(self) -> usize {
         self.0 as usize >> SLOT_BITS

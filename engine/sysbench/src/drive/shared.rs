@@ -1,4 +1,4 @@
-//! What the load threads of a run and the one that waits for them have in common.
+//! State that the load threads of a run share with the thread that waits for them.
 
 use super::{Drive, Server};
 use crate::pace::Pace;
@@ -11,39 +11,39 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 
-/// Messages of failed sessions that are kept: all of them fail of the same, usually.
+/// The maximum number of stored failure messages: sessions usually all fail for the same reason.
 const FAILURES_MAX: usize = 64;
 
-/// Shared by all threads of a run, and kept alive by those that are left behind.
+/// Shared by all threads of a run; abandoned threads keep it alive.
 pub(crate) struct Shared {
     pub servers: Arc<[Server]>,
-    /// To which of them sessions have connected over a transport.
+    /// The servers that sessions have connected to over a transport.
     reached: Box<[AtomicBool]>,
     pub pace: Arc<Pace>,
     tallies: Arc<Tallies>,
-    /// Where the warm-up counts: read by nobody.
+    /// Counters of the warm-up, which are discarded.
     discarded: Option<Tallies>,
     is_started: AtomicBool,
     is_cut: AtomicBool,
     /// Sessions that wait for the start or have ended before it.
     arrived: AtomicU32,
-    /// Sessions that have ended, well or not.
+    /// Sessions that have ended, with or without success.
     ended: AtomicU32,
-    /// When the last one did.
+    /// The time at which the last session ended.
     ended_ns: AtomicU64,
-    /// Sessions that have got a thread of their own.
+    /// Sessions that have moved to a thread of their own.
     moved: AtomicU32,
     /// Load threads that have not ended.
     threads: AtomicU32,
     has_failed: AtomicBool,
     failures: Mutex<Vec<(u32, String)>>,
     cancels: Mutex<Vec<(usize, Cancel)>>,
-    /// Who waits for all this.
+    /// The thread that waits for the run.
     waiter: Thread,
 }
 
 impl Shared {
-    /// Of a run that this thread will wait for.
+    /// Creates the state of a run that the current thread will wait for.
     pub fn new(drive: &Drive, threads: usize) -> Self {
         let has_warmup = !drive.times.warmup.is_zero();
         Self {
@@ -66,7 +66,7 @@ impl Shared {
         }
     }
 
-    /// Session `number` of thread `thread`.
+    /// Creates session `number` of thread `thread`.
     pub fn session(&self, number: u32, thread: usize) -> Session<'_> {
         let session = Session::new(number, thread, &self.tallies, &self.pace);
         match &self.discarded {
@@ -75,7 +75,7 @@ impl Shared {
         }
     }
 
-    /// Session `number`, come to a thread of its own.
+    /// Creates session `number` on a thread of its own.
     pub fn moved_session(&self, number: u32, baggage: Baggage) -> Session<'_> {
         let session = Session::new(number, 0, &self.tallies, &self.pace);
         let session = session.moved(&self.tallies, baggage);
@@ -85,27 +85,27 @@ impl Shared {
         }
     }
 
-    /// Where load thread `thread` counts in a trial of an experiment.
+    /// The metrics of load thread `thread`, in a trial of an experiment.
     pub fn metrics(&self, thread: usize) -> Option<&ThreadMetrics> {
         self.tallies.trial.as_ref().and_then(|trial| trial.metrics.get(thread))
     }
 
-    /// The sessions that wait for the start may go on.
+    /// Lets the sessions that wait for the start continue.
     pub fn start(&self) {
         self.is_started.store(true, Release);
     }
 
-    /// Whether they may.
+    /// Whether the common start has happened.
     pub fn is_started(&self) -> bool {
         self.is_started.load(Acquire)
     }
 
-    /// Nothing goes on: load threads close what is open and end.
+    /// Cuts the run: load threads close their connections and end.
     pub fn cut(&self) {
         self.is_cut.store(true, Release);
     }
 
-    /// Whether that was said.
+    /// Whether the run was cut.
     pub fn is_cut(&self) -> bool {
         self.is_cut.load(Relaxed)
     }
@@ -116,12 +116,12 @@ impl Shared {
         self.waiter.unpark();
     }
 
-    /// How many do, or have ended before it.
+    /// The number of sessions that wait for the start or have ended before it.
     pub fn arrived(&self) -> u32 {
         self.arrived.load(Acquire)
     }
 
-    /// A session has ended. `has_arrived`: at the start, before.
+    /// A session has ended. `has_arrived`: it had reached the common start before.
     pub fn session_ended(&self, now_ns: u64, has_arrived: bool) {
         self.ended_ns.fetch_max(now_ns, AcqRel);
         self.ended.fetch_add(1, AcqRel);
@@ -130,12 +130,12 @@ impl Shared {
         }
     }
 
-    /// How many have ended.
+    /// The number of sessions that have ended.
     pub fn ended(&self) -> u32 {
         self.ended.load(Acquire)
     }
 
-    /// When the last one did; 0: none has.
+    /// The time at which the last session ended; 0: none has.
     pub fn ended_ns(&self) -> u64 {
         self.ended_ns.load(Acquire)
     }
@@ -150,12 +150,12 @@ impl Shared {
         self.waiter.unpark();
     }
 
-    /// Whether any has.
+    /// Whether any session has failed.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Acquire)
     }
 
-    /// What failed since this was last asked.
+    /// Takes the failures since the last call.
     pub fn take_failures(&self) -> Vec<(u32, String)> {
         if self.has_failed() { std::mem::take(&mut lock(&self.failures)) } else { Vec::new() }
     }
@@ -171,23 +171,23 @@ impl Shared {
         reached.filter(|(_, reached)| reached.load(Relaxed)).map(|(server, _)| server).collect()
     }
 
-    /// A statement that was cut is to be cancelled at its server.
+    /// Queues a statement that was cut for cancellation at its server.
     pub fn cancel(&self, server: usize, how: Cancel) {
         lock(&self.cancels).push((server, how));
     }
 
-    /// Those statements.
+    /// Takes the queued cancellations.
     pub fn take_cancels(&self) -> Vec<(usize, Cancel)> {
         std::mem::take(&mut lock(&self.cancels))
     }
 
-    /// A session gets a thread of its own: one load thread more.
+    /// A session moves to a thread of its own: the run has one more load thread.
     pub fn session_moves(&self) {
         self.moved.fetch_add(1, AcqRel);
         self.threads.fetch_add(1, AcqRel);
     }
 
-    /// How many did.
+    /// The number of sessions that have moved.
     pub fn moved(&self) -> u32 {
         self.moved.load(Acquire)
     }
@@ -198,7 +198,7 @@ impl Shared {
         self.waiter.unpark();
     }
 
-    /// How many have not.
+    /// The number of load threads that have not ended.
     pub fn threads(&self) -> u32 {
         self.threads.load(Acquire)
     }

@@ -1,5 +1,5 @@
-//! Exact tests of pace, warm-up and waiting: simulated time, the real worker, scripts whose events
-//! are pauses.
+//! Exact tests of pacing, warm-up and waiting, in simulated time, with the real worker and scripts
+//! whose events only sleep.
 
 use super::session_slot::SessionSlot;
 use super::shared::Shared;
@@ -17,10 +17,10 @@ use std::time::Duration;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
-/// Simulated time begins here.
+/// The start of simulated time.
 const ORIGIN: u64 = 5 * SECOND;
 
-/// When an event was due, began and ended, since the start.
+/// Times at which an event was due, began and ended, since the start.
 type Event = (u64, u64, u64);
 
 struct Pauses {
@@ -51,7 +51,7 @@ impl Scripts for Pauses {
     }
 }
 
-/// So many sessions, each event a pause, for a second behind a warm-up.
+/// Runs this many sessions for one second after a warm-up; each event is a sleep.
 fn simulate(
     sessions: u32,
     pause_ns: u64,
@@ -111,7 +111,7 @@ fn a_session_that_is_late_goes_on_without_a_pause_and_nothing_is_dropped() {
         assert_eq!(began_ns, first_ns + number as u64 * 10 * MS);
         assert!(due_ns <= began_ns);
     }
-    // Arrivals in order: the hundredth begins late by almost the whole run.
+    // Arrivals begin in order: the hundredth begins late by almost the whole run.
     assert!(log.windows(2).all(|pair| pair[0].0 <= pair[1].0) && log.len() == 100);
     assert_eq!(reading.response.max_ns, log.iter().map(|event| event.2 - event.0).max().unwrap());
 }

@@ -1,5 +1,5 @@
-//! Load threads: started, and left to themselves. Nobody joins them, since a script may never
-//! return; each says when it has ended.
+//! Starts load threads. They are never joined, since a script may never return; each thread reports
+//! its own end.
 
 use super::Drive;
 use super::session_slot::{SESSIONS_MAX, SessionSlot};
@@ -13,17 +13,17 @@ use dyno_generator::transport::poller::Epoll;
 use std::sync::Arc;
 use std::thread::Builder;
 
-/// Connections that may be under way at the same time, of all threads: below any server's usual
-/// backlog.
+/// The maximum number of connections being opened at the same time, over all threads: below the usual
+/// listen backlog of servers.
 const CONNECTS_MAX: usize = 64;
-/// A load thread's stack: scripts have their own.
+/// The stack size of a load thread; scripts have their own stacks.
 const STACK_BYTES: usize = 1024 * 1024;
 
-/// Starts all load threads of `drive`; session n belongs to thread n modulo their number.
+/// Starts all load threads of `drive`; session n runs on thread n modulo their number.
 ///
 /// # Errors
-/// [`Kind::Plan`] for more sessions than threads can carry, [`Kind::System`] when there can be no
-/// more threads; those that were started are told to end.
+/// [`Kind::Plan`] for more sessions than threads can drive, [`Kind::System`] when the system refuses
+/// another thread; threads that have started are stopped.
 pub(crate) fn start(drive: &Drive, threads: usize, shared: &Arc<Shared>) -> Result<()> {
     if (drive.sessions as usize).div_ceil(threads) > SESSIONS_MAX {
         return Err(Error::new(Kind::Plan, "too many sessions").hint(format!(
@@ -43,20 +43,20 @@ pub(crate) fn start(drive: &Drive, threads: usize, shared: &Arc<Shared>) -> Resu
     Ok(())
 }
 
-/// What load threads are made of.
+/// The data that each load thread needs.
 #[derive(Clone)]
 struct Crew {
     shared: Arc<Shared>,
     make: Arc<MakeScripts>,
     sessions: u32,
-    /// Those that share the sessions; numbers from there on are of threads with one of its own.
+    /// The number of threads that share the sessions; higher numbers are threads with one session.
     threads: usize,
-    /// The sessions share threads, and no rate has them wait for a time.
+    /// The sessions share threads, and no rate makes them wait for a due time.
     only_answers_wake: bool,
 }
 
 impl Crew {
-    /// Starts a thread, for its share of the sessions or for one that has moved.
+    /// Starts a thread, for its share of the sessions or for one session that has moved.
     fn start(&self, thread: usize, moved: Option<(u32, Baggage)>) -> Result<()> {
         let crew = self.clone();
         let work = move || {
@@ -105,7 +105,7 @@ impl Crew {
         .run()
     }
 
-    /// A thread for one session, which the calling one has let go of.
+    /// Starts a thread for one session, which the calling thread has released.
     fn move_out(&self, number: u32, baggage: Baggage) -> Result<()> {
         self.shared.session_moves();
         self.start(self.threads + number as usize, Some((number, baggage)))
@@ -113,7 +113,7 @@ impl Crew {
     }
 }
 
-/// Says that its thread has ended, however it did.
+/// Reports the end of its thread when dropped, also after a panic.
 struct EndsThread(Arc<Shared>, u32);
 
 impl Drop for EndsThread {

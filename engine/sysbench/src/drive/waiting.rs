@@ -1,5 +1,5 @@
-//! The thread that has called [`run`](super::run): it starts the load together, tells the observer,
-//! and is the watchdog. It needs nothing of the load threads to come to an end.
+//! The thread that called [`run`](super::run). It starts all sessions together, calls the observer,
+//! and is the watchdog. It can end the run without help from the load threads.
 
 use super::cancel;
 use super::progress::{Observer, Progress};
@@ -13,30 +13,31 @@ use std::time::Duration;
 
 /// Longest sleep.
 const SLEEP_MAX_NS: u64 = 100_000_000;
-/// How long load threads may take to close their connections once they are told to.
+/// Time limit for load threads to close their connections after the request to close.
 const CLOSE_NS: u64 = 1_000_000_000;
-/// How often servers are asked again whether they answer anything.
+/// Interval between probes of the servers.
 const ASK_AGAIN_NS: u64 = 10_000_000_000;
-/// How long the other sessions may go on to begin once one of them has failed to.
+/// Time that the other sessions have to begin after one of them has failed to begin.
 const OTHERS_NS: u64 = 1_000_000_000;
 
-/// One run, waited for.
+/// Waits for one run.
 pub(crate) struct Waiting<'a> {
     drive: &'a Drive,
     shared: &'a Shared,
     observer: &'a mut dyn Observer,
-    /// No server has answered when it was asked after the end. One that works on something long does,
-    /// over another connection, and is waited for as sysbench would; one that hangs does not.
+    /// No server has answered a probe after the end. A server that is busy with a long statement
+    /// answers on another connection, and the run waits for it as sysbench would. A hung server does
+    /// not answer.
     hears_nobody: bool,
 }
 
 const HEARS_NOBODY: &str = "the time is over, and no server answers any more, not even `SELECT 1` over a \
     new connection: what is under way is given up. Look into the server's log and process list";
 
-/// A moment of the run that has not come.
+/// A time of the run that is still ahead.
 const NEVER: u64 = u64::MAX;
 
-/// What the measured time looks like.
+/// The shape of the measured time.
 #[derive(Clone, Copy)]
 struct Frame {
     started_ns: u64,
@@ -45,12 +46,12 @@ struct Frame {
 }
 
 impl<'a> Waiting<'a> {
-    /// For load threads that have been started.
+    /// Creates the wait for load threads that have been started.
     pub fn new(drive: &'a Drive, shared: &'a Shared, observer: &'a mut dyn Observer) -> Self {
         Self { drive, shared, observer, hears_nobody: false }
     }
 
-    /// Waits until all has ended, or nobody waits for it any more.
+    /// Waits until all sessions have ended, or until the run gives up on them.
     pub fn run(mut self) -> Ended {
         let is_command = self.drive.program != Program::Run;
         if !is_command && !self.wait_for_sessions() {
@@ -64,8 +65,8 @@ impl<'a> Waiting<'a> {
         self.observe(frame)
     }
 
-    /// Waits for the common start; false: there is none. Once a session has failed the others have
-    /// a moment to say what ails them, whichever thread they are on.
+    /// Waits for the common start; false: there is none. After one session has failed, the other
+    /// sessions have a short time to report their errors, on whichever thread they run.
     fn wait_for_sessions(&mut self) -> bool {
         let mut until_ns = MonotonicClock.now_ns() + nanos(self.drive.times.start_max);
         let mut had_failed = false;
@@ -103,7 +104,7 @@ impl<'a> Waiting<'a> {
         frame
     }
 
-    /// From the start to the end.
+    /// Waits from the start to the end.
     fn observe(mut self, frame: Frame) -> Ended {
         let mut backlog = self.drive.pace.backlog();
         let grace_ns = nanos(self.drive.times.grace);
@@ -165,7 +166,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Sleeps until then at most, or until a load thread has news. Returns the time.
+    /// Sleeps until the given time at most, or until a load thread reports news. Returns the time.
     fn sleep_until(&self, until_ns: u64) -> u64 {
         let now_ns = MonotonicClock.now_ns();
         let sleep_ns = until_ns.saturating_sub(now_ns).min(SLEEP_MAX_NS);
@@ -181,7 +182,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// No more patience: what the sessions were doing is cancelled and closed.
+    /// The grace period has ended: cancels the sessions' statements and closes their connections.
     fn cut(mut self, how: Ending, frame: Frame) -> Ended {
         let now_ns = MonotonicClock.now_ns();
         self.drive.pace.stop();
@@ -195,12 +196,12 @@ impl<'a> Waiting<'a> {
         }
         self.tell_failures();
         let abandoned = self.shared.threads();
-        // A session that hangs must not stretch the time in which the others did their work.
+        // A hung session must not extend the time in which the other sessions worked.
         let end_ns = self.shared.ended_ns().max(frame.end_ns.min(now_ns)).max(frame.origin_ns);
         Ended { how, measured: (frame.origin_ns, end_ns), moved: self.shared.moved(), abandoned }
     }
 
-    /// All sessions have ended; their threads are about to.
+    /// All sessions have ended; their threads will end soon.
     fn ended(mut self, how: Ending, frame: Frame) -> Ended {
         let until_ns = MonotonicClock.now_ns() + CLOSE_NS;
         while self.shared.threads() > 0 && self.sleep_until(until_ns) < until_ns {}

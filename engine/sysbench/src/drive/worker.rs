@@ -1,7 +1,7 @@
-//! A load thread that carries the sessions of scripts on. For each ready socket it receives, lets the
-//! protocol understand, resumes the session that was answered, and sends what it asks next, at once. An
-//! event lasts as long as its session says, its turn waited for included, as a thread of its own would
-//! have waited for a CPU: so latencies add up to the sessions' time.
+//! A load thread that runs sessions of scripts. For each ready socket, it receives, lets the protocol
+//! parse the bytes, resumes the session whose answer arrived, and sends its next request at once. The
+//! latency of an event includes the wait for its session's turn, as a thread per session would have
+//! waited for a CPU: so latencies add up to the sessions' time.
 
 use super::session_slot::{At, CONNECTIONS_MAX, SessionSlot, Waits};
 use super::shared::Shared;
@@ -16,7 +16,7 @@ use dyno_generator::reactor::timers::{Cause, Timer};
 use dyno_generator::transport::poller::Poller;
 use std::collections::VecDeque;
 
-/// Gives the session of this number a thread of its own.
+/// Starts a separate thread for the session of this number.
 pub(crate) type MoveOut = dyn Fn(u32, Baggage) -> Result<()>;
 
 /// One load thread and its sessions. Connections are named by [`At`].
@@ -26,7 +26,7 @@ pub(crate) struct Worker<'a, C, P> {
     scripts: Box<dyn Scripts>,
     move_out: &'a MoveOut,
     pub slots: Vec<SessionSlot<'a>>,
-    /// Sessions that go on without any wait, each when all the others have had their turn.
+    /// Sessions that are ready to continue, each after all others have had their turn.
     pub turns: VecDeque<(u32, Outcome)>,
     /// Sessions that have not ended.
     pub running: usize,
@@ -35,8 +35,8 @@ pub(crate) struct Worker<'a, C, P> {
 }
 
 impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
-    /// A thread with these sessions. `connects_max`: how many connections it may be making at the
-    /// same time.
+    /// Creates a thread with these sessions. `connects_max`: the maximum number of connections that
+    /// it opens at the same time.
     pub fn new(
         (clock, poller): (&'a C, P),
         shared: &'a Shared,
@@ -44,7 +44,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         (thread, slots): (usize, Vec<SessionSlot<'a>>),
         connects_max: usize,
     ) -> Self {
-        // Room for one read: what came is handled at once.
+        // Room for one read: received bytes are processed at once.
         let metrics = shared.metrics(thread);
         Self {
             io: Io::new((clock, poller), metrics, slots.len(), connects_max, RECEIVE_BYTES),
@@ -59,7 +59,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// Works until all sessions have ended, or are cut.
+    /// Runs until all sessions have ended or been cut.
     ///
     /// # Errors
     /// [`Kind::System`] when the system refuses to poll.
@@ -72,7 +72,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         self.give_turns(|slot| slot.waits == Waits::Start);
     }
 
-    /// The run ends early: whoever waits for an event that is due later waits in vain.
+    /// The run ends early: sessions stop waiting for events that are due later.
     pub fn stop(&mut self) {
         self.saw_stop = true;
         self.give_turns(|slot| slot.waits == Waits::Until && slot.session.awaits_event());
@@ -87,7 +87,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// Lets the session run to its next wait.
+    /// Runs the session until its next wait.
     #[inline]
     pub fn go_on(&mut self, index: u32, outcome: Outcome) {
         self.io.unread.turn_of(index);
@@ -134,7 +134,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// The session waits for its connection `place` to be made, or made anew.
+    /// The session waits until its connection `place` is opened or reopened.
     pub fn want_connection(&mut self, index: u32, place: usize) {
         let slot = &mut self.slots[index as usize];
         slot.wait_for(Waits::Connect(place));
@@ -152,7 +152,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// The session goes on when the others have had their turn.
+    /// The session continues after the others have had their turn.
     pub fn turn_with(&mut self, index: u32, outcome: Outcome) {
         self.slots[index as usize].wait_for(Waits::Turn);
         self.turns.push_back((index, outcome));
@@ -193,7 +193,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         self.shared.session_ended(self.io.clock.now_ns(), slot.has_arrived);
     }
 
-    /// The session goes to a thread of its own. What it has counted here is written before that
+    /// Moves the session to a thread of its own. Its counts in this thread are flushed before that
     /// thread begins.
     fn moves(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
@@ -211,7 +211,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         }
     }
 
-    /// The end of patience: whatever is going on is cancelled at its server and left.
+    /// The grace period has ended: requests in progress are cancelled at their servers and abandoned.
     pub fn cut(&mut self) {
         for slot in &mut self.slots {
             slot.session.cut(self.io.now_ns);
@@ -230,7 +230,7 @@ fn close_all(slot: &mut SessionSlot<'_>) {
     for place in 0..slot.session.connections.len() {
         let in_flight = slot.waits == Waits::Answer(place);
         if let Some(wired) = slot.wired(place) {
-            // A protocol takes no farewell while it owes an answer.
+            // A protocol sends no goodbye while an answer is outstanding.
             if in_flight { wired.channel.close() } else { wired.quit() }
         }
     }

@@ -1,18 +1,18 @@
-//! A script: its text, its states, its sessions, and what the `sysbench` table is made of.
+//! A script: its text, its Lua states, its sessions, and the implementation of the `sysbench` table.
 //!
-//! One LuaJIT state a load thread, in it a table of globals and a coroutine a session
-//! (docs/decisions/lua-states.md). What waits yields, and the load thread goes on with others.
+//! Each load thread has one LuaJIT state, and each session in it has a table of globals and a coroutine
+//! (docs/decisions/lua-states.md). A session that waits yields, and its load thread runs others.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`Script`] | a script as the command line knows it |
-//! | `declared` | the options that it declares |
-//! | `worker`, `main_session` | the sessions of one state on a load thread; the one that runs alone |
-//! | [`source`] | text of a script, and where its modules are |
-//! | [`setup`] | what scripts are told of the run |
-//! | `interpreter` | one LuaJIT state: its libraries, its memory |
-//! | `sessions` | a session's side in Lua, and which one runs; blocking scripts; the debug log |
-//! | [`primitives`] | what the prelude is written over: the contract |
+//! | [`Script`] | a script as the command line uses it |
+//! | `declared` | the options that a script declares |
+//! | `worker`, `main_session` | the sessions of one state on a load thread; the main session |
+//! | [`source`] | the text of a script, and the paths of its modules |
+//! | [`setup`] | the data of the run that scripts receive |
+//! | `interpreter` | one LuaJIT state: its libraries, its memory limit |
+//! | `sessions` | Lua state of a session; the current session; blocking scripts; the debug log |
+//! | [`primitives`] | the functions under the prelude: the contract |
 //! | `stack` | texts and numbers on Lua's stack |
 
 mod declared;

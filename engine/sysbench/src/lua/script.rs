@@ -1,5 +1,5 @@
-//! A script as the command line knows it: what it declares, its functions that run alone, and what
-//! makes the scripts of load threads.
+//! A script as the command line uses it: its declarations, its functions that run once, and the
+//! creation of the scripts of load threads.
 
 use crate::lua::declared;
 use crate::lua::main_session;
@@ -15,22 +15,22 @@ use crate::tally::Tallies;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-/// No state gets less memory than this.
+/// Minimum memory limit of a state.
 const MEMORY_MIN_BYTES: usize = 256 << 20;
-/// Nor more: what a state could have at most before LuaJIT addressed more.
+/// Maximum memory limit of a state: the most that LuaJIT could once address.
 const MEMORY_MAX_BYTES: usize = 2 << 30;
 
-/// A command of a script's own.
+/// A custom command of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// As it is called.
+    /// The command's name.
     pub name: String,
-    /// Whether all sessions run it.
+    /// Whether all sessions run the command.
     pub is_parallel: bool,
 }
 
-/// A script whose chunk has run once, in the main session: that one goes on for `init`, `done`, the
-/// commands that run once, and the report's hooks, with the connections that it has made.
+/// A script whose chunk has run once, in the main session. That session continues for `init`, `done`,
+/// commands that run once, and the report's hooks, and keeps its connections.
 pub struct Script {
     source: Arc<Source>,
     setup: Arc<Setup>,
@@ -38,19 +38,19 @@ pub struct Script {
     session: Session<'static>,
 }
 
-/// An error's text, as it follows `FATAL: `.
+/// An error's text, to print after `FATAL: `.
 pub type Message = String;
 
 impl Script {
-    /// Runs the chunk. `setup` has the options that are known before the script's own are.
+    /// Runs the chunk. `setup` has the options that are known before the script declares its own.
     ///
     /// # Errors
-    /// What is wrong with the script.
+    /// An error of the script.
     pub fn load(source: Source, setup: Setup) -> Result<Self, Message> {
         let (source, setup) = (Arc::new(source), Arc::new(setup));
         let worker = Worker::new(&source, &setup, task(c"load", ""), true, memory_max_bytes(1))
             .map_err(|error| error.to_string())?;
-        // One script a process: what the main session counts lives as long as that.
+        // There is one script per process: the tallies of the main session live as long as the process.
         let tallies: &'static Tallies = Box::leak(Box::new(Tallies::new(1, 1)));
         let pace: &'static Pace = Box::leak(Box::new(Pace::new(0, None, 0.0)));
         let session = Session::new(0, 0, tallies, pace);
@@ -59,18 +59,18 @@ impl Script {
         Ok(script)
     }
 
-    /// The options that it declares, by name.
+    /// Returns the options that the script declares, by name.
     ///
     /// # Errors
-    /// What is wrong with `sysbench.cmdline.options`.
+    /// An invalid `sysbench.cmdline.options`.
     pub fn options(&mut self) -> Result<Vec<Declared>, Message> {
         declared::options(&self.worker.ask(c"options", "")?)
     }
 
-    /// Its own commands, by name.
+    /// Returns the script's custom commands, by name.
     ///
     /// # Errors
-    /// What is wrong with `sysbench.cmdline.commands`.
+    /// An invalid `sysbench.cmdline.commands`.
     pub fn commands(&mut self) -> Result<Vec<Command>, Message> {
         let words = self.worker.ask(c"commands", "")?;
         let command =
@@ -78,45 +78,45 @@ impl Script {
         Ok(words.chunks_exact(2).map(command).collect())
     }
 
-    /// Whether it has a global function of this name.
+    /// Whether the script has a global function of this name.
     pub fn has(&mut self, name: &str) -> bool {
         self.worker.ask(c"has", name).is_ok_and(|words| !words.is_empty())
     }
 
-    /// What stands in the way of a run, if anything does.
+    /// Returns the obstacle to a run, if any.
     pub fn obstacle(&mut self) -> Option<Message> {
         let runs = self.has("event") || self.has("thread_run");
         let path = self.source.chunk.trim_start_matches(['@', '=']);
         (!runs).then(|| format!("cannot find the event() function in {path}"))
     }
 
-    /// From now on all options are known.
+    /// Sets the final setup, with all options.
     ///
     /// # Errors
-    /// What is wrong with the script.
+    /// An error of the script.
     pub fn configure(&mut self, setup: Setup) -> Result<(), Message> {
         self.setup = Arc::new(setup);
         self.worker.set_setup(&self.setup);
         self.go(task(c"configure", ""))
     }
 
-    /// Calls the global function `name`, if there is one: `init`, `done`.
+    /// Calls the global function `name`, if it exists: `init`, `done`.
     ///
     /// # Errors
-    /// Its own.
+    /// An error of the function.
     pub fn call(&mut self, name: &str) -> Result<(), Message> {
         self.go(task(c"call", name))
     }
 
-    /// Runs a command once: one of its own, else the global function of that name.
+    /// Runs a command once: a custom one, else the global function of that name.
     ///
     /// # Errors
-    /// Its own; there is no such command.
+    /// An error of the command; an unknown command.
     pub fn command(&mut self, name: &str) -> Result<(), Message> {
         self.go(task(c"command", name))
     }
 
-    /// Makes the scripts of load threads, `threads` of them.
+    /// Returns the constructor of the scripts of `threads` load threads.
     pub fn workers(&self, program: &Program, threads: usize) -> Arc<MakeScripts> {
         let (source, setup) = (Arc::clone(&self.source), Arc::clone(&self.setup));
         let task = Task::from(program);
@@ -141,7 +141,7 @@ impl Script {
         }
     }
 
-    /// Calls a hook of the report, if there is one; its failure is told, and the report goes on.
+    /// Calls a hook of the report, if it exists; a failure is reported, and the report continues.
     fn hook(&mut self, name: &str, row: &Row) -> bool {
         let is_there = self.worker.ask(c"has_hook", name).is_ok_and(|words| !words.is_empty());
         if is_there {
@@ -168,7 +168,7 @@ fn task(what: &'static CStr, name: &str) -> Task {
     Task { what, name: name.into(), argument: Vec::new() }
 }
 
-/// What the state of one of so many threads may take: its share of half of the machine's memory.
+/// The memory limit of a state, one of `threads`: its share of half of the machine's memory.
 fn memory_max_bytes(threads: usize) -> usize {
     // SAFETY: asks the system for two numbers; -1 where it does not know them.
     let (pages, page_bytes) =

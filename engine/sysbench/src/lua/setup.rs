@@ -1,4 +1,4 @@
-//! What scripts are told of the run: its options, and the databases that they may reach.
+//! The data of the run that scripts receive: its options, and the databases that they may use.
 
 use crate::drive::Server;
 use crate::options::Options;
@@ -8,32 +8,32 @@ use dyno_core::error::{Error, Kind};
 use dyno_core::plan::Address;
 use std::sync::Arc;
 
-/// Everything that all sessions of a run share.
+/// Data that all sessions of a run share.
 pub struct Setup {
     /// All options with their values.
     pub options: Options,
-    /// What `connect` may name; the first is meant where an empty name is given.
+    /// The drivers that `connect` may name; an empty name means the first.
     pub drivers: Vec<Driver>,
     /// All servers of the run.
     pub servers: Arc<[Server]>,
     /// Random numbers of scripts.
     pub rand: Settings,
-    /// The unique ones among them.
+    /// The state of unique random numbers.
     pub uniques: Arc<Uniques>,
     /// `sysbench.version` and `sysbench.version_string`.
     pub version: [String; 2],
-    /// The script as the call names it; none: read from standard input, or none at all.
+    /// The script as given in the call; none: read from standard input, or no script.
     pub script_path: Option<String>,
-    /// `prepare`, `run`, ...; none was given.
+    /// The command: `prepare`, `run`, ...; none: not given.
     pub command: Option<String>,
     /// The call's arguments, the program's name first.
     pub arguments: Vec<String>,
-    /// What scripts of other versions may expect: `1.0` or `1.1`.
+    /// The version whose scripts are supported: `1.0` or `1.1`.
     pub compat: &'static str,
 }
 
 impl Setup {
-    /// The driver of this name; of an empty one the first.
+    /// Returns the driver of this name; the first if it is empty.
     pub fn driver(&self, name: &[u8]) -> Option<&Driver> {
         self.drivers.iter().find(|driver| name.is_empty() || driver.name.as_bytes() == name)
     }
@@ -42,29 +42,29 @@ impl Setup {
 /// A database that scripts may connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Driver {
-    /// As `--db-driver` names it.
+    /// The name for `--db-driver`.
     pub name: &'static str,
-    /// Which of [`Setup::servers`] are its; connections go round.
+    /// Indices of the driver's servers in [`Setup::servers`]; connections use them in turn.
     pub servers: Vec<usize>,
-    /// Of each of `servers`, as it was asked for.
+    /// The address of each of `servers`, as given by the user.
     pub addresses: Vec<Address>,
-    /// Which refusals a script may go on after.
+    /// The refusals that scripts may ignore.
     pub ignore: Ignore,
-    /// Whether all it is asked, and what it answers, is to be told.
+    /// Whether the debug log shows its requests and answers.
     pub is_traced: bool,
 }
 
-/// Refusals after which the event begins again: the options `mysql-ignore-errors` and the like.
+/// Refusals after which the event restarts: the options `mysql-ignore-errors` and similar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ignore {
-    /// Each.
+    /// All refusals.
     All,
-    /// Those with one of these numbers or SQLSTATEs.
+    /// Refusals with one of these numbers or SQLSTATEs.
     Codes(Vec<String>),
 }
 
 impl Ignore {
-    /// From the option's list; `all` anywhere in it means all.
+    /// Parses the option's list; `all` anywhere in it means all.
     pub fn new(list: &[String]) -> Self {
         match list.iter().any(|code| code == "all") {
             true => Self::All,
@@ -72,7 +72,7 @@ impl Ignore {
         }
     }
 
-    /// Whether this refusal is one of them.
+    /// Whether this refusal is ignored.
     pub fn has(&self, refused: &ServerError) -> bool {
         match self {
             Self::All => true,
@@ -84,25 +84,25 @@ impl Ignore {
     }
 }
 
-/// What was under way when a connection was lost.
+/// The operation in progress when a connection was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum During {
     /// Connecting or logging in.
     Connect,
-    /// Nothing: a request could not be sent any more.
+    /// None: a request could not be sent any more.
     Idle,
     /// A request.
     Request,
 }
 
 impl Driver {
-    /// Where a server of [`Setup::servers`] is, if it is one of this driver's.
+    /// The address of a server of [`Setup::servers`], if it belongs to this driver.
     pub fn address(&self, server: usize) -> Option<&Address> {
         let place = self.servers.iter().position(|known| *known == server)?;
         self.addresses.get(place)
     }
 
-    /// A lost connection, with the number by which the system's own client library would call it.
+    /// A lost connection, with the number that the system's own client library would report.
     /// Sources: MySQL reference manual, "Client Error Message Reference"; PostgreSQL manual,
     /// "Error Codes", class 08.
     pub fn lost(&self, during: During, error: &Error) -> ServerError {
@@ -112,7 +112,7 @@ impl Driver {
             ("mysql", During::Connect, _) => (2003, "HY000"),
             ("mysql", During::Idle, _) => (2006, "HY000"),
             ("mysql", During::Request, Kind::Protocol) => (2027, "HY000"),
-            // A bound of ours: both libraries have it when memory is out.
+            // A limit of the engine: both libraries report it when memory is exhausted.
             ("mysql", During::Request, Kind::System) => (2008, "HY000"),
             ("mysql", During::Request, _) => (2013, "HY000"),
             (_, During::Connect, Kind::Authentication) => (0, "28000"),
@@ -121,7 +121,7 @@ impl Driver {
             (_, During::Request, Kind::System) => (0, "53200"),
             (_, During::Idle | During::Request, _) => (0, "08006"),
         };
-        // In the client library's words, which logs are searched for, and then in ours.
+        // First in the wording of the client library, which users search logs for, then in dbdyno's.
         let message = match number {
             2006 => format!("MySQL server has gone away: {error}"),
             2013 => format!("Lost connection to MySQL server during query: {error}"),
@@ -130,7 +130,7 @@ impl Driver {
         ServerError { number, state: state.into(), message, ..ServerError::default() }
     }
 
-    /// A request on a connection that was lost before.
+    /// The error of a request on a connection that was lost before.
     pub fn gone(&self) -> ServerError {
         let (number, state) = if self.name == "mysql" { (2006, "HY000") } else { (0, "08003") };
         let what = if number == 2006 { "MySQL server has gone away: " } else { "" };

@@ -1,6 +1,6 @@
-//! `cpu`: each event looks for the primes up to a limit, from 3, dividing each number by all from 2 to
-//! its square root until one divides it; all numbers have 64 bits, as in sysbench, so that events a
-//! second compare.
+//! `cpu`: each event finds the primes up to a limit, from 3, by dividing each number by all from 2 to
+//! its square root until one divides it. All numbers have 64 bits, as in sysbench, so that events per
+//! second are comparable.
 
 use super::events::{Events, Work};
 use super::{Crew, Native, Run, number};
@@ -51,7 +51,7 @@ impl Work for Primes {
     }
 }
 
-/// How many primes there are from 3 to `max`.
+/// The number of primes from 3 to `max`.
 fn primes(max: u64) -> u64 {
     (3..=max).filter(|&candidate| is_prime(candidate)).count() as u64
 }
@@ -60,7 +60,7 @@ fn primes(max: u64) -> u64 {
 fn is_prime(candidate: u64) -> bool {
     let root = (candidate.cast_signed() as f64).sqrt();
     let mut divisor = 2_u64;
-    // Signed, which is one instruction.
+    // Signed, because the conversion is one instruction.
     while divisor.cast_signed() as f64 <= root {
         if remainder(candidate, divisor) == 0 {
             return false;
@@ -70,8 +70,8 @@ fn is_prime(candidate: u64) -> bool {
     true
 }
 
-/// The processor's division of 64 bits: a compiler would choose the shorter one for small numbers,
-/// which some processors do in a third of the time, and that is another test.
+/// The processor's 64-bit division: a compiler would choose a shorter one for small numbers, which on
+/// some processors takes a third of the time and would change the test.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn remainder(number: u64, divisor: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! The loop of a session: asks when its next event begins, does it, counts it.
+//! The event loop of a native session: waits for its next event, executes it, counts it.
 
 use crate::pace::Next;
 use crate::session::{Outcome, Scripts, Session, Step, Wait};
@@ -6,33 +6,33 @@ use dyno_core::clock::{Clock, MonotonicClock};
 
 /// The work of one thread.
 pub(super) trait Work {
-    /// Makes ready, before anything is timed.
+    /// Prepares the thread, before timing begins.
     ///
     /// # Errors
-    /// What cannot be had; ends the run.
+    /// An unavailable resource; ends the run.
     fn set_up(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    /// One event; counts what it moved.
+    /// Executes one event; counts the bytes that it moved.
     ///
     /// # Errors
-    /// What went wrong; ends the run.
+    /// A failure; ends the run.
     fn event(&mut self, session: &Session<'_>) -> Result<(), String>;
 
-    /// After its last event.
+    /// Finishes after the last event.
     ///
     /// # Errors
-    /// What went wrong; the run has failed.
+    /// A failure; the run has failed.
     fn finish(&mut self, _session: &Session<'_>) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// A thread's work as a load thread wants it.
+/// Adapts a thread's work to load threads.
 pub(super) struct Events<W> {
     work: W,
-    /// How many events its session does in the measured time; `None`: as many as the pace allows.
+    /// The number of events of the session in the measured time; `None`: only the pace limits it.
     limit: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl<W: Work> Scripts for Events<W> {
                 Err(message) => Step::Failed(message),
             };
         }
-        // One look at the clock between two events: the end of one is the begin of the next.
+        // One clock reading between two events: the end of one is the begin of the next.
         let mut now_ns = MonotonicClock.now_ns();
         while !self.is_done(session) {
             match session.next_event(now_ns) {

@@ -1,8 +1,8 @@
-//! The C library's mutex, which these tests are about: Rust's own spins before it sleeps.
+//! The C library's mutex, which these tests measure: Rust's own mutex spins before it sleeps.
 
 use std::cell::UnsafeCell;
 
-/// A mutex that guards nothing but itself. It must not move while it is in use, hence the box.
+/// A mutex without data. It must not move while it is in use, hence the box.
 pub(super) struct Lock(Box<UnsafeCell<libc::pthread_mutex_t>>);
 
 // SAFETY: a pthread mutex is made to be used by many threads.
@@ -10,7 +10,7 @@ unsafe impl Send for Lock {}
 // SAFETY: as above.
 unsafe impl Sync for Lock {}
 
-/// A lock that is held.
+/// A lock guard.
 pub(super) struct Held<'a>(&'a Lock);
 
 impl Lock {
@@ -18,7 +18,7 @@ impl Lock {
         Self(Box::new(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)))
     }
 
-    /// Waits until nobody holds it. A thread must not take it twice.
+    /// Waits until the mutex is free. A thread must not lock it twice.
     #[inline]
     pub fn hold(&self) -> Held<'_> {
         // SAFETY: the mutex is initialised and stays where it is. Locking a normal mutex fails only

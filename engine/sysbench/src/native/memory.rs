@@ -1,8 +1,8 @@
-//! `memory`: each event reads or writes one block, word by word, either in order or each word at a
-//! random place of the block. The block is everybody's (`global`) or each thread's own (`local`).
+//! `memory`: each event reads or writes one block, word by word, in order or at random positions of the
+//! block. All threads share one block (`global`), or each has its own (`local`).
 //!
-//! Each thread does an equal part of the total size, in whole blocks: what does not divide is left
-//! out, as by sysbench.
+//! Each thread does an equal part of the total size, in whole blocks: the remainder is omitted, as in
+//! sysbench.
 
 use super::events::{Events, Work};
 use super::{Crew, Native, Run, declared, invalid, text};
@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Bytes of a word; a block has at least one.
+/// Bytes of a word; a block has at least one word.
 const WORD_BYTES: u64 = 8;
-/// Size of a page from the pool of huge ones.
+/// Size of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// The test.
@@ -86,7 +86,7 @@ enum Operation {
     None,
 }
 
-/// What the options say.
+/// The values of the options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
     block_bytes: u64,
@@ -170,7 +170,7 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Touched: a page that was never written would be read from the one page of zeros.
+    /// Writes to all pages: reads of a page that was never written would hit the shared zero page.
     fn new(words: usize) -> Option<Self> {
         let mut heap = Vec::new();
         heap.try_reserve_exact(words).ok()?;
@@ -227,7 +227,7 @@ impl Drop for Block {
 /// The work of one thread.
 struct Transfer {
     plan: Plan,
-    /// None before the set-up of a thread's own.
+    /// None until the thread has created its own.
     block: Option<Arc<Block>>,
     rng: Rng,
 }
@@ -273,7 +273,7 @@ fn write<'a>(words: impl Iterator<Item = &'a AtomicU64>) {
     words.for_each(|word| word.store(value, Relaxed));
 }
 
-/// As many of the words as there are, at random.
+/// Iterates over random words, as many as the block has.
 fn anywhere<'a>(words: &'a [AtomicU64], rng: &mut Rng) -> impl Iterator<Item = &'a AtomicU64> {
     words.iter().map(|_| &words[rng.below(words.len() as u64) as usize])
 }

@@ -1,6 +1,6 @@
-//! `mutex`: each thread has one event, in which it takes `--mutex-locks` times one of `--mutex-num` locks
-//! at random, counts under it and gives it back, and turns an empty loop `--mutex-loops` times between.
-//! Threads run side by side most of the time, and hold a lock for a moment only.
+//! `mutex`: each thread has one event, in which it takes one of `--mutex-num` random locks
+//! `--mutex-locks` times, increments a counter under the lock, and runs an empty loop of
+//! `--mutex-loops` iterations in between. Threads mostly run in parallel and hold locks briefly.
 
 use super::events::{Events, Work};
 use super::lock::Lock;
@@ -52,7 +52,7 @@ impl Native for Mutex {
     }
 }
 
-/// A number and its lock, which alone orders the accesses to it.
+/// A number and the lock that alone orders the accesses to it.
 struct Guarded {
     lock: Lock,
     number: AtomicU64,

@@ -1,6 +1,5 @@
-//! `threads`: each event takes a lock, yields the CPU, and gives it back, `--thread-yields` times, going
-//! through `--thread-locks` locks in turn. It is the scheduler that is measured, when there are more
-//! threads than CPUs and locks.
+//! `threads`: each event locks, yields the CPU, and unlocks, `--thread-yields` times, using the
+//! `--thread-locks` locks in turn. With more threads than CPUs and locks, it measures the scheduler.
 
 use super::events::{Events, Work};
 use super::lock::Lock;

@@ -1,21 +1,21 @@
-//! Options of a run: what may be given, and what was.
+//! Options of a run: declarations and values.
 //!
-//! Names are kept with `-`; `_` means the same wherever a name is read.
+//! Names are stored with `-`; lookups treat `_` as `-`.
 
 pub mod value;
 
 use std::collections::BTreeMap;
 
-/// What an option's text must look like, and how scripts see it.
+/// The type of an option: the text that it accepts and the type that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `on`, `off`, `true`, `false`, `1`, `0`; a name alone means on.
+    /// `on`, `off`, `true`, `false`, `1`, `0`; the name alone means on.
     Bool,
-    /// Whole number, with an optional suffix `K`, `M`, `G`, `T` (powers of 1024).
+    /// An integer, with an optional suffix `K`, `M`, `G`, `T` (powers of 1024).
     Int,
-    /// The same, of bytes: the help shows it with a suffix.
+    /// An integer number of bytes; like [`Kind::Int`], but the help shows it with a suffix.
     Size,
-    /// Number of a script, whole or not: Lua knows one kind.
+    /// A number of a script, integer or not: Lua has one number type.
     Number,
     /// Floating-point number.
     Double,
@@ -29,16 +29,16 @@ pub enum Kind {
     List,
 }
 
-/// An option that may be given.
+/// The declaration of an option.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
-    /// As the help spells it; `-` and `_` are the same.
+    /// The name as the help spells it; `-` and `_` are equivalent.
     pub name: String,
-    /// Its line in the help.
+    /// The description in the help.
     pub help: String,
-    /// What its text must look like.
+    /// The type.
     pub kind: Kind,
-    /// Its value if it is not given; `None`: the empty one of its kind, which the help does not show.
+    /// The default; `None`: the empty value of the type, which the help does not show.
     pub default: Option<Value>,
 }
 
@@ -47,11 +47,11 @@ pub struct Declared {
 pub enum Value {
     /// On or off.
     Bool(bool),
-    /// Of [`Kind::Int`] and [`Kind::Size`], and of [`Kind::Number`] where it is whole.
+    /// Of [`Kind::Int`] and [`Kind::Size`], and of [`Kind::Number`] if it is an integer.
     Int(i64),
     /// Of [`Kind::Double`].
     Double(f64),
-    /// Of [`Kind::Text`] and [`Kind::File`], and of [`Kind::Numbers`] where there are several.
+    /// Of [`Kind::Text`] and [`Kind::File`], and of [`Kind::Numbers`] if there are several.
     Text(String),
     /// Of [`Kind::List`].
     List(Vec<String>),
@@ -65,7 +65,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Sets an option; `given`: by the user, not by default.
+    /// Sets an option. `given`: the user set it; it is not a default.
     pub fn set(&mut self, name: &str, value: Value, given: bool) {
         let name = canonical(name);
         if given {
@@ -74,27 +74,27 @@ impl Options {
         self.values.insert(name, value);
     }
 
-    /// An option's value.
+    /// Returns an option's value.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(&canonical(name))
     }
 
-    /// Whether the user gave it, on the command line or in the configuration file.
+    /// Whether the user set it, on the command line or in the configuration file.
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains(&canonical(name))
     }
 
-    /// Names and values, in the order of names.
+    /// Iterates over names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// A switch; off if it is not declared.
+    /// Returns a switch; off if it is not declared.
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.get(name), Some(Value::Bool(true)))
     }
 
-    /// A whole number; 0 if it is not declared.
+    /// Returns an integer; 0 if it is not declared.
     pub fn int(&self, name: &str) -> i64 {
         match self.get(name) {
             Some(Value::Int(value)) => *value,
@@ -103,7 +103,7 @@ impl Options {
         }
     }
 
-    /// A number; 0 if it is not declared.
+    /// Returns a number; 0 if it is not declared.
     pub fn double(&self, name: &str) -> f64 {
         match self.get(name) {
             Some(Value::Double(value)) => *value,
@@ -112,7 +112,7 @@ impl Options {
         }
     }
 
-    /// A text; empty if it is not declared.
+    /// Returns a text; empty if it is not declared.
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
             Some(Value::Text(value)) => value,
@@ -120,7 +120,7 @@ impl Options {
         }
     }
 
-    /// A list; empty if it is not declared.
+    /// Returns a list; empty if it is not declared.
     pub fn list(&self, name: &str) -> &[String] {
         match self.get(name) {
             Some(Value::List(values)) => values,
@@ -129,7 +129,7 @@ impl Options {
     }
 }
 
-/// The name with `-`.
+/// Returns the name with `-` for `_`.
 pub fn canonical(name: &str) -> String {
     name.replace('_', "-")
 }

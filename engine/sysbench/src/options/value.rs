@@ -1,9 +1,9 @@
-//! Values of options, as texts and back.
+//! Parses option values from text and formats them.
 
 use crate::options::{Declared, Kind, Value};
 
-/// The value that `text` says, as this kind of option takes it; `None`: the option's name alone was
-/// given. Nothing: it takes no such text.
+/// Parses `text` as a value of this kind; `text` is `None` if the option's name was given alone.
+/// Returns `None` for text that this kind does not accept.
 pub fn parse(kind: Kind, text: Option<&str>) -> Option<Value> {
     let Some(text) = text else {
         return (kind == Kind::Bool).then_some(Value::Bool(true));
@@ -19,8 +19,8 @@ pub fn parse(kind: Kind, text: Option<&str>) -> Option<Value> {
     }
 }
 
-/// What an option without a default has when it is not given. Of a switch that is on, as in
-/// sysbench, whose scripts may count on it.
+/// The value of an option that has no default and was not given. Switches are on, as in sysbench,
+/// because scripts may rely on it.
 pub fn empty(kind: Kind) -> Value {
     match kind {
         Kind::Bool => Value::Bool(true),
@@ -31,7 +31,7 @@ pub fn empty(kind: Kind) -> Value {
     }
 }
 
-/// A default as the help shows it.
+/// Formats a default as the help shows it.
 pub fn shown(declared: &Declared) -> Option<String> {
     let default = declared.default.as_ref()?;
     Some(match default {
@@ -52,7 +52,7 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// Suffixes are powers of 1024.
+/// Suffixes of integers, with the power of 2 that each stands for.
 const SUFFIXES: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 
 fn size(text: &str) -> Option<i64> {
@@ -76,7 +76,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// As Lua writes numbers: `2.5`, `1e3`, `0x10`.
+/// Parses a number as Lua writes it: `2.5`, `1e3`, `0x10`.
 fn lua_number(text: &str) -> Option<Value> {
     let text = text.trim();
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
@@ -99,7 +99,7 @@ fn numbers(text: &str) -> Option<Value> {
     are_numbers.then(|| Value::Text(text.to_owned()))
 }
 
-/// Nothing between two commas is nothing.
+/// An empty text between two commas is no list element.
 fn list(text: &str) -> Vec<String> {
     text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }

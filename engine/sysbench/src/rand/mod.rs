@@ -1,8 +1,8 @@
 //! Random numbers of scripts: the distributions that sysbench documents (`--rand-type` and
-//! following), drawn from a generator of the session's own.
+//! following), drawn from a generator of each session.
 //!
-//! Ranges include both ends, in either order. With `--rand-seed` other than 0 a session's draws
-//! depend on the seed and the session's number alone.
+//! Ranges include both ends, in either order. With `--rand-seed` other than 0, a session's draws
+//! depend only on the seed and the session's number.
 
 mod strings;
 mod unique;
@@ -13,23 +13,23 @@ use dyno_core::rng::Rng;
 use std::sync::Arc;
 pub use unique::Uniques;
 
-/// The distributions by their names in `--rand-type`.
+/// Distributions, by their names in `--rand-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Every number equally likely.
+    /// All numbers are equally likely.
     Uniform,
-    /// A bell around the middle.
+    /// A bell curve around the middle of the range.
     Gaussian,
-    /// Few numbers in the middle, often; the rest a bell.
+    /// A few numbers in the middle are frequent; the others follow a bell curve.
     Special,
-    /// Small numbers often, by the rule of 80 to 20.
+    /// Small numbers are frequent, by the 80/20 rule.
     Pareto,
-    /// Small numbers often, by a power law.
+    /// Small numbers are frequent, by a power law.
     Zipfian,
 }
 
 impl Kind {
-    /// By its name.
+    /// Looks a distribution up by name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "uniform" => Self::Uniform,
@@ -42,28 +42,28 @@ impl Kind {
     }
 }
 
-/// What the options say.
+/// The options of random numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// `--rand-type`: what [`Rand::default`] draws.
+    /// `--rand-type`: the distribution of [`Rand::default`].
     pub kind: Kind,
-    /// `--rand-spec-iter`: how many uniform draws are averaged, for gaussian too.
+    /// `--rand-spec-iter`: the number of uniform draws that are averaged, for gaussian too.
     pub iterations: u32,
     /// `--rand-spec-pct`: size of the special part in per cent of the range.
     pub special_percent: u32,
-    /// `--rand-spec-res`: share of draws that hit the special part, in per cent.
+    /// `--rand-spec-res`: share of draws from the special part, in per cent.
     pub special_hits_percent: u32,
     /// `--rand-pareto-h`.
     pub pareto_h: f64,
     /// `--rand-zipfian-exp`.
     pub zipfian_exp: f64,
-    /// Of the whole run: `--rand-seed`, or the time where that is 0.
+    /// The seed of the whole run: `--rand-seed`, or the time if that is 0.
     pub seed: u64,
 }
 
 impl Settings {
-    /// What `options` say; sysbench's defaults where one is not declared (which are differs by
-    /// `--compat`). `now`: the seed where none is given. An error is the message to print.
+    /// Reads `options`; undeclared ones have sysbench's defaults (`--compat` determines which are
+    /// declared). `now`: the seed if none is given. An error is the message to print.
     pub fn of(options: &Options, now: u64) -> Result<Self, String> {
         let int = |name: &str, default: i64, low: i64, high: i64| {
             let value = options.get(name).map_or(default, |_| options.int(name));
@@ -113,7 +113,7 @@ impl Settings {
     }
 }
 
-/// Distributions kept ready; a script seldom draws from more ranges than this.
+/// The maximum number of cached distributions; a script rarely draws from more ranges.
 const READY: usize = 8;
 
 /// The random numbers of one session.
@@ -122,14 +122,14 @@ pub struct Rand {
     settings: Settings,
     rng: Rng,
     ready: Vec<(Kind, u64, Distribution)>,
-    /// Which of `ready` goes next.
+    /// The index in `ready` to be replaced next.
     oldest: usize,
     uniques: Arc<Uniques>,
     last_unique: Option<unique::Range>,
 }
 
 impl Rand {
-    /// Of session `session`; `uniques` is the run's.
+    /// Creates the generator of session `session`; `uniques` is shared by the run.
     pub fn new(settings: Settings, session: u32, uniques: Arc<Uniques>) -> Self {
         Self {
             settings,
@@ -141,19 +141,19 @@ impl Rand {
         }
     }
 
-    /// A number from `a` to `b`, every one equally likely.
+    /// Draws a number from `a` to `b`, all equally likely.
     #[inline]
     pub fn uniform(&mut self, a: i64, b: i64) -> i64 {
         let (low, span) = ordered(a, b);
         low.wrapping_add(self.rng.between(0, span) as i64)
     }
 
-    /// As `--rand-type` says.
+    /// Draws a number as `--rand-type` specifies.
     pub fn default(&mut self, a: i64, b: i64) -> i64 {
         self.draw(self.settings.kind, a, b)
     }
 
-    /// A number from `a` to `b`. (Of all 2^64 numbers the last one is drawn by uniform only.)
+    /// Draws a number from `a` to `b`. (In the range of all 2^64 numbers, only uniform draws the last.)
     pub fn draw(&mut self, kind: Kind, a: i64, b: i64) -> i64 {
         if kind == Kind::Uniform {
             return self.uniform(a, b);
@@ -177,8 +177,8 @@ impl Rand {
         place
     }
 
-    /// A number from `a` to `b` that no session of the run has had of this range, until all have
-    /// been had: then they come again in the same order.
+    /// Draws a number from `a` to `b` that no session of the run has drawn from this range. After all
+    /// numbers have been drawn, they repeat in the same order.
     pub fn unique(&mut self, a: i64, b: i64) -> i64 {
         let (low, span) = ordered(a, b);
         let range = match &self.last_unique {
@@ -188,13 +188,13 @@ impl Rand {
         low.wrapping_add(range.next() as i64)
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub fn uniform_uint64(&mut self) -> u64 {
         self.rng.u64()
     }
 
-    /// A number in `[0, 1)`.
+    /// Draws a number in `[0, 1)`.
     #[inline]
     pub fn uniform_double(&mut self) -> f64 {
         self.rng.unit()
@@ -205,14 +205,14 @@ impl Rand {
         strings::template(&mut self.rng, template, out);
     }
 
-    /// Appends `min` to `max` letters and digits; every length is equally likely.
+    /// Appends `min` to `max` letters and digits; all lengths are equally likely.
     pub fn varstring(&mut self, min: u32, max: u32, out: &mut Vec<u8>) {
         let length = self.uniform(i64::from(min), i64::from(max));
         strings::alphanumeric(&mut self.rng, length as usize, out);
     }
 }
 
-/// The lower end, and the distance to the upper one.
+/// Returns the lower end, and the distance to the upper one.
 fn ordered(a: i64, b: i64) -> (i64, u64) {
     let (low, high) = (a.min(b), a.max(b));
     (low, high.wrapping_sub(low) as u64)

@@ -1,23 +1,24 @@
-//! What `sysbench.hooks.report_intermediate` and `report_cumulative` receive, and the texts that
-//! `sysbench.report_default`, `report_csv` and `report_json` make of it. Times are in seconds.
+//! The data that `sysbench.hooks.report_intermediate` and `report_cumulative` receive, and the texts
+//! that `sysbench.report_default`, `report_csv` and `report_json` format from it. Times are in
+//! seconds.
 //!
-//! JSON comes as an array that many calls print together. There is one console, so there is one
-//! array at a time: whether it is open is known to the process, not to a session.
+//! JSON is an array that many calls print together. There is one console and thus one array at a
+//! time: whether the array is open is state of the process, not of a session.
 
 use super::{Form, Stat};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The fields of the table, in the units that scripts expect.
+/// The fields of the table that hooks receive, in the units that scripts expect.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Row {
     /// Seconds since the begin.
     pub time_total: f64,
-    /// Seconds that the counts are of.
+    /// Length of the interval of the counts, seconds.
     pub time_interval: f64,
     /// Sessions that have not ended.
     pub threads_running: f64,
-    /// Events done.
+    /// Completed events.
     pub events: f64,
     /// Statements that returned rows.
     pub reads: f64,
@@ -27,13 +28,13 @@ pub struct Row {
     pub other: f64,
     /// Errors that were ignored.
     pub errors: f64,
-    /// Connections made anew.
+    /// Reconnects.
     pub reconnects: f64,
-    /// By native tests.
+    /// Bytes read by native tests.
     pub bytes_read: f64,
-    /// By native tests.
+    /// Bytes written by native tests.
     pub bytes_written: f64,
-    /// The first percentile asked for, seconds; 0 without.
+    /// The first percentile requested, seconds; 0 if none is.
     pub latency_pct: f64,
     /// Seconds.
     pub latency_min: f64,
@@ -51,7 +52,7 @@ pub struct Row {
 
 type Field = (&'static str, fn(&mut Row) -> &mut f64);
 
-/// Every field by its name.
+/// All fields by name.
 const FIELDS: [Field; 18] = [
     ("time_total", |row| &mut row.time_total),
     ("time_interval", |row| &mut row.time_interval),
@@ -74,7 +75,7 @@ const FIELDS: [Field; 18] = [
 ];
 
 impl Row {
-    /// Of a difference of tallies.
+    /// Creates the fields from a difference of tallies.
     pub fn new(form: &Form, stat: &Stat) -> Self {
         let (counts, latency) = (&stat.counts, stat.latency());
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -104,12 +105,12 @@ impl Row {
         }
     }
 
-    /// Its fields, to fill a table with.
+    /// The fields by name, to fill a table.
     pub fn fields(mut self) -> impl Iterator<Item = (&'static str, f64)> {
         FIELDS.iter().map(move |(name, field)| (*name, *field(&mut self)))
     }
 
-    /// Of a table that a script hands in; `get` gives a field's value, 0 if it has none.
+    /// Reads the fields of a table from a script; `get` returns a field's value, 0 if it is missing.
     pub fn read(get: impl Fn(&str) -> f64) -> Self {
         let mut row = Self::default();
         for (name, field) in FIELDS {
@@ -127,14 +128,14 @@ impl Row {
     }
 }
 
-/// Which of the texts.
+/// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A line for people.
+    /// A human-readable line.
     Default,
-    /// A line of numbers.
+    /// A line of comma-separated numbers.
     Csv,
-    /// An object of an array.
+    /// A JSON object, an element of an array.
     Json,
 }
 
@@ -143,7 +144,7 @@ struct Array {
     is_open: AtomicBool,
 }
 
-/// The console's.
+/// The array on the console.
 static ARRAY: Array = Array::new();
 
 impl Array {
@@ -161,8 +162,8 @@ impl Array {
     }
 }
 
-/// What `sysbench.report_default`, `report_csv` and `report_json` print, ready for the console. `rank`:
-/// which percentile `latency_pct` is.
+/// Formats what `sysbench.report_default`, `report_csv` and `report_json` print. `rank`: the rank of
+/// the percentile `latency_pct`.
 pub fn report(format: Format, row: &Row, rank: f64) -> String {
     match format {
         Format::Default => default(row, rank),
@@ -171,13 +172,13 @@ pub fn report(format: Format, row: &Row, rank: f64) -> String {
     }
 }
 
-/// To be printed after the last interval and after the final report: the end of the array, if one
-/// was begun.
+/// Returns the text to print after the last interval and after the final report: the end of the
+/// array, if one was begun.
 pub fn close() -> &'static str {
     ARRAY.close()
 }
 
-/// Events, statements, reads, writes and others a second; latency in ms; errors and reconnects a
+/// Events, statements, reads, writes and others per second; latency in ms; errors and reconnects per
 /// second.
 fn figures(row: &Row) -> [f64; 8] {
     [
@@ -202,7 +203,7 @@ fn default(row: &Row, rank: f64) -> String {
 }
 
 /// Time, threads, events, statements, reads, writes, others, latency in ms, errors, reconnects;
-/// counts a second.
+/// counts are per second.
 fn csv(row: &Row) -> String {
     let [tps, qps, reads, writes, other, latency, errors, reconnects] = figures(row);
     format!(
@@ -211,7 +212,7 @@ fn csv(row: &Row) -> String {
     )
 }
 
-/// Without line end: a comma or the end of the array follows.
+/// Without a line end: a comma or the end of the array follows.
 fn json(row: &Row) -> String {
     let [tps, qps, reads, writes, other, latency, errors, reconnects] = figures(row);
     format!(

@@ -1,8 +1,9 @@
-//! Reports: what was counted, as texts that wrappers of sysbench parse.
+//! Reports: the counts as texts that wrappers of sysbench parse.
 //!
-//! A [`Watch`](watch::Watch) listens to a run and prints. Its [`Reporter`] reads the tallies and subtracts what it read before; a [`Stat`] is one such
-//! difference with its times. Texts are pure functions of a [`Form`] and a `Stat`. Labels and layout
-//! are those that sysbench's test suite compares and its program prints.
+//! A [`Watch`](watch::Watch) observes a run and prints. Its [`Reporter`] reads the tallies and
+//! subtracts its previous reading; a [`Stat`] is such a difference with its times. Texts are pure
+//! functions of a [`Form`] and a `Stat`. Labels and layout are those that sysbench's program prints
+//! and its test suite compares.
 
 pub mod histogram;
 pub mod hooks;
@@ -17,7 +18,7 @@ use crate::tally::{Reading, Share, Spread, Tallies};
 use percentiles::Percentiles;
 use std::sync::Arc;
 
-/// Whose final report is printed.
+/// The version of sysbench whose final report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compat {
     /// sysbench 1.0: "General statistics".
@@ -26,18 +27,18 @@ pub enum Compat {
     V1_1,
 }
 
-/// What ran, as far as reports differ.
+/// The kind of test, as far as reports differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A script. Once one of its sessions has asked for a database driver, reports are of statements.
+    /// A script. After one of its sessions has requested a database driver, reports show statements.
     Script,
     /// The native test `cpu`.
     Cpu,
     /// The native test `memory`.
     Memory {
-        /// Bytes an event reads or writes.
+        /// Bytes that an event reads or writes.
         block_bytes: u64,
-        /// Whether it does (`--memory-oper` is not `none`).
+        /// Whether events transfer data (`--memory-oper` is not `none`).
         transfers: bool,
     },
     /// The native test `fileio`; its tally's `reads`, `writes` and `others` are reads, writes and
@@ -49,23 +50,23 @@ pub enum Kind {
     Mutex,
 }
 
-/// How a run is reported.
+/// The format of a run's reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
-    /// Whose final report.
+    /// The version of the final report.
     pub compat: Compat,
-    /// What ran.
+    /// The kind of test.
     pub kind: Kind,
-    /// Which percentiles are printed.
+    /// The percentiles that are printed.
     pub percentiles: Percentiles,
     /// Whether the final report draws the histogram (`--histogram`).
     pub histogram: bool,
-    /// Whether events are due at a rate: latencies then count from when they were due, and lines
-    /// tell the queue.
+    /// Whether events are due at a rate: latencies then count from the due time, and interval lines
+    /// show the queue.
     pub rated: bool,
 }
 
-/// What the drive knows at the moment of a report, beside the tallies.
+/// The state of the drive at the time of a report, in addition to the tallies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gauges {
     /// Sessions that have not ended.
@@ -86,34 +87,34 @@ impl From<&Progress> for Gauges {
     }
 }
 
-/// What one report is about.
+/// The data of one report.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stat {
     /// Time since the first event might begin, warm-up excluded, seconds.
     pub time_total_s: f64,
-    /// Time in which `counts` were counted, seconds.
+    /// Length of the interval of `counts`, seconds.
     pub time_interval_s: f64,
-    /// At the end of the interval.
+    /// The state at the end of the interval.
     pub gauges: Gauges,
-    /// What was counted in the interval.
+    /// The counts of the interval.
     pub counts: Reading,
     /// Whether events were due at a rate.
     pub rated: bool,
 }
 
 impl Stat {
-    /// The latencies that reports print: with a rate those from when an event was due.
+    /// The latencies that reports print: with a rate, from the time when an event was due.
     pub fn latency(&self) -> &Spread {
         if self.rated { &self.counts.response } else { &self.counts.latency }
     }
 
-    /// `count` a second of the interval; 0 in no time.
+    /// Returns `count` per second of the interval; 0 if the interval is empty.
     pub fn per_s(&self, count: u64) -> f64 {
         if self.time_interval_s > 0.0 { count as f64 / self.time_interval_s } else { 0.0 }
     }
 }
 
-/// Reads the tallies for one report after the other. Nothing in the tallies is reset.
+/// Reads the tallies for successive reports. Resets nothing in the tallies.
 #[derive(Debug)]
 pub struct Reporter {
     tallies: Arc<Tallies>,
@@ -128,8 +129,8 @@ pub struct Reporter {
 
 impl Reporter {
     /// Reports on all that `tallies` count, in a time that begins at `begin_ns` of the run's clock. A
-    /// warm-up counts elsewhere, and what sessions do before and after their events belongs to
-    /// the whole: so nothing depends on when this is called.
+    /// warm-up counts in other tallies, and the work of sessions before and after their events belongs
+    /// to the whole: so the result does not depend on the time of this call.
     pub fn new(tallies: Arc<Tallies>, rated: bool, begin_ns: u64) -> Self {
         let sessions = vec![Share::default(); tallies.sessions.len()].into();
         let nothing = Reading { sessions, ..Reading::default() };
@@ -144,7 +145,7 @@ impl Reporter {
         }
     }
 
-    /// What has come since the last interval.
+    /// The counts since the last interval.
     pub fn interval(&mut self, now_ns: u64, gauges: Gauges) -> Stat {
         let reading = self.tallies.read();
         let stat = self.stat(now_ns, self.interval_ns, reading.since(&self.interval), gauges);
@@ -152,7 +153,7 @@ impl Reporter {
         stat
     }
 
-    /// What has come since the last checkpoint, or the begin; the final report takes this too.
+    /// The counts since the last checkpoint, or the begin; the final report uses this too.
     pub fn checkpoint(&mut self, now_ns: u64, gauges: Gauges) -> Stat {
         let reading = self.tallies.read();
         let stat = self.stat(now_ns, self.checkpoint_ns, reading.since(&self.checkpoint), gauges);
@@ -160,7 +161,7 @@ impl Reporter {
         stat
     }
 
-    /// Everything since the begin.
+    /// The counts since the begin.
     pub fn whole(&self, now_ns: u64, gauges: Gauges) -> Stat {
         self.stat(now_ns, self.begin_ns, self.tallies.read(), gauges)
     }

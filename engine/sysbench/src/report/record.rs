@@ -1,9 +1,9 @@
-//! What a run did, second by second, for `dyno sysbench --dyno-out`: a line of JSON each, written the
-//! moment it is known, so that all of it is there however the run ends.
+//! Records a run, second by second, for `dyno sysbench --dyno-out`: one line of JSON per second,
+//! written at once, so that the lines survive however the run ends.
 //!
-//! The first line says what runs; then one a second, with the fields of `--json`'s intervals and the
-//! histograms of its latencies; the last one, with `end`, is of the whole. `python/dbdyno/imports` reads
-//! it.
+//! The first line describes the run. Then follows one line per second, with the fields of `--json`'s
+//! intervals and the latency histograms; the last line, with `end`, covers the whole run.
+//! `python/dbdyno/imports` reads the file.
 
 use super::json::{kind, part};
 use super::percentiles::Percentiles;
@@ -19,27 +19,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Version of the lines' shape.
+/// Version of the record's format.
 const VERSION: u32 = 1;
 /// Length of an interval.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// What runs.
+/// The description of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
-    /// The test's name as it was given.
+    /// The test's name as given by the user.
     pub test: String,
-    /// What it is.
+    /// The kind of test.
     pub kind: Kind,
-    /// As which version of sysbench it is reported.
+    /// The version of sysbench whose reports it prints.
     pub compat: String,
-    /// Events a second that are due; none: as fast as they can.
+    /// Rate of due events per second; none: sessions run at full speed.
     pub rate_per_s: Option<f64>,
-    /// Options that the user has given, without passwords.
+    /// Options set by the user, without passwords.
     pub options: Map<String, Value>,
 }
 
-/// A record that is being written.
+/// A record being written.
 #[derive(Debug)]
 pub struct Record {
     file: File,
@@ -53,10 +53,10 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes the file, of a run that reports as `form` and counts in `tallies`.
+    /// Creates the file, for a run that reports as `form` and counts in `tallies`.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(path: &Path, head: Head, form: &Form, tallies: Arc<Tallies>) -> Result<Self> {
         let file = File::create(path).map_err(|error| unwritten(path, &error))?;
         let percentiles = Percentiles::parse("50,95,99,99.9").unwrap_or(form.percentiles.clone());
@@ -72,7 +72,7 @@ impl Record {
         })
     }
 
-    /// The measured time begins. When to call [`tick`](Self::tick).
+    /// The measured time begins. Returns the time of the first [`tick`](Self::tick).
     pub fn measuring(&mut self, at: &Progress) -> u64 {
         self.reporter = Reporter::new(Arc::clone(&self.tallies), self.form.rated, at.origin_ns);
         self.due_ns = at.origin_ns + INTERVAL_NS;
@@ -94,7 +94,7 @@ impl Record {
         self.due_ns
     }
 
-    /// Writes what is due. When to call it again.
+    /// Writes the lines that are due. Returns the time of the next call.
     pub fn tick(&mut self, at: &Progress) -> u64 {
         self.last = Gauges::from(at);
         if at.now_ns >= self.due_ns {
@@ -113,10 +113,10 @@ impl Record {
         }
     }
 
-    /// The run has ended at `now_ns`. `failure`: why before its time.
+    /// The run has ended at `now_ns`. `failure`: the reason of an early end.
     ///
     /// # Errors
-    /// Something of the record could not be written.
+    /// A part of the record could not be written.
     pub fn finish(mut self, now_ns: u64, failure: Option<&str>) -> Result<()> {
         self.interval(now_ns);
         let stat = self.reporter.whole(now_ns, Gauges::default());
@@ -127,7 +127,7 @@ impl Record {
         self.failure.map_or(Ok(()), |error| Err(unwritten(Path::new("the record"), &error)))
     }
 
-    /// `--json`'s fields and the histograms of both latencies, encoded as in `latency.hlog`.
+    /// Returns `--json`'s fields and both latency histograms, encoded as in `latency.hlog`.
     fn line(&self, stat: &Stat) -> Value {
         let mut line = part(&self.form, stat);
         line["histogram"] = json!(hlog::encode(&stat.counts.latency.histogram).ok());
@@ -141,7 +141,7 @@ impl Record {
         if self.failure.is_none()
             && let Err(error) = self.file.write_all(format!("{line}\n").as_bytes())
         {
-            // The run goes on, and its end says so.
+            // The run continues, and its end reports the error.
             self.failure = Some(error);
         }
     }

@@ -1,4 +1,4 @@
-//! Listens to a run and prints its reports when they are due, or leaves them to the script's hooks.
+//! Observes a run and prints its reports when they are due, or calls the script's hooks for them.
 
 use super::hooks::{self, Row};
 use super::{Form, Gauges, Reporter, Stat, json, text};
@@ -8,48 +8,48 @@ use crate::tally::Tallies;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Intervals kept for `--json`: a day of seconds. Later ones are printed only.
+/// Maximum number of intervals stored for `--json`: a day of seconds. Later ones are only printed.
 const INTERVALS_MAX: usize = 86_400;
 
-/// A script's own reports.
+/// The report hooks of a script.
 pub trait Hooks {
-    /// `sysbench.hooks.report_intermediate`: whether it is there, and has been called.
+    /// Calls `sysbench.hooks.report_intermediate`; returns whether the hook exists.
     fn intermediate(&mut self, _row: &Row) -> bool {
         false
     }
 
-    /// `sysbench.hooks.report_cumulative`, for checkpoints and the final report: the same.
+    /// Calls `sysbench.hooks.report_cumulative`, for checkpoints and the final report, likewise.
     fn cumulative(&mut self, _row: &Row) -> bool {
         false
     }
 }
 
-/// Of what has no hooks.
+/// Hooks of a test that has none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHooks;
 
 impl Hooks for NoHooks {}
 
-/// Prints a text if the verbosity admits its level; without a level always.
+/// Prints a text if the verbosity admits its level; always without a level.
 pub type Print<'a> = dyn FnMut(Option<Level>, &str) + 'a;
 
-/// What [`Watch`] prints with, outside tests.
+/// Prints on the console, outside tests.
 pub fn on_console(level: Option<Level>, text: &str) {
     if level.is_none_or(console::admits) {
         console::print(text);
     }
 }
 
-/// When to report, and on what.
+/// The times and format of reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reports {
-    /// How.
+    /// The format.
     pub form: Form,
     /// `--report-interval`; 0: none.
     pub interval_ns: u64,
-    /// `--report-checkpoints`, since the begin of the measured time, in any order.
+    /// `--report-checkpoints`: times since the begin of the measured time, in any order.
     pub checkpoints_ns: Vec<u64>,
-    /// Whether intervals are kept for `--json`.
+    /// Whether intervals are stored for `--json`.
     pub keeps: bool,
 }
 
@@ -61,16 +61,16 @@ pub struct Watch<'a> {
     hooks: &'a mut dyn Hooks,
     print: &'a mut Print<'a>,
     origin_ns: u64,
-    /// On the run's clock; `u64::MAX`: none.
+    /// Time of the next interval on the run's clock; `u64::MAX`: none.
     interval_due_ns: u64,
-    /// On the run's clock, the next one last.
+    /// Times on the run's clock, the next one last.
     checkpoints_due_ns: Vec<u64>,
     last: Gauges,
     kept: Vec<Value>,
 }
 
 impl<'a> Watch<'a> {
-    /// Of a run that counts in `tallies` and has not begun.
+    /// Creates the reports of a run that counts in `tallies` and has not begun.
     pub fn new(
         reports: Reports,
         tallies: Arc<Tallies>,
@@ -92,11 +92,11 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The run has ended at `now_ns`, with so many sessions still `running` (none, unless they were
-    /// given up): prints what is due and the final report. Returns what has come since the begin, and
-    /// the intervals that were kept.
+    /// The run has ended at `now_ns`, with `running` sessions (0 unless they were abandoned). Prints
+    /// the reports that are due and the final report. Returns the counts since the begin, and the stored
+    /// intervals.
     pub fn finish(mut self, now_ns: u64, running: u32) -> (Stat, Vec<Value>) {
-        // An interval that ends with the run is due even if nobody came to ask for it.
+        // An interval that ends with the run is due even without a `tick` at that time.
         self.report(now_ns, self.last);
         (self.print)(None, hooks::close());
         let gauges = Gauges { threads_running: u64::from(running), ..Gauges::default() };
@@ -106,7 +106,7 @@ impl<'a> Watch<'a> {
         (self.reporter.whole(now_ns, gauges), self.kept)
     }
 
-    /// Reports what is due.
+    /// Prints the reports that are due.
     fn report(&mut self, now_ns: u64, gauges: Gauges) {
         if now_ns >= self.interval_due_ns {
             let stat = self.reporter.interval(now_ns, gauges);
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// What is printed, only lines that tell events or begin a report.
+    /// The printed lines that show events or begin a report.
     fn told(printed: &str) -> Vec<&str> {
         let is_told = |line: &&str| line.starts_with('[') || line.contains("events:");
         printed.lines().filter(is_told).map(str::trim_start).collect()
@@ -231,7 +231,7 @@ mod tests {
         done(&tallies, 5);
         assert_eq!(watch.tick(&at(3.0)), ORIGIN_NS + 4 * S);
         done(&tallies, 7);
-        // The interval up to 4 s is due and nobody has ticked.
+        // The interval up to 4 s is due without a `tick`.
         let (whole, kept) = watch.finish(ORIGIN_NS + 4 * S, 0);
         assert_eq!((whole.counts.events, kept.len()), (16, 2));
         assert_eq!(kept[1]["events"], 12);

@@ -14,14 +14,14 @@ use std::time::Duration;
 
 const PREPARE: &str = "prepare";
 
-/// Runs `prepare` of the group's script: in all sessions where it says that it is parallel, else
-/// once. A script without one loads nothing.
+/// Runs `prepare` of the group's script: in all sessions if it is a parallel command, else once. A
+/// script without `prepare` loads nothing.
 ///
 /// # Errors
-/// What is wrong with the plan, or what the script fails of.
+/// An error in the plan, or a failure of the script.
 pub fn load(plan: &Plan, group: &Group, kinds: Kinds) -> Result<()> {
     let is_file = matches!(plan.targets[&group.target].address, Address::File(_));
-    // A file has one writer.
+    // A database file has one writer.
     let sessions = if is_file { 1 } else { group.sessions };
     let mut order = Order::of(plan, group, kinds, PREPARE, sessions)?;
     let commands = order.script.commands().map_err(failed)?;
@@ -64,7 +64,7 @@ fn in_parallel(plan: &Plan, order: &Order, sessions: u32) -> Result<()> {
     }
 }
 
-/// Keeps the first failure.
+/// Stores the first failure.
 struct First(Option<String>);
 
 impl Observer for First {

@@ -1,8 +1,8 @@
-//! A script as the workload of an experiment: `prepare` is what loads its data, its events are the
-//! transactions of a trial. Sessions run on the same load threads as for `dyno sysbench`, and write
-//! the metrics of `dyno_generator` beside their tallies, so that its reporter serves both.
+//! A script as the workload of an experiment: `prepare` loads its data, and its events are the
+//! transactions of a trial. Sessions run on the same load threads as for `dyno sysbench`. In addition
+//! to their tallies, they write the metrics of `dyno_generator`, so that its reporter serves both.
 //!
-//! A script has a trial to itself: load threads of two kinds would take each other's CPUs.
+//! A script is the only group of its trial: two kinds of load threads would compete for CPUs.
 
 mod load;
 mod order;
@@ -14,9 +14,9 @@ pub use run::run;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Group, Plan};
 
-/// Its name in the list of workloads.
+/// The name in the list of workloads.
 pub const NAME: &str = "lua";
-/// What it is, in one line.
+/// The description, in one line.
 pub const ABOUT: &str = "a script for sysbench, your own or a built-in one";
 
 /// Whether the group's workload is a script.
@@ -24,7 +24,7 @@ pub fn is_script(group: &Group) -> bool {
     group.workload == NAME
 }
 
-/// The group of a trial of a script.
+/// Returns the group of a script's trial.
 fn only_group(plan: &Plan) -> Result<&Group> {
     match plan.groups.as_slice() {
         [group] => Ok(group),

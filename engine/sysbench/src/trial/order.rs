@@ -1,4 +1,4 @@
-//! What a group of the plan asks for -> a script that is loaded and configured.
+//! Loads and configures the script of a group of the plan.
 
 use crate::command::call::Kinds;
 use crate::command::database;
@@ -19,33 +19,33 @@ use serde_json::Value;
 use std::sync::Arc;
 
 const COMPAT: Compat = Compat::V1_0;
-/// General options that an experiment may set; it decides all others itself. Beside these, those of
-/// random numbers and the errors to go on after.
+/// General options that an experiment may set; it determines all others itself. Options of random
+/// numbers and of ignored errors are allowed too.
 const OPEN: [&str; 2] = ["db-ps-mode", "validate"];
-/// Fields of the workload, and which of them must be there.
+/// Fields of the workload, and whether they are required.
 const FIELDS: &str = "script (required), text, folder, options";
 
-/// What stands in the plan.
+/// The workload in the plan.
 struct Asked<'a> {
     script: &'a str,
-    /// The script's text; none: it is built in.
+    /// The script's text; none: a built-in script.
     text: Option<&'a str>,
-    /// Where modules are looked for.
+    /// The paths to search for modules.
     folder: &'a str,
-    /// Its options.
+    /// The script's options.
     options: Vec<(&'a str, &'a Value)>,
 }
 
-/// A script of a plan, ready to be run.
+/// A script of a plan, ready to run.
 pub struct Order {
     pub script: Script,
     pub servers: Arc<[Server]>,
-    /// Whether a load thread carries many sessions on.
+    /// Whether a load thread drives many sessions.
     pub shares_threads: bool,
 }
 
 impl Order {
-    /// On how many threads so many sessions of its script are driven.
+    /// Returns the number of load threads for this many sessions of the script.
     pub fn threads(&self, program: &Program, sessions: u32, plan: &Plan) -> usize {
         let asked = if *program == Program::Run { plan.workers } else { 0 };
         let asked = (asked, plan.cpus.as_slice());
@@ -55,7 +55,7 @@ impl Order {
     /// Loads the group's script for `command`, in `sessions` sessions.
     ///
     /// # Errors
-    /// What is wrong with the plan, the script or its options.
+    /// An error in the plan, the script or its options.
     pub fn of(
         plan: &Plan,
         group: &Group,
@@ -143,7 +143,7 @@ fn targets<'a>(plan: &'a Plan, group: &'a Group) -> Vec<&'a Target> {
         .collect()
 }
 
-/// The driver as scripts name it, and the servers. Passwords go no further than these.
+/// The driver by its name in scripts, and the servers. Passwords stay in these.
 fn reach(targets: &[&Target], kinds: Kinds) -> Result<(&'static str, Vec<Server>)> {
     let wanted = &targets[0].driver;
     let known = database::DRIVERS.iter().find(|(_, kind)| kind == wanted);
@@ -168,9 +168,9 @@ fn source(asked: &Asked<'_>) -> Result<Source> {
     }
 }
 
-/// What the plan decides, as scripts see it in `sysbench.opt`.
+/// The plan's decisions, as scripts see them in `sysbench.opt`.
 fn general(plan: &Plan, driver: &str, command: &str, sessions: u32) -> Vec<Given> {
-    // A seed of 0 would mean one of the clock's.
+    // A seed of 0 would mean a seed from the clock.
     let seed = (plan.seed % (i64::MAX as u64)).max(1);
     let mut all = vec![
         format!("db-driver={driver}"),
@@ -184,7 +184,7 @@ fn general(plan: &Plan, driver: &str, command: &str, sessions: u32) -> Vec<Given
     all.iter().map(|typed| Given::named(typed, typed)).collect()
 }
 
-/// An option that the experiment sets: one that the script declares, or a general one that is open.
+/// An option that the experiment sets: one that the script declares, or an allowed general one.
 fn asked_for(name: &str, value: &Value, own: &[Declared]) -> Result<Given> {
     let plain = canonical(name);
     let is_own = own.iter().any(|option| canonical(&option.name) == plain);
@@ -224,7 +224,7 @@ fn resolved(declared: &[Declared], given: &[Given]) -> Result<Options> {
         .map_err(|refusal| wrong(refusal.text()))
 }
 
-/// In the words of the command line.
+/// An error in a script or its options, with a hint for the command line.
 fn wrong(what: impl Into<String>) -> Error {
     Error::new(Kind::Plan, what.into()).hint("try the script alone: dyno sysbench SCRIPT ...")
 }

@@ -1,6 +1,6 @@
 //! The job `run` of a script: one trial from its `init` to the last event of the stream.
 //!
-//! The load is waited for on a thread of its own; this one reports, as for any other workload.
+//! A separate thread waits for the load; this thread reports, as for any other workload.
 
 use super::only_group;
 use super::order::Order;
@@ -30,18 +30,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long sessions may take to begin: beyond it the system hangs.
+/// Time limit for sessions to begin: a longer time means that the system hangs.
 const START_MAX: Duration = Duration::from_secs(30);
-/// How long an event may outlast the measured phase; then its statements are cancelled.
+/// Time limit for an event after the measured phase; then its statements are cancelled.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a signal is looked for while nothing is reported.
+/// Interval between checks for a signal while no report is due.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs a trial; the result says whether it was interrupted.
 ///
 /// # Errors
-/// What is wrong with the plan or the script; what sessions fail of; sessions that end before the
-/// time is over.
+/// An error in the plan or the script; a failure of sessions; sessions that end before the end of the
+/// measured time.
 pub fn run(plan: &Plan, kinds: Kinds, ends: Ends<'_>, emit: &dyn Fn(Event)) -> Result<bool> {
     check::run(plan)?;
     let group = only_group(plan)?;
@@ -106,10 +106,10 @@ fn drive(plan: &Plan, group: &Group, order: &Order, threads: usize, notices: Not
     }
 }
 
-/// When events begin: as fast as they can, or when they are due.
+/// Creates the pace: at full speed, or by due times.
 fn pace(plan: &Plan, group: &Group) -> Pace {
     match &group.arrivals {
-        // It is the only group of its trial.
+        // The script is the only group of its trial.
         Some(arrivals) => {
             let stream = Stream::new(arrivals, plan.seed, 0, plan.warmup_s);
             Pace::trial(stream, (plan.duration_s * 1e9) as u64)
@@ -118,7 +118,7 @@ fn pace(plan: &Plan, group: &Group) -> Pace {
     }
 }
 
-/// The load, waited for on another thread.
+/// The load; another thread waits for it.
 struct Load {
     drive: Drive,
     started: Receiver<Progress>,
@@ -150,7 +150,7 @@ impl Load {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// When the load began; none: it has not, and will not.
+    /// Waits for the begin of the load and returns its time; none: it will not begin.
     fn wait_for_start(&self, interrupted: &AtomicBool) -> Option<Progress> {
         loop {
             if let Ok(at) = self.started.recv_timeout(LOOK) {
@@ -165,7 +165,7 @@ impl Load {
         }
     }
 
-    /// No event begins any more; waits for those under way. What became of the load.
+    /// Stops new events and waits for those in progress. Returns the result of the load.
     fn end(&self) -> Result<LoadEnded> {
         self.drive.pace.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -178,7 +178,7 @@ impl Load {
     }
 }
 
-/// Passes on when the load begins, and the first failure.
+/// Forwards the begin of the load, and the first failure.
 struct Told {
     started: Sender<Progress>,
     failure: Arc<Mutex<Option<String>>>,
@@ -186,7 +186,7 @@ struct Told {
 
 impl Observer for Told {
     fn started(&mut self, at: &Progress) {
-        // Whoever was told to listen no longer needs to know.
+        // The receiver may have ended already.
         let _ = self.started.send(*at);
     }
 

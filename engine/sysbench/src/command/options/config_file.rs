@@ -1,12 +1,12 @@
-//! `--config-file`: options, one a line, as `name=value` or a name alone, with or without the dashes
-//! of the command line. Lines that begin with `#` or `;` are comments, `[section]` lines divide for
-//! the reader alone. Blanks around names and values do not count.
+//! `--config-file`: one option per line, as `name=value` or a name alone, with or without the dashes
+//! of the command line. Lines that begin with `#` or `;` are comments; `[section]` lines are ignored.
+//! Blanks around names and values are ignored.
 
 use crate::command::options::given::Given;
 use crate::command::refusal::Refusal;
 use std::path::Path;
 
-/// The options of a file, in its order.
+/// Reads the options of a file, in its order.
 pub fn read(path: &str) -> Result<Vec<Given>, Refusal> {
     let bytes = std::fs::read(path).map_err(|error| {
         let what = match error.kind() {

@@ -1,27 +1,27 @@
-//! One option as it was given, on the command line or in a file.
+//! One option as given, on the command line or in a file.
 
 use crate::options::canonical;
 
-/// One option as it was typed.
+/// One option as given by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
-    /// With `-`, without the leading dashes.
+    /// The name with `-`, without the leading dashes.
     pub name: String,
-    /// What stands behind `=`; none: the name alone.
+    /// The text after `=`; none: the name alone.
     pub value: Option<String>,
-    /// As typed, for messages.
+    /// The option as typed, for messages.
     pub text: String,
-    /// Where it stands, if not on the command line.
+    /// The place in a file; none: the command line.
     pub place: Option<String>,
 }
 
 impl Given {
-    /// `--name`, `--name=value`; nothing else is an option.
+    /// Parses `--name` or `--name=value`; nothing else is an option.
     pub fn parse(arg: &str) -> Option<Self> {
         arg.strip_prefix("--").map(|typed| Self::named(typed, arg))
     }
 
-    /// `name` or `name=value`; `text` is what messages repeat.
+    /// Parses `name` or `name=value`; messages repeat `text`.
     pub fn named(typed: &str, text: &str) -> Self {
         let (name, value) = match typed.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -30,7 +30,7 @@ impl Given {
         Self { name: canonical(name), value, text: text.to_owned(), place: None }
     }
 
-    /// The same, read from a file.
+    /// Adds the place in a file.
     #[must_use]
     pub fn in_file(mut self, place: &str) -> Self {
         self.place = Some(place.to_owned());

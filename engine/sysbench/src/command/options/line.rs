@@ -1,22 +1,22 @@
-//! The command line taken apart: options in their order, the test's name, its command.
+//! Parses the command line: options in their order, the test's name, its command.
 
 use super::config_file;
 use super::given::Given;
 use crate::command::refusal::Refusal;
 
-/// A command line.
+/// A parsed command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
-    /// In the order in which they were typed.
+    /// Options in the order in which they were given.
     pub options: Vec<Given>,
-    /// The first word that is no option.
+    /// The first word that is no option: the test's name.
     pub testname: Option<String>,
-    /// The second.
+    /// The second such word: the command.
     pub command: Option<String>,
 }
 
 impl Line {
-    /// Takes the arguments after the program's name apart. Options may stand anywhere.
+    /// Parses the arguments after the program's name. Options may be anywhere.
     pub fn parse(args: &[String]) -> Result<Self, Refusal> {
         let mut line = Self::default();
         for arg in args {
@@ -33,8 +33,8 @@ impl Line {
         Ok(line)
     }
 
-    /// The same with the options of each configuration file in the place where it is named: what
-    /// comes later counts, as in sysbench.
+    /// Inserts the options of each configuration file where the file is named: later options override
+    /// earlier ones, as in sysbench.
     pub fn with_files(self) -> Result<Self, Refusal> {
         let mut options = Vec::with_capacity(self.options.len());
         for given in self.options {
@@ -48,8 +48,8 @@ impl Line {
         Ok(Self { options, ..self })
     }
 
-    /// The old way of naming a test: `--test=NAME`; the first word is then the command. Whether it
-    /// was used.
+    /// Handles the deprecated `--test=NAME`; the first word is then the command. Returns whether it was
+    /// used.
     pub fn take_old_testname(&mut self) -> Result<bool, Refusal> {
         let Some(at) = self.options.iter().rposition(|given| given.name == "test") else {
             return Ok(false);
@@ -64,7 +64,7 @@ impl Line {
         Ok(true)
     }
 
-    /// The last value given to an option.
+    /// The last value given for an option.
     pub fn last(&self, name: &str) -> Option<&Given> {
         self.options.iter().rfind(|given| given.name == name)
     }

@@ -1,26 +1,25 @@
-//! Options as given -> options with their values.
+//! Resolves options as given into options with their values.
 
 use crate::command::options::given::Given;
 use crate::command::refusal::Refusal;
 use crate::options::value;
 use crate::options::{Declared, Kind, Options, Value};
 
-/// What becomes of an option that nothing declares.
+/// The treatment of undeclared options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
-    /// Nothing yet: the test has not said what it takes.
+    /// Skip them: the test has not declared its options yet.
     Waits,
-    /// It ends the call; in a configuration file, which may be meant for several tests, it does
-    /// nothing.
+    /// Refuse them. In a configuration file, which may serve several tests, ignore them.
     Refused,
-    /// The script gets its text.
+    /// Pass their text to the script.
     Kept,
 }
 
-/// The values of all that is declared, and of what else is given, as `unknown` says.
+/// Returns the values of all declared options, and of other given ones as `unknown` specifies.
 ///
 /// # Errors
-/// An unknown option that is refused; a value that is not of its option's kind.
+/// An unknown option that is refused; a value that is not of its option's type.
 pub fn resolve(
     declared: &[Declared],
     given: &[Given],
@@ -31,7 +30,7 @@ pub fn resolve(
         let value = option.default.clone().unwrap_or_else(|| value::empty(option.kind));
         options.set(&option.name, value, false);
     }
-    // What is declared last is the test's own.
+    // The last declaration is the test's own.
     let find = |name: &str| declared.iter().rfind(|option| is_named(option, name));
     for given in given {
         match (find(&given.name), unknown) {
@@ -58,7 +57,7 @@ fn parse(option: &Declared, given: &Given) -> Result<Value, Refusal> {
     let is_empty = text.is_none_or(str::is_empty);
     let value = match option.kind {
         Kind::Bool => value::parse(Kind::Bool, text),
-        // A name alone, or nothing behind `=`, as an unset variable of a wrapper leaves it.
+        // A name alone, or an empty text after `=`, as an unset variable of a wrapper results in.
         kind if is_empty => Some(value::empty(kind)),
         kind => value::parse(kind, text),
     };

@@ -1,4 +1,4 @@
-//! The general options as a run uses them: typed, checked, old names resolved.
+//! The general options, typed and checked, with old names resolved.
 
 use crate::command::refusal::Refusal;
 use crate::console::{self, Level};
@@ -9,14 +9,14 @@ use crate::report::percentiles::Percentiles;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Most threads: session numbers have 32 bits, and nobody has so many.
+/// Maximum number of threads: session numbers have 32 bits.
 const THREADS_MAX: i64 = 1_000_000;
-/// Most load threads that can be asked for, as in an engine plan.
+/// Maximum number of load threads that can be requested, as in an engine plan.
 const LOAD_THREADS_MAX: u32 = 1024;
-/// Longest time in seconds; longer ones are meant as none.
+/// Maximum time in seconds; longer times mean no limit.
 const TIME_MAX_S: i64 = 1_000_000_000;
 
-/// What the general options say.
+/// The values of the general options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// `--compat`.
@@ -29,13 +29,13 @@ pub struct Settings {
     pub time: Option<Duration>,
     /// `--warmup-time`.
     pub warmup: Duration,
-    /// `--forced-shutdown`: how long after the time is over; none: off.
+    /// `--forced-shutdown`: grace period after the end of the run; none: off.
     pub forced: Option<Duration>,
     /// `--thread-stack-size`, bytes.
     pub stack_bytes: usize,
     /// `--thread-init-timeout`.
     pub start_max: Duration,
-    /// `--rate`, events a second of all sessions; none: as fast as they can.
+    /// `--rate`, events per second of all sessions together; none: sessions run at full speed.
     pub rate_per_s: Option<f64>,
     /// `--report-interval`.
     pub interval: Option<Duration>,
@@ -53,11 +53,11 @@ pub struct Settings {
     pub random: rand::Settings,
     /// `--json`.
     pub json: Option<PathBuf>,
-    /// `--load-threads`; 0 chooses.
+    /// `--load-threads`; 0: automatic.
     pub load_threads: u32,
 }
 
-/// Old names of options, and their present ones.
+/// Old names of options, and their current ones.
 const RENAMED: [(&str, &str); 4] = [
     ("num-threads", "threads"),
     ("max-requests", "events"),
@@ -65,7 +65,7 @@ const RENAMED: [(&str, &str); 4] = [
     ("tx-rate", "rate"),
 ];
 
-/// Warns of each old name that is used.
+/// Warns of each old name in use.
 pub fn warn_of_old_names(options: &Options) {
     for (old, new) in RENAMED {
         if options.is_given(old) {
@@ -74,7 +74,7 @@ pub fn warn_of_old_names(options: &Options) {
     }
 }
 
-/// Takes the values of old names over to the present ones.
+/// Copies the values of old names to the current ones.
 pub fn take_over(options: &mut Options) {
     for (old, new) in RENAMED {
         if let Some(value) = options.get(old).filter(|_| options.is_given(old)).cloned() {
@@ -83,10 +83,10 @@ pub fn take_over(options: &mut Options) {
     }
 }
 
-/// The verbosity that is asked for.
+/// Returns the requested verbosity.
 ///
 /// # Errors
-/// It is none.
+/// The value is no verbosity.
 pub fn verbosity(options: &Options) -> Result<u8, Refusal> {
     let level = options.int("verbosity");
     let is_debug = options.bool("debug");
@@ -99,10 +99,10 @@ pub fn verbosity(options: &Options) -> Result<u8, Refusal> {
 }
 
 impl Settings {
-    /// What `options`, all general ones resolved, say.
+    /// Reads `options`, in which all general ones are resolved.
     ///
     /// # Errors
-    /// A value that makes no sense, in sysbench's words where it has some.
+    /// An invalid value, in sysbench's wording where it has one.
     pub fn of(options: &Options, compat: Compat) -> Result<Self, Refusal> {
         let threads = options.int("threads");
         if !(1..=THREADS_MAX).contains(&threads) {
@@ -145,7 +145,7 @@ fn load_threads(options: &Options) -> Result<u32, Refusal> {
     })
 }
 
-/// Seconds since 1970, mixed with what differs between two calls in one second.
+/// Returns the time since 1970 in nanoseconds, at least 1: the default seed.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since.as_nanos() as u64).max(1)
@@ -162,8 +162,8 @@ fn seconds(options: &Options, name: &str) -> Result<Duration, Refusal> {
     Ok(Duration::from_secs(value.min(TIME_MAX_S as u64)))
 }
 
-/// `off`, seconds, or a share of `--time` in per cent: how long after it. Without a time there is
-/// nothing to be late for.
+/// Parses `off`, seconds, or a percentage of `--time`: the grace period. Without a time there is no
+/// grace period.
 fn forced(options: &Options, time: Option<Duration>) -> Result<Option<Duration>, Refusal> {
     let text = options.text("forced-shutdown");
     if text.eq_ignore_ascii_case("off") {

@@ -1,5 +1,5 @@
-//! Every option that a call may give whatever the test: names, help lines and defaults, of both
-//! dialects, and ours beside them. Help lines are interface: they equal sysbench's to the letter.
+//! All options that do not depend on the test: names, help lines and defaults, of both dialects, and
+//! dbdyno's additions. Help lines are interface: they equal sysbench's exactly.
 
 use crate::options::value;
 use crate::options::{Declared, Kind};
@@ -9,14 +9,14 @@ use crate::report::Compat;
 pub struct Group {
     /// The heading, without its colon.
     pub title: &'static str,
-    /// In the order of the help.
+    /// The options, in the order of the help.
     pub options: Vec<Declared>,
 }
 
 /// Name, kind, default as text (none: no default), help line.
 type Row = (&'static str, Kind, Option<&'static str>, &'static str);
 
-/// The headings under which general options stand, before the drivers.
+/// The headings of general options, before the drivers.
 pub fn general(compat: Compat) -> Vec<Group> {
     let (first, random) = match compat {
         Compat::V1_0 => ([GENERAL_START, GENERAL_REST, GENERAL_OLD].concat(), RANDOM_OLD),
@@ -30,12 +30,12 @@ pub fn general(compat: Compat) -> Vec<Group> {
         group("General options", &first),
         group("Pseudo-Random Numbers Generator options", random),
         group("Log options", LOG),
-        // A heading of its own, which the help leaves out.
+        // A separate heading, which the help omits.
         group("", REPORT),
     ]
 }
 
-/// The options of all drivers, which have a place of their own in the help.
+/// The options of all drivers, which the help lists separately.
 pub fn database() -> Vec<Declared> {
     group("", DATABASE).options
 }
@@ -54,7 +54,7 @@ pub fn drivers(compat: Compat) -> Vec<Group> {
     }
 }
 
-/// What sysbench of this version does not have.
+/// Options that sysbench of this version does not have.
 pub fn ours(compat: Compat) -> Group {
     let rows = match compat {
         Compat::V1_0 => {
@@ -66,13 +66,13 @@ pub fn ours(compat: Compat) -> Group {
     group("dbdyno options", &rows)
 }
 
-/// All of them.
+/// Returns all options.
 pub fn all(compat: Compat) -> Vec<Declared> {
     let groups = general(compat).into_iter().chain(drivers(compat)).chain([ours(compat)]);
     groups.flat_map(|group| group.options).chain(database()).collect()
 }
 
-/// The option that says which of the two this is.
+/// Returns the option that selects the version.
 pub fn compat() -> Declared {
     declared(OURS[0])
 }

@@ -1,52 +1,52 @@
-//! Finds sessions that block their load thread, and so the other sessions of that: scripts that call
-//! into C for something that waits. Seen from outside: resumes that take long, use little of the CPU,
-//! and give it up of their own accord. Such a session leaves for a thread of its own.
+//! Finds sessions that block their load thread and thus its other sessions: scripts that call into C
+//! and wait there. Signs are resumes that take long, use little CPU time, and yield the CPU
+//! voluntarily. Such a session moves to a thread of its own.
 
 use crate::console::{self, Level};
 use dyno_core::clock::{Clock, MonotonicClock};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What is too long for other sessions to wait.
+/// A resume longer than this delays other sessions too much.
 const LONG_NS: u64 = 50_000_000;
-/// So many resumes of a suspect are looked at, before it is one no longer.
+/// The number of resumes to observe before a suspect is cleared.
 const LOOKS: u8 = 64;
 
 static HAS_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// How a session treats the others of its thread.
+/// The behaviour of a session towards the others of its thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Conduct {
-    /// It has not asked for an event yet: `thread_init` may take its time.
+    /// The session has not requested an event yet: `thread_init` may take long.
     #[default]
     Unknown,
     /// No resume took long.
     Good,
-    /// One did, which may have been the machine or honest work; so many are looked at yet.
+    /// One resume took long, perhaps due to the machine or real work; this many are yet to be observed.
     Suspect(u8),
-    /// It blocks, and is to leave at its next event.
+    /// The session blocks, and must leave at its next event.
     Blocks,
-    /// It was told that there is no further event, to end here.
+    /// The session received "no further event" so that it ends here.
     Leaves,
 }
 
-/// A look before a resume.
+/// A measurement before a resume.
 #[derive(Debug, Clone, Copy)]
 pub struct Before {
     coarse_ns: u64,
     look: Option<Look>,
 }
 
-/// A look at this thread. Costs a system call.
+/// A measurement of this thread. Costs a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     now_ns: u64,
     cpu_ns: u64,
-    /// How often it has given up the CPU because it had to wait.
+    /// The number of voluntary context switches.
     waits: i64,
 }
 
 impl Conduct {
-    /// There is nobody whom it could keep from running: it may stay.
+    /// The session shares its thread with no other: it may stay.
     #[inline]
     pub fn forgive(&mut self) {
         if *self == Self::Blocks {
@@ -54,7 +54,7 @@ impl Conduct {
         }
     }
 
-    /// Before a resume. Nothing: it does not matter how long that takes.
+    /// Measures before a resume. `None`: its duration does not matter.
     #[inline]
     pub fn before(self) -> Option<Before> {
         match self {
@@ -64,7 +64,7 @@ impl Conduct {
         }
     }
 
-    /// After it.
+    /// Evaluates a resume.
     #[inline]
     pub fn after(&mut self, before: &Before) {
         let is_long = coarse_ns().saturating_sub(before.coarse_ns) > LONG_NS;
@@ -101,7 +101,7 @@ fn tell() {
     }
 }
 
-/// A clock that costs some nanoseconds and steps by some milliseconds.
+/// Reads a clock that costs some nanoseconds and advances in steps of some milliseconds.
 #[inline]
 fn coarse_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

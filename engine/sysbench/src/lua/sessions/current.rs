@@ -1,5 +1,5 @@
-//! The session that runs on this thread, as primitives reach it: one load from thread-local memory,
-//! no look-up.
+//! The running session of this thread, for primitives: one load from thread-local memory, without a
+//! look-up.
 
 use crate::lua::sessions::slot::Slot;
 use crate::lua::setup::Setup;
@@ -7,7 +7,7 @@ use crate::session::Session;
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// What a resume works on.
+/// The data that a resume works on.
 pub struct Current {
     session: NonNull<Session<'static>>,
     slot: NonNull<Slot>,
@@ -18,22 +18,21 @@ thread_local! {
     static CURRENT: Cell<*mut Current> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// The running session, borrowed by one primitive. While it lives no other primitive finds one:
-/// a finalizer that Lua's collector runs in the midst of a primitive gets [`None`], not a second
-/// borrow.
+/// The running session, borrowed by one primitive. Meanwhile other primitives get [`None`]: for
+/// example a finalizer that Lua's collector runs inside a primitive does not get a second borrow.
 pub struct Running {
     current: NonNull<Current>,
 }
 
 impl Running {
-    /// The running session; none outside of [`scope`], and within another primitive.
+    /// Takes the running session; none outside of [`scope`], and within another primitive.
     #[inline]
     pub fn take() -> Option<Self> {
         let current = CURRENT.replace(std::ptr::null_mut());
         NonNull::new(current).map(|current| Self { current })
     }
 
-    /// Its three parts.
+    /// Returns the three parts.
     #[inline]
     pub fn parts(&mut self) -> (&mut Session<'static>, &mut Slot, &Setup) {
         // SAFETY: `scope` made the pointers from references that live until it ends, and CURRENT
@@ -46,19 +45,19 @@ impl Running {
         }
     }
 
-    /// What it shares with its load thread.
+    /// The state that the session shares with its load thread.
     #[inline]
     pub fn session(&mut self) -> &mut Session<'static> {
         self.parts().0
     }
 
-    /// Its state in Lua.
+    /// The session's Lua state.
     #[inline]
     pub fn slot(&mut self) -> &mut Slot {
         self.parts().1
     }
 
-    /// What all sessions share.
+    /// The data that all sessions share.
     #[inline]
     pub fn setup(&mut self) -> &Setup {
         self.parts().2

@@ -1,5 +1,5 @@
-//! What drivers are asked and what they answer, a line each, at `--verbosity=5`: the options
-//! `db-debug` and `mysql-debug`. A connection is called by its driver, session and place.
+//! Logs requests to drivers and their answers, one line each, at `--verbosity=5`: the options
+//! `db-debug` and `mysql-debug`. A connection is named by its driver, session and place.
 
 use crate::console::{self, Level};
 use crate::lua::sessions::slot::Slot;
@@ -9,7 +9,7 @@ use dyno_core::driver::ServerError;
 use dyno_core::plan::Address;
 use std::fmt::{Display, Formatter, Result};
 
-/// The connection at a place, if what it does is to be told.
+/// The connection at a place, if it is logged.
 pub struct Trace<'a> {
     driver: &'a Driver,
     tid: Option<u32>,
@@ -18,7 +18,7 @@ pub struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// Of the connection at `place`; none: nobody wants to know.
+    /// Creates the log of the connection at `place`; none: it is not logged.
     #[inline]
     pub fn of(slot: &Slot, setup: &'a Setup, place: usize) -> Option<Self> {
         let known = &slot.places[place];
@@ -33,7 +33,7 @@ impl<'a> Trace<'a> {
         console::say(Level::Debug, &format!("{} #{who}.{place} {text}", driver.name));
     }
 
-    /// A connection is being made.
+    /// A connection is being opened.
     pub fn connect(&self) {
         match self.driver.address(self.server) {
             Some(address) => self.say(format_args!("connect {}", said(address))),
@@ -41,12 +41,12 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Something without an operand: `connected`, `disconnect`.
+    /// An operation without an operand: `connected`, `disconnect`.
     pub fn word(&self, word: &str) {
         self.say(word);
     }
 
-    /// A statement is sent, to be run or to be prepared.
+    /// A statement is sent, to be executed or prepared.
     pub fn statement(&self, what: &str, sql: &[u8]) {
         self.say(format_args!("{what} {:?}", String::from_utf8_lossy(sql)));
     }
@@ -57,7 +57,7 @@ impl<'a> Trace<'a> {
         self.say(format_args!("execute {statement} ({})", values.join(", ")));
     }
 
-    /// A prepared statement is ended.
+    /// A prepared statement is closed.
     pub fn close(&self, statement: u32) {
         self.say(format_args!("close {statement}"));
     }
@@ -67,7 +67,7 @@ impl<'a> Trace<'a> {
         self.say(format_args!("= statement {statement}, parameters {parameters}"));
     }
 
-    /// A result.
+    /// A result has arrived.
     pub fn answer(&self, answer: &Answer) {
         match &answer.error {
             Some(refused) => self.refused("=", refused),
@@ -78,14 +78,14 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// An error; `how`: `=` of the server, `lost` with the connection.
+    /// An error; `how`: `=` from the server, `lost` with the connection.
     pub fn refused(&self, how: &str, refused: &ServerError) {
         let ServerError { number, state, message, .. } = refused;
         self.say(format_args!("{how} error {number} ({state}) {message}"));
     }
 }
 
-/// An address as messages have it.
+/// Formats an address as in messages.
 fn said(address: &Address) -> String {
     match address {
         Address::Tcp { host, port } => format!("{host}:{port}"),
@@ -94,7 +94,7 @@ fn said(address: &Address) -> String {
     }
 }
 
-/// A value, as SQL would have it.
+/// Formats a value as in SQL.
 struct Value<'a>(&'a Bind<'a>);
 
 impl Display for Value<'_> {

@@ -1,4 +1,4 @@
-//! A session's side in Lua: its coroutine, what it waits for, its connections' places.
+//! A session's Lua state: its coroutine, its pending wait, the places of its connections.
 
 use crate::connection::Connection;
 use crate::lua::sessions::blocking_watch::Conduct;
@@ -9,61 +9,61 @@ use dyno_core::client::Answers;
 use dyno_core::driver::ServerError;
 use mlua::ffi::lua_State;
 
-/// Room for connections of one session: their numbers carry how often the place was used above it.
+/// Maximum number of connections of a session: handles count the uses of a place above it.
 const PLACES: u32 = 1 << 12;
 /// What the number of a prepared statement has room for: the rest tells connections apart.
 const STATEMENTS: f64 = 4_294_967_296.0;
 
-/// How long a server that cannot be reached is left alone.
+/// The delay before another attempt to connect to an unreachable server.
 const RETRY_NS: u64 = 100_000_000;
 
 /// One session of a state.
 pub struct Slot {
-    /// Its coroutine; null: its program has not begun, or has ended.
+    /// The coroutine; null: the program has not begun, or has ended.
     pub thread: *mut lua_State,
-    /// None: the main session, which has no number in Lua.
+    /// The session's number; none: the main session, which has no number in Lua.
     pub tid: Option<u32>,
-    /// What it waits for.
+    /// The pending wait.
     pub pending: Pending,
-    /// By place, as in [`Session::connections`].
+    /// Connections by place, as in [`Session::connections`].
     pub places: Vec<Place>,
-    /// Its random numbers.
+    /// The session's random numbers.
     pub rand: Rand,
-    /// The text drawn last, and other texts on their way.
+    /// The last text drawn, and a buffer for other texts.
     pub text: Vec<u8>,
-    /// Where the time slice began; 0: since the resume nobody has looked.
+    /// The start of the time slice; 0: not measured since the resume.
     pub slice_ns: u64,
-    /// Whether it blocks its thread.
+    /// Whether the session blocks its thread.
     pub conduct: Conduct,
-    /// How many connections it has made, so that they go round the servers.
+    /// The number of connections made, so that they use the servers in turn.
     pub made: u32,
 }
 
-/// What a session waits for, and what its script gets then.
+/// A pending wait, and the value that the script receives after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pending {
     /// Nothing: it runs, or has not begun.
     Nothing,
-    /// A wait that gives nothing: the start, a time.
+    /// A wait without a value: the start, a time.
     Plain(Wait),
-    /// The connection at this place: its number.
+    /// Opening the connection at this place; the value is its number.
     Connect(usize),
-    /// A connection made anew because the script asked: true.
+    /// A reconnect that the script requested; the value is true.
     Reconnect(usize),
-    /// A connection made anew because it was lost: this refusal.
+    /// A reconnect after a loss; the value is this refusal.
     Recover(usize, Box<ServerError>),
-    /// A time, to connect again then: as above.
+    /// A delay before another reconnect after a loss; the value is this refusal.
     Retry(usize, Box<ServerError>),
-    /// Results of the request.
+    /// Results of a request.
     Results(usize),
-    /// A statement and the number of its parameters.
+    /// Preparing a statement; the value is the statement and the number of its parameters.
     Prepared(usize),
-    /// That the server has ended a statement: nothing.
+    /// Closing a statement; without a value.
     Closed(usize),
 }
 
 impl Pending {
-    /// What the load thread waits for.
+    /// The wait condition for the load thread.
     #[inline]
     pub fn wait(&self) -> Option<Wait> {
         match self {
@@ -83,7 +83,7 @@ impl Pending {
 /// A place for a connection.
 #[derive(Debug, Default, Clone)]
 pub struct Place {
-    /// How often it was used.
+    /// The number of times that the place was used.
     pub uses: u32,
     /// Whether the script may use it.
     pub is_open: bool,
@@ -91,16 +91,16 @@ pub struct Place {
     pub driver: usize,
     /// Index of its server in [`Setup::servers`].
     pub server: usize,
-    /// Which of the request's results is the current one.
+    /// Index of the current result among those of the request.
     pub result: usize,
-    /// Login number, so that statements of an earlier one are not taken for those of this one.
+    /// Login number, which distinguishes statements of different logins.
     pub logins: u32,
-    /// Whether `result` belongs to something.
+    /// Whether `result` refers to a result.
     pub has_results: bool,
 }
 
 impl Slot {
-    /// A session that has not begun.
+    /// Creates a session that has not begun.
     pub fn new(tid: Option<u32>, rand: Rand) -> Self {
         Self {
             thread: std::ptr::null_mut(),
@@ -115,12 +115,12 @@ impl Slot {
         }
     }
 
-    /// The number that scripts know a connection by.
+    /// The number of a connection in scripts.
     pub fn handle(&self, place: usize) -> f64 {
         f64::from(self.places[place].uses) * f64::from(PLACES) + place as f64
     }
 
-    /// The open connection that a script means by a number.
+    /// Looks up an open connection by its number in scripts.
     #[inline]
     pub fn place(&self, handle: f64) -> Option<usize> {
         let handle = handle as u64;
@@ -129,7 +129,7 @@ impl Slot {
         (known.is_open && u64::from(known.uses) == handle / u64::from(PLACES)).then_some(place)
     }
 
-    /// A free place; none: there are too many.
+    /// Returns a free place; none: there are too many connections.
     pub fn free_place(&mut self, session: &mut Session<'_>) -> Option<usize> {
         let taken = self.places.iter().position(|place| !place.is_open);
         let place = taken.unwrap_or(self.places.len());
@@ -145,12 +145,12 @@ impl Slot {
         Some(place)
     }
 
-    /// The number that scripts know a statement by.
+    /// The number of a statement in scripts.
     pub fn statement(&self, place: usize, statement: u32) -> f64 {
         f64::from(self.places[place].logins) * STATEMENTS + f64::from(statement)
     }
 
-    /// The statement that a script means, if it is one of this login.
+    /// Looks up a statement by its number in scripts, if it belongs to the current login.
     #[inline]
     pub fn statement_of(&self, place: usize, handle: f64) -> Option<u32> {
         let login = (handle / STATEMENTS).floor();
@@ -158,13 +158,12 @@ impl Slot {
             .then_some((handle - login * STATEMENTS) as u32)
     }
 
-    /// A refusal of the connection at `place`, counted if it is ignorable.
+    /// Whether the options of the driver at `place` ignore this refusal.
     pub fn is_ignorable(&self, place: usize, refused: &ServerError, setup: &Setup) -> bool {
         setup.drivers[self.places[place].driver].ignore.has(refused)
     }
 
-    /// How the loss of a connection is called: by what the server said at the end, if it said
-    /// anything.
+    /// The error of a lost connection: the server's last message, if it sent any.
     pub fn lost(
         &self,
         session: &Session<'_>,
@@ -186,7 +185,7 @@ impl Slot {
     }
 }
 
-/// A connection's answers, whichever its nature.
+/// The answers of a connection, over a transport or from a library.
 #[inline]
 pub fn answers(connection: &Connection) -> &dyn Answers {
     match connection {

@@ -1,4 +1,4 @@
-//! The files: made and extended, opened for a run, removed.
+//! The files: created and extended, opened for a run, removed.
 
 use super::plan::{Io, Mode, Plan, flags_text, size_text};
 use crate::console::{self, Level};
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 const MIB: f64 = 1_048_576.0;
 
-/// `prepare`: what is there stays, what is missing is written behind it.
+/// `prepare`: keeps existing data and appends what is missing.
 pub(super) fn prepare(plan: &Plan) -> Result<(), String> {
     let (files, each) = (plan.files, plan.file_bytes);
     let text = format!(
@@ -42,13 +42,13 @@ pub(super) fn prepare(plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// What keeps two calls from writing the same bytes.
+/// Prevents two calls from writing the same bytes.
 fn now_ns() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |time| time.as_nanos() as u64)
 }
 
-/// Writes what is missing of a file, from the begin of its last block, and gives the bytes written.
+/// Writes the missing part of a file, from the begin of its last block; returns the bytes written.
 fn extend(plan: &Plan, number: u64, block: &mut Buffer, rng: &mut Rng) -> Result<u64, String> {
     let name = Plan::name(number);
     let failed = |what: &str, error: &io::Error| {
@@ -77,7 +77,7 @@ fn extend(plan: &Plan, number: u64, block: &mut Buffer, rng: &mut Rng) -> Result
     Ok(written)
 }
 
-/// `cleanup`: removes the files that this plan names; those that are not there are no error.
+/// `cleanup`: removes the files that this plan names; missing files are no error.
 pub(super) fn cleanup(plan: &Plan) -> Result<(), String> {
     console::say(Level::Notice, "Removing test files...");
     let mut failure = Ok(());
@@ -98,11 +98,11 @@ fn remove(plan: &Plan, number: u64) -> Result<(), String> {
     }
 }
 
-/// The files of a run, open.
+/// The open files of a run.
 pub(super) struct Files(Vec<OpenFile>);
 
 impl Files {
-    /// Opens them, or makes them anew if they are to be created.
+    /// Opens the files, or creates them again if the mode requires it.
     pub fn open(plan: &Plan) -> Result<Self, String> {
         let one = if plan.mode == Mode::SeqWrite { create } else { existing };
         let files =
@@ -118,7 +118,7 @@ impl Files {
         &self.0[number]
     }
 
-    /// Maps them, each of which must have so many bytes.
+    /// Maps the files, each of which must have this many bytes.
     fn mapped(mut self, bytes: u64) -> Result<Self, String> {
         for (number, file) in self.0.iter_mut().enumerate() {
             file.map(bytes).map_err(|error| {
@@ -128,7 +128,7 @@ impl Files {
         Ok(self)
     }
 
-    /// Makes durable what was written of a file.
+    /// Makes written data of a file durable.
     pub fn sync(&self, number: usize, plan: &Plan) -> Result<(), String> {
         let data_only = plan.durability.data_only;
         self.0[number].sync(data_only).map_err(|error| {
@@ -177,7 +177,7 @@ fn existing(plan: &Plan, number: u64) -> Result<OpenFile, String> {
     Ok(file.into())
 }
 
-/// A line of its own with the likely cause; empty where none is known.
+/// A line with the likely cause; empty if none is known.
 pub(super) fn hint(error: &io::Error, flags: Flags) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EINVAL) if flags.direct => {

@@ -3,16 +3,15 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `plan` | what the options say, and the lines that tell it |
-//! | `files` | the files: made, opened, removed |
-//! | `requests` | which request comes next |
-//! | `work` | a thread's requests, one after the other |
+//! | `plan` | values of the options, and the lines that print them |
+//! | `files` | the files: created, opened, removed |
+//! | `requests` | the order of requests |
+//! | `work` | a thread's requests |
 //!
-//! The files are opened, read, written and made durable by what the file driver does it with:
-//! [`dyno_drivers::files`].
+//! The I/O functions are those of the file driver, [`dyno_drivers::files`].
 //!
-//! Sources: the help text of sysbench 1.0.20, its test suite, and the system calls it was seen to make.
-//! What is mended against it stands in docs/reference/sysbench.md.
+//! Sources: the help text of sysbench 1.0.20, its test suite, and its observed system calls.
+//! docs/reference/sysbench.md lists the differences.
 
 mod files;
 mod plan;
@@ -113,7 +112,7 @@ fn run_in(directory: &Path, options: &Options, crew: Crew) -> Result<Run, String
     let plan = Plan::of(directory, options)?.with_mode(options)?;
     plan.warn_of_idle(options);
     let heading = plan.heading();
-    // Beside what sessions need; if it cannot be had, opening says so.
+    // In addition to the descriptors of sessions; on failure, opening reports the error.
     let descriptors = u64::from(crew.sessions) + plan.files;
     let _ = dyno_generator::machine::allow_descriptors(crew.sessions.into(), descriptors);
     let files = Files::open(&plan)?;

@@ -1,4 +1,4 @@
-//! What the options say, checked, and the lines that tell it before a run.
+//! The values of the options, checked, and the lines that print them before a run.
 
 use crate::console::{self, Level};
 use crate::native::{at_least, invalid};
@@ -7,17 +7,17 @@ use dyno_drivers::files::checksum::{self, Locks};
 use dyno_drivers::files::open::Flags;
 use std::path::{Path, PathBuf};
 
-/// What `O_DIRECT` asks of sizes, at least; a device may ask for more.
+/// Minimum alignment of sizes for `O_DIRECT`; a device may require more.
 const SECTOR_BYTES: u64 = 512;
-/// Most requests of a thread under way.
+/// Maximum number of requests in flight per thread.
 const BACKLOG_MAX: u64 = 1 << 20;
 
-/// What requests are made.
+/// The kind of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Files are made anew and written in order.
+    /// Creates the files again and writes them in order.
     SeqWrite,
-    /// Files that exist are written in order.
+    /// Writes existing files in order.
     SeqRewrite,
     SeqRead,
     RandomRead,
@@ -59,12 +59,12 @@ impl Mode {
     }
 }
 
-/// How requests are made.
+/// The method of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Io {
-    /// A system call each.
+    /// One system call per request.
     Sync,
-    /// Handed to the kernel's queue, so many a thread at a time.
+    /// A kernel queue, with this many requests in flight per thread.
     Async { backlog: usize },
     /// Copies from and to mapped memory.
     Mapped,
@@ -95,12 +95,12 @@ pub(super) fn flags_text(flags: Flags) -> String {
     )
 }
 
-/// How what is written becomes durable.
+/// The method of making writes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Durability {
-    /// After so many requests all files are synchronised, a request each; 0: never.
+    /// Synchronises all files after this many requests, one request per file; 0: never.
     pub every: u64,
-    /// The file is synchronised after each write, within its event; then nothing else is.
+    /// Synchronises the file after each write, within the event; then there are no other syncs.
     pub each_write: bool,
     /// Each thread synchronises all files when it ends.
     pub at_end: bool,
@@ -154,15 +154,15 @@ pub(super) struct Plan {
     pub mode: Mode,
     pub io: Io,
     pub durability: Durability,
-    /// Blocks that a request in order spans at most.
+    /// Maximum number of blocks of a sequential request.
     pub merged: u64,
     pub reads_a_write: f64,
-    /// `--events`, only to be told.
+    /// `--events`, only to be printed.
     events: i64,
 }
 
 impl Plan {
-    /// Everything but the mode, which commands do without.
+    /// Reads all options except the mode, which commands do not need.
     pub fn of(directory: &Path, options: &Options) -> Result<Self, String> {
         let files = at_least(options, "file-num", 1)?;
         let block_bytes = at_least(options, "file-block-size", 1).map_err(|text| text + ".")?;
@@ -213,7 +213,7 @@ impl Plan {
         Ok(())
     }
 
-    /// With what only a run needs.
+    /// Adds the options that only a run needs.
     pub fn with_mode(mut self, options: &Options) -> Result<Self, String> {
         self.mode = Mode::named(options.text("file-test-mode"))?;
         if self.mode.is_random() {
@@ -222,7 +222,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Name of a file, as messages have it too.
+    /// Returns the name of a file, also for messages.
     pub fn name(number: u64) -> String {
         format!("test_file.{number}")
     }
@@ -246,7 +246,7 @@ impl Plan {
         (self.validates && self.mode == Mode::RandomMix).then(Locks::default)
     }
 
-    /// Warns of options that were given and have nothing to act on.
+    /// Warns of options without effect.
     pub fn warn_of_idle(&self, options: &Options) {
         let queues = matches!(self.io, Io::Async { .. });
         let idle = [
@@ -270,7 +270,7 @@ impl Plan {
         }
     }
 
-    /// The lines before a run.
+    /// Returns the lines before a run.
     pub fn heading(&self) -> String {
         let mut out = flags_text(self.flags);
         out += &format!("{} files, {} each\n", self.files, size_text(self.file_bytes));

@@ -1,12 +1,12 @@
-//! Which request comes next. Order, mix and the turns of synchronising are common to all threads, as
-//! in sysbench; random places are each thread's own.
+//! The order of requests. Sequential position, read/write mix and syncs are common to all threads, as
+//! in sysbench; random positions are per thread.
 
 use super::plan::{Durability, Mode, Plan};
 use dyno_core::rng::Rng;
 use dyno_drivers::files::Place;
 use std::sync::{Mutex, PoisonError};
 
-/// What to do with one file.
+/// An operation on one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request {
     Read(Place),
@@ -23,7 +23,7 @@ pub(super) struct Requests {
     files: u64,
     file_bytes: u64,
     block_bytes: u64,
-    /// Of a request in order.
+    /// The size of a sequential request.
     step_bytes: u64,
     blocks: u64,
     sync_every: u64,
@@ -33,14 +33,14 @@ pub(super) struct Requests {
 
 #[derive(Debug, Default)]
 struct Turn {
-    /// Where the next request in order begins.
+    /// The position of the next sequential request.
     file: u64,
     offset: u64,
     reads: u64,
     writes: u64,
-    /// Requests since files were synchronised last.
+    /// Requests since the last synchronisation of files.
     unsynced: u64,
-    /// The next file to synchronise, while they are.
+    /// The next file to synchronise, during a synchronisation.
     syncing: Option<u64>,
 }
 
@@ -60,12 +60,12 @@ impl Requests {
         }
     }
 
-    /// The next one, of the thread that draws from `rng`.
+    /// Returns the next request of the thread that draws from `rng`.
     pub fn next(&self, rng: &mut Rng) -> Request {
         if self.mode == Mode::RandomRead {
             return Request::Read(self.anywhere(rng));
         }
-        // No panic can happen while it is held.
+        // No panic can happen while the lock is held.
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = self.to_sync(&mut turn) {
             return Request::Sync { file };
@@ -81,7 +81,7 @@ impl Requests {
         }
     }
 
-    /// After so many requests all files in turn.
+    /// After this many requests, synchronises all files in turn.
     fn to_sync(&self, turn: &mut Turn) -> Option<usize> {
         if turn.syncing.is_none() && self.sync_every > 0 && turn.unsynced >= self.sync_every {
             turn.syncing = Some(0);
@@ -92,7 +92,7 @@ impl Requests {
         Some(file as usize)
     }
 
-    /// Reads come first, and keep to the ratio at any time.
+    /// Reads come first; the ratio holds at any time.
     fn is_read(&self, turn: &mut Turn) -> bool {
         let is_read = (turn.reads as f64) < (turn.writes + 1) as f64 * self.reads_a_write;
         if is_read {
@@ -103,7 +103,7 @@ impl Requests {
         is_read
     }
 
-    /// From the first file's begin to the last one's end, and again.
+    /// From the begin of the first file to the end of the last, repeatedly.
     fn in_order(&self, turn: &mut Turn) -> Place {
         let (file, offset) = (turn.file, turn.offset);
         let bytes = self.step_bytes.min(self.file_bytes - offset);
@@ -114,7 +114,7 @@ impl Requests {
         Place { file: file as usize, offset, bytes }
     }
 
-    /// Every block of every file is equally likely.
+    /// Draws a block; all blocks of all files are equally likely.
     fn anywhere(&self, rng: &mut Rng) -> Place {
         let file = rng.below(self.files) as usize;
         let offset = rng.below(self.blocks) * self.block_bytes;
