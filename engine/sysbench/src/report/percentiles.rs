@@ -5,7 +5,8 @@
 pub struct Percentiles(Vec<f64>);
 
 impl Percentiles {
-    /// Parses an option's text, such as `95`, `0` (none) or `50,95,99.9`; an error is the message to print.
+    /// Parses an option's text, such as `95`, `0` (none) or `50,95,99.9`. An error is the message to
+    /// print.
     pub fn parse(text: &str) -> Result<Self, String> {
         let invalid = || format!("Invalid value for --percentile: {text}");
         if text.trim() == "0" {
