@@ -1,6 +1,6 @@
-//! Scripts that are built in: tests by name, and the module that they share.
+//! Built-in scripts: tests by name, and the module that they share.
 
-/// Name and text of each, in the order of names. Those that are no tests of themselves are modules.
+/// Name and text of each script, sorted by name. Scripts that are no tests are modules.
 pub static SCRIPTS: &[(&str, &str)] = &[
     ("bulk_insert", include_str!("../scripts/bulk_insert.lua")),
     ("oltp_common", include_str!("../scripts/oltp_common.lua")),

@@ -1,24 +1,24 @@
-//! A script's text, and where the modules that it requires are found.
+//! A script's text, and the search path of the modules that it requires.
 
 use dyno_core::error::{Error, Kind, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// A script that comes with the program: its name and its text.
+/// A built-in script: its name and its text.
 pub type Builtin = (&'static str, &'static str);
 
-/// A script before it is run. Shared by all threads.
+/// A script before it runs. Shared by all threads.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// What Lua names in messages: `@path`, `=stdin`.
+    /// The chunk name in Lua's messages: `@path`, `=stdin`.
     pub chunk: String,
     /// The text.
     pub text: Vec<u8>,
-    /// Searched first by `require`, `?` for the module's name, separated by `;`.
+    /// Searched first by `require`: `?` is the module's name, `;` separates patterns.
     pub path: String,
-    /// Whether built-in modules come before files: where the script is built in itself.
+    /// Whether built-in modules precede files: true if the script itself is built in.
     pub is_builtin: bool,
-    /// Modules that come with the program.
+    /// Built-in modules.
     pub builtins: &'static [Builtin],
 }
 
@@ -43,7 +43,7 @@ impl Source {
         Ok(Self::builtin(bare, builtins))
     }
 
-    /// From a file; its directory is searched for modules first.
+    /// Reads a file; its directory is searched for modules first.
     fn file(path: &str, builtins: &'static [Builtin]) -> Result<Self> {
         let text = std::fs::read(path)
             .map_err(|error| Error::new(Kind::Plan, format!("cannot read {path}: {error}")))?;
@@ -60,7 +60,7 @@ impl Source {
         })
     }
 
-    /// A script whose text is known; `folder` is searched for modules first.
+    /// Creates a script from text; `folder` is searched for modules first.
     pub fn kept(name: &str, text: &str, folder: &str, builtins: &'static [Builtin]) -> Self {
         Self {
             chunk: format!("@{name}"),
@@ -71,7 +71,7 @@ impl Source {
         }
     }
 
-    /// A script that is built in; none: there is no such one.
+    /// Returns a built-in script; none: unknown name.
     pub fn builtin(name: &str, builtins: &'static [Builtin]) -> Option<Self> {
         builtins.iter().find(|builtin| builtin.0 == name).map(|(name, text)| Self {
             chunk: format!("@{name}.lua"),
@@ -82,10 +82,10 @@ impl Source {
         })
     }
 
-    /// From standard input, to its end.
+    /// Reads standard input to its end.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Standard input cannot be read.
     pub fn stdin(builtins: &'static [Builtin]) -> Result<Self> {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).map_err(|error| {
@@ -94,7 +94,7 @@ impl Source {
         Ok(Self { chunk: "=stdin".into(), text, path: module_path(), is_builtin: false, builtins })
     }
 
-    /// For a call without a script: nothing runs, but the options and `sysbench` are there.
+    /// For a call without a script: nothing runs, but the options and `sysbench` exist.
     pub fn empty(builtins: &'static [Builtin]) -> Self {
         Self {
             chunk: "=none".into(),

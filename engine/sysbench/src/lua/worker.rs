@@ -1,4 +1,4 @@
-//! The scripts of one load thread: a state, and where each of its sessions stands.
+//! The scripts of one load thread: a Lua state, and the slots of its sessions.
 
 use crate::lua::interpreter::state::{Call, State, Stopped};
 use crate::lua::primitives::database;
@@ -17,7 +17,7 @@ use mlua::ffi::{self, lua_State};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
-/// What a session runs, as base.lua names it.
+/// The program of a session, by its name in base.lua.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// A function of program.lua.
@@ -45,9 +45,9 @@ pub struct Worker {
     setup: Arc<Setup>,
     task: Task,
     is_main: bool,
-    /// By number.
+    /// Slots by session number.
     slots: Vec<Option<Box<Slot>>>,
-    /// How many of them there are.
+    /// The number of sessions.
     sessions: usize,
 }
 
@@ -67,25 +67,25 @@ impl Worker {
         Ok(Self { state, setup: Arc::clone(setup), task, is_main, slots: Vec::new(), sessions: 0 })
     }
 
-    /// What sessions that begin run from now on.
+    /// Sets the program of sessions that begin from now on.
     pub fn set_task(&mut self, task: Task) {
         self.task = task;
     }
 
-    /// From now on this is what scripts are told of the run.
+    /// Replaces the data of the run that scripts receive.
     pub fn set_setup(&mut self, setup: &Arc<Setup>) {
         self.setup = Arc::clone(setup);
     }
 
-    /// What base.lua's `ask` answers of the main session.
+    /// Returns base.lua's `ask` for the main session.
     ///
     /// # Errors
-    /// Its message.
+    /// The message of the error.
     pub fn ask(&mut self, question: &CStr, name: &str) -> std::result::Result<Vec<String>, String> {
         self.state.ask(0, question, name)
     }
 
-    /// The place of a session's slot; made if it is not there.
+    /// Takes a session's slot out of the table; creates it if missing.
     fn slot(&mut self, session: &mut Session<'_>) -> Box<Slot> {
         let number = session.number;
         let index = number as usize;
@@ -103,7 +103,7 @@ impl Worker {
         })
     }
 
-    /// Makes a session's coroutine; how many values it is given.
+    /// Creates a session's coroutine; returns the number of values on its stack.
     fn begin(&mut self, session: &Session<'_>, slot: &mut Slot) -> Result<c_int> {
         let Task { what, name, argument } = &self.task;
         let call = Call { what, name, number: session.number };
@@ -117,7 +117,7 @@ impl Worker {
         Ok(1)
     }
 
-    /// Gives the script what it waits for, and runs it until it waits again.
+    /// Passes the result of the wait to the script, and runs it until its next wait.
     fn carry_on(&mut self, session: &mut Session<'_>, slot: &mut Slot, reply: &Reply) -> Step {
         // SAFETY: the slot's coroutine waits, or has not begun: so it has room for a few values.
         let values = unsafe {
@@ -191,7 +191,7 @@ unsafe fn push_table(lua: *mut lua_State, fields: &[(&str, f64)]) {
     }
 }
 
-/// What a wait has come to.
+/// Returns the result of a wait.
 fn come(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup) -> Reply {
     let pending = std::mem::replace(&mut slot.pending, Pending::Nothing);
     let connected = match &pending {
@@ -220,7 +220,7 @@ fn come(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup) -> Reply {
     }
 }
 
-/// What a wait has come to whose connection is lost.
+/// Returns the result of a wait whose connection is lost.
 fn lost(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, error: &Error) -> Reply {
     match std::mem::replace(&mut slot.pending, Pending::Nothing) {
         Pending::Nothing | Pending::Plain(_) | Pending::Retry(..) => Reply::Nothing,

@@ -1,4 +1,4 @@
-//! `sysbench.rand.unique`: all numbers of a range, each once, in an order that the seed decides.
+//! `sysbench.rand.unique`: all numbers of a range, each once, in an order determined by the seed.
 //!
 //! The order is a permutation computed per number, without memory of those gone: a Feistel network
 //! over the bits that the range needs, walked until it falls into the range (Black and Rogaway,
@@ -10,13 +10,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ranges whose place is remembered; a script that asks for more begins one of them anew.
+/// The number of ranges whose position is stored; a script with more restarts one of them.
 const RANGES_MAX: usize = 1024;
 /// Odd, so that the halves of the network change places as often as not; enough that neighbours
 /// have no visible relation (it need not resist anybody).
 const ROUNDS: u64 = 7;
 
-/// How far the run is in each range; shared by its sessions.
+/// The position of the run in each range; shared by its sessions.
 #[derive(Debug)]
 pub struct Uniques {
     seed: u64,
@@ -24,12 +24,12 @@ pub struct Uniques {
 }
 
 impl Uniques {
-    /// Of a run with this seed.
+    /// Creates the positions of a run with this seed.
     pub fn new(seed: u64) -> Self {
         Self { seed, gone: Mutex::default() }
     }
 
-    /// The range of `span + 1` numbers from `low`.
+    /// Returns the range of `span + 1` numbers from `low`.
     pub(super) fn range(&self, low: i64, span: u64) -> Range {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         if gone.len() >= RANGES_MAX && !gone.contains_key(&(low, span)) {
@@ -40,7 +40,7 @@ impl Uniques {
     }
 }
 
-/// A range, as a session holds it.
+/// A session's reference to a range.
 #[derive(Debug)]
 pub(super) struct Range {
     low: i64,
@@ -53,7 +53,7 @@ impl Range {
         (self.low, self.order.span) == (low, span)
     }
 
-    /// The next number's distance from the lower end.
+    /// Returns the next number's distance from the lower end.
     pub(super) fn next(&self) -> u64 {
         let index = self.gone.fetch_add(1, Relaxed);
         self.order.place(match self.order.span.checked_add(1) {
@@ -118,7 +118,7 @@ mod tests {
         #[test]
         fn every_number_comes_once_before_any_comes_again(span in 0..3000u64, seed: u64, low: i64) {
             let uniques = Uniques::new(seed);
-            // Two sessions share what is gone.
+            // Two sessions share the position.
             let ranges = [uniques.range(low, span), uniques.range(low, span)];
             let mut had: Vec<u64> = (0..=span).map(|i| ranges[(i % 2) as usize].next()).collect();
             let first = had[0];

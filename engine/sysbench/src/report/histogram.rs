@@ -19,7 +19,7 @@ const DRAWN_MAX_MS: f64 = 100_000.0;
 /// Width of the longest bar.
 const BAR: u64 = 40;
 
-/// Which value belongs to which bucket.
+/// Maps values to buckets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Scale {
     min_log: f64,
@@ -42,7 +42,7 @@ impl Scale {
     }
 }
 
-/// A histogram of a script; shared by all sessions that hold it.
+/// A histogram of a script; all sessions that have a reference share it.
 #[derive(Debug)]
 pub struct Histogram {
     scale: Scale,
@@ -50,7 +50,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// `size` buckets from `min` to `max`, or what is wrong with these.
+    /// Creates `size` buckets from `min` to `max`; an error says what is wrong with them.
     pub fn new(size: usize, min: f64, max: f64) -> Result<Self, String> {
         if !(2..=1 << 24).contains(&size) {
             return Err(format!("histogram size must be 2 to {}, not {size}", 1 << 24));
@@ -68,7 +68,7 @@ impl Histogram {
         self.counts[bucket].fetch_add(1, Relaxed);
     }
 
-    /// The value that `percent` of all are at most; 0 when there is none.
+    /// Returns the percentile: the value that `percent` of all do not exceed; 0 without values.
     pub fn percentile(&self, percent: f64) -> f64 {
         let counts = self.counts();
         let total: u64 = counts.iter().sum();
@@ -83,7 +83,7 @@ impl Histogram {
         0.0
     }
 
-    /// The drawing, with its heading; lines end with `\n`.
+    /// Returns the drawing, with its heading; lines end with `\n`.
     pub fn draw(&self) -> String {
         draw(self.scale, &self.counts())
     }
@@ -93,7 +93,7 @@ impl Histogram {
     }
 }
 
-/// Latencies in milliseconds, drawn.
+/// Draws latencies, in milliseconds.
 pub fn draw_latencies(latencies: &Spread) -> String {
     let scale = Scale::new(DRAWN_SIZE, DRAWN_MIN_MS, DRAWN_MAX_MS);
     let mut counts = Vec::new();

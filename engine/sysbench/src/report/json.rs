@@ -6,26 +6,26 @@ use dyno_core::error::{Error, Kind as ErrorKind, Result};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Version of the object's shape.
+/// Version of the object's format.
 pub const VERSION: u32 = 1;
 
 /// A run, as it is written by [`write`](Self::write).
 #[derive(Debug, Clone, Copy)]
 pub struct Whole<'a> {
-    /// The test's name as it was given.
+    /// The test's name as given by the user.
     pub test: &'a str,
-    /// How it was reported.
+    /// The format of the run's reports.
     pub form: &'a Form,
-    /// Everything since the begin.
+    /// The counts since the begin.
     pub total: &'a Stat,
-    /// By `--report-interval`, as [`part`] makes them; may be empty.
+    /// The intervals of `--report-interval`, from [`part`]; may be empty.
     pub intervals: &'a [Value],
-    /// Why the run ended before its time, if it did.
+    /// The reason of an early end, if any.
     pub failure: Option<&'a str>,
 }
 
 impl Whole<'_> {
-    /// The object.
+    /// Returns the object.
     pub fn value(&self) -> Value {
         json!({
             "version": VERSION,
@@ -41,7 +41,7 @@ impl Whole<'_> {
         })
     }
 
-    /// Writes the object to a file, in the place of what may be there.
+    /// Writes the object to a file, replacing an existing one.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -55,7 +55,7 @@ impl Whole<'_> {
     }
 }
 
-/// A kind's name.
+/// Returns the name of a kind.
 pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Script => "script",
@@ -67,7 +67,7 @@ pub fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What was counted in a part of the run.
+/// Returns the counts of a part of the run.
 pub fn part(form: &Form, stat: &Stat) -> Value {
     let counts = &stat.counts;
     json!({

@@ -5,7 +5,8 @@
 pub struct Percentiles(Vec<f64>);
 
 impl Percentiles {
-    /// Of an option's text, such as `95`, `0` (none) or `50,95,99.9`; an error is the message to print.
+    /// Parses an option's text, such as `95`, `0` (none) or `50,95,99.9`. An error is the message to
+    /// print.
     pub fn parse(text: &str) -> Result<Self, String> {
         let invalid = || format!("Invalid value for --percentile: {text}");
         if text.trim() == "0" {
@@ -18,12 +19,12 @@ impl Percentiles {
         Ok(Self(ranks.collect::<Result<_, _>>()?))
     }
 
-    /// In the order given.
+    /// Returns the ranks in the order given.
     pub fn ranks(&self) -> &[f64] {
         &self.0
     }
 
-    /// The one that hooks see as `latency_pct`.
+    /// Returns the rank that hooks see as `latency_pct`.
     pub fn first(&self) -> Option<f64> {
         self.0.first().copied()
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
 
-/// One interval, with its line end; with a rate a second line tells the queue.
+/// Formats one interval line, with its line end; with a rate, a second line shows the queue.
 pub fn interval(form: &Form, stat: &Stat) -> String {
     let counts = &stat.counts;
     let time = format!("[ {:.0}s ]", stat.time_total_s);
@@ -24,7 +24,7 @@ pub fn interval(form: &Form, stat: &Stat) -> String {
             stat.per_s(counts.others),
             percentiles(form, stat, "lat", 2),
         ),
-        // Without transfers it tells what they would have been, as sysbench does.
+        // Without transfers, shows the bytes that they would have moved, as sysbench does.
         Kind::Memory { block_bytes, .. } => {
             format!("{time} {:.2} MiB/sec\n", stat.per_s(counts.events * block_bytes) / MIB)
         }
@@ -53,8 +53,8 @@ pub fn interval(form: &Form, stat: &Stat) -> String {
     line
 }
 
-/// ` lat (ms,95%): 1.23`, once a percentile, so that who looks for the first finds it as ever.
-/// Without any, sysbench tells percentile 0 as 0.
+/// ` lat (ms,95%): 1.23`, once per percentile; the first stays where parsers expect it. Without any,
+/// sysbench shows percentile 0 as 0.
 fn percentiles(form: &Form, stat: &Stat, label: &str, digits: usize) -> String {
     let ranks = form.percentiles.ranks();
     let mut out = String::new();
@@ -68,12 +68,12 @@ fn percentiles(form: &Form, stat: &Stat, label: &str, digits: usize) -> String {
     out
 }
 
-/// What stands before the report of a checkpoint.
+/// The header of a checkpoint report.
 pub fn checkpoint_heading(stat: &Stat) -> String {
     format!("[ {:.0}s ] Checkpoint report:\n", stat.time_total_s)
 }
 
-/// The final report: rates are of what came since the last checkpoint, the total time is since the begin.
+/// The final report: rates are since the last checkpoint, the total time is since the begin.
 pub fn cumulative(form: &Form, stat: &Stat) -> String {
     let mut out = String::new();
     if form.histogram {
@@ -95,7 +95,7 @@ pub fn cumulative(form: &Form, stat: &Stat) -> String {
     out
 }
 
-/// What was done, in the words of the kind of test.
+/// The counts, in the wording of the kind of test.
 fn put_work(out: &mut String, form: &Form, stat: &Stat) {
     let counts = &stat.counts;
     match form.kind {
@@ -240,7 +240,7 @@ fn put_fairness(out: &mut String, stat: &Stat) {
     );
 }
 
-/// Only where there are errors, and after all blocks that sysbench has.
+/// Only if there are errors, and after all sections that sysbench has.
 fn put_codes(out: &mut String, stat: &Stat) {
     let codes = &stat.counts.codes;
     if !codes.is_empty() {

@@ -1,4 +1,4 @@
-//! What primitives do with connections. Nothing here touches Lua's state.
+//! Database operations of primitives. This module does not touch Lua's state.
 
 use crate::connection::{Connection, Wired};
 use crate::lua::primitives::reply::{Failure, Reply};
@@ -54,7 +54,7 @@ pub fn connect(running: &mut Running, name: &[u8]) -> Reply {
     }
 }
 
-/// Makes the connection of a place; false: the load thread has yet to open it.
+/// Opens the connection of a place; false: the load thread has yet to open it.
 fn open(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize) -> Result<bool> {
     let known = &mut slot.places[place];
     let server = known.server;
@@ -73,7 +73,7 @@ fn open(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize)
     Ok(is_ready)
 }
 
-/// Says farewell and closes.
+/// Sends the protocol's goodbye and closes.
 pub fn disconnect(running: &mut Running, handle: f64) {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return };
@@ -90,7 +90,7 @@ fn farewell(connection: Option<Connection>) {
     }
 }
 
-/// Closes a connection and makes it anew.
+/// Closes a connection and reopens it.
 pub fn reconnect(running: &mut Running, handle: f64) -> Reply {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return closed() };
@@ -132,8 +132,8 @@ pub fn query(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     }
 }
 
-/// Ends the transaction that a refusal has left behind, so that the event may begin again. It is not
-/// counted, and what the server says to it is nobody's affair.
+/// Ends the transaction that a refusal has left open, so that the event may restart. It is not
+/// counted, and the server's answer is ignored.
 pub fn rollback(running: &mut Running, handle: f64) -> Reply {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return Reply::Nothing };
@@ -148,7 +148,7 @@ pub fn rollback(running: &mut Running, handle: f64) -> Reply {
             Reply::Yield
         }
         Some(Connection::Blocking(library)) => {
-            // A database that is of no more use says so at the next statement.
+            // If the database has failed, the next statement reports it.
             let _ = library.query(ROLLBACK, FOREVER);
             Reply::Nothing
         }
@@ -201,7 +201,7 @@ pub fn prepare(running: &mut Running, handle: f64, sql: &[u8]) -> Reply {
     }
 }
 
-/// Ends a prepared statement; one that is gone is no error.
+/// Closes a prepared statement; an unknown one is no error.
 pub fn close(running: &mut Running, handle: f64, statement: f64) -> Reply {
     let (session, slot, setup) = running.parts();
     let Some(place) = slot.place(handle) else { return Reply::Nothing };
@@ -413,7 +413,7 @@ fn recover(
     }
 }
 
-/// A lost connection could not be made anew: it is tried again until the time is over.
+/// A reconnect failed: schedules another attempt until the run's time has ended.
 pub fn retry(
     session: &mut Session<'_>,
     slot: &mut Slot,
@@ -436,13 +436,13 @@ pub fn retry(
     }
 }
 
-/// A lost connection that was made anew.
+/// A lost connection was reopened.
 pub fn recovered(session: &Session<'_>, refused: ServerError) -> Reply {
     session.tally.reconnects.add(1);
     Reply::Failed(Box::new(Failure { refused, is_ignorable: true, is_lost: true, at: None }))
 }
 
-/// The connection at `place` could not be made.
+/// The connection at `place` could not be opened.
 pub fn not_connected(
     session: &mut Session<'_>,
     slot: &Slot,

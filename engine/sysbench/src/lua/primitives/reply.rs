@@ -1,4 +1,4 @@
-//! What a primitive gives back, at once or after a wait, and how it looks in Lua.
+//! Results of primitives, immediate or after a wait, and their form in Lua.
 
 use crate::lua::stack::set_text;
 use dyno_core::client::Answer;
@@ -8,14 +8,14 @@ use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
 
-/// What a primitive gives.
+/// The result of a primitive.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Nothing yet: the session waits.
+    /// None yet: the session waits.
     Yield,
-    /// Nothing at all.
+    /// No value.
     Nothing,
-    /// It worked.
+    /// Success.
     True,
     /// A connection.
     Number(f64),
@@ -23,31 +23,31 @@ pub enum Reply {
     Pair(f64, f64),
     /// Columns, rows, rows changed.
     Results(u32, u64, u64),
-    /// It did not work.
+    /// Failure.
     Failed(Box<Failure>),
 }
 
-/// Why it did not work.
+/// The reason of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What the server said, or would have.
+    /// The server's error, or an equivalent.
     pub refused: ServerError,
-    /// Whether the event may begin again.
+    /// Whether the event may restart.
     pub is_ignorable: bool,
     /// Whether the connection is lost.
     pub is_lost: bool,
-    /// Where it could not be made.
+    /// The address, if the connection could not be opened.
     pub at: Option<Address>,
 }
 
 impl Reply {
-    /// A wrong use: of a closed connection, of a statement that is gone.
+    /// Incorrect use: of a closed connection or statement.
     pub fn misuse(message: impl Into<String>) -> Self {
         let refused = ServerError { message: message.into(), ..ServerError::default() };
         Self::Failed(Box::new(Failure { refused, is_ignorable: false, is_lost: false, at: None }))
     }
 
-    /// Of one result.
+    /// Describes one result.
     #[inline]
     pub fn of(answer: &Answer) -> Self {
         Self::Results(answer.fields, answer.rows, answer.affected)
