@@ -26,11 +26,11 @@ NAME = "feature/x <!-- @eve -->"
 BASE = """experiment: orders
 question: "@bob see #12 <img src=x> `a` https://evil.example ::error::x"
 targets:
-  db: {kind: sqlite, memory: 64Mi, config: {journal_mode: WAL, synchronous: OFF}}
+  db: {kind: "null", options: {delay_us: 500}}  # exact, whatever else the machine does
 workload: {kind: oltp, preset: write_only, tables: 1, rows: 500, sessions: 1}
-blocks: 3
+blocks: 5
 warmup: 50ms
-duration: 300ms
+duration: 500ms
 interval: 100ms
 matters: 50%
 claims:
@@ -38,7 +38,7 @@ claims:
   - claim: p95 < 1000000
     needs: {cores: 999}
 """
-SLOW = BASE.replace("synchronous: OFF", "synchronous: FULL") + "  - tps < 1\n"
+SLOW = BASE.replace("delay_us: 500}", "delay_us: 5000}") + "  - tps < 1\n"
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def aged(there: Place, run: Path, days: int, factor: float) -> None:
 
 
 def test_github_judges_by_a_history_that_its_cache_keeps(there: Place) -> None:
-    text = BASE.replace("blocks: 3", "blocks: 1")
+    text = BASE.replace("blocks: 5", "blocks: 1").replace("500ms", "2s")
     empty = push(there, text, history="past")
     assert empty.run() == 2, empty.log  # no history is no pass
     assert "--fail-on-regression is inconclusive: no earlier run" in empty.log

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno.cli.running.against import FILE
 from dbdyno.cli.running.before.password_commands import revealed
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.file.hidden import HIDDEN, without_commands
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.store.manifest import EXPERIMENT_FILE
 from dbdyno.store.run import Run
 from dbdyno.store.text.scrub import scrub
 from dbdyno.systems.external import credentials
@@ -65,7 +65,7 @@ def test_a_run_directory_holds_none_and_a_resumed_run_has_it_again(tmp_path: Pat
     plan = make(load(file), MACHINE)
     run = Run.create(tmp_path / "run", plan, {})
     command = ["dyno", "run", "x", "--set", f"db.password_command=echo {SECRET}"]
-    run.set_status("running", command=command, **{FILE: str(file)})
+    run.set_status("running", command=command, **{EXPERIMENT_FILE: str(file)})
     run.amend("a note")
     assert run.plan.cells[0].targets[0].credentials.command == f"echo {SECRET}"
     run.close()
