@@ -3,9 +3,9 @@
 //!
 //! A [`WireProtocol`] never touches a socket: `dyno-generator` owns the transport (TCP, Unix
 //! socket, TLS), the clock and the waiting; the driver only encodes requests and decodes replies.
-//! That makes every driver testable byte by byte and lets one worker drive thousands of sessions.
-//! `WireProtocol` is common to all connections; [`Wire`] adds the requests of workloads, and
-//! [`Client`](crate::client::Client) those of scripts.
+//! Every driver can therefore be tested byte by byte, and one worker drives thousands of sessions.
+//! All connections share `WireProtocol`; [`Wire`] adds the requests of workloads, and
+//! [`Client`](crate::client::Client) adds those of scripts.
 
 use crate::client::Clients;
 use crate::error::{Error, Kind, Result};
@@ -23,21 +23,21 @@ pub use crate::protocol::{Cancel, Progress, Reply, ServerError, WireProtocol};
 pub struct DriverKind {
     /// Name in plans.
     pub name: &'static str,
-    /// One line for the reference.
+    /// Description for the reference, one line.
     pub about: &'static str,
-    /// What it can do.
+    /// Kinds of requests that it supports.
     pub capabilities: &'static [Capability],
     /// SQL dialect for workloads.
     pub dialect: Dialect,
-    /// Keys that `options` of a target may have, for the reference. `build` refuses any other.
+    /// Keys allowed in a target's `options`, for the reference. `build` refuses any other key.
     pub options: &'static [DriverOption],
-    /// Name and version of the system if it is a library in this binary: "SQLite 3.50.4".
+    /// Name and version of a library linked into this binary, such as "SQLite 3.50.4".
     pub library: fn() -> Option<String>,
-    /// Builds a driver for one target and one list of requests, shared by all its sessions. Its
-    /// error names the wrong field of the target.
+    /// Builds a driver for one target and one list of requests, shared by all sessions. Its error
+    /// names the invalid field of the target.
     pub build: BuildDriver,
-    /// Binds it to a target for scripts, whose statements are not known in advance. None: the
-    /// driver does not support scripts.
+    /// Binds the driver to a target for scripts, whose statements are not known in advance. `None`
+    /// if the driver does not support scripts.
     pub clients: Option<BuildClients>,
 }
 
@@ -45,7 +45,7 @@ pub struct DriverKind {
 pub struct DriverOption {
     /// Its name in plans.
     pub name: &'static str,
-    /// Which values it takes and what they mean.
+    /// Accepted values and their meaning.
     pub about: &'static str,
     /// The default, as JSON text.
     pub default: &'static str,
@@ -54,36 +54,37 @@ pub struct DriverOption {
 /// Binds a driver to a target and to the requests of a group.
 pub type BuildDriver = fn(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>>;
 
-/// Binds a driver to a target for scripts, or says which field of the target is wrong.
+/// Binds a driver to a target for scripts. Its error names the invalid field of the target.
 pub type BuildClients = fn(target: &Target) -> Result<Clients>;
 
 /// A driver bound to a target and to the requests of one group. Shared by all workers.
 pub trait Driver: Send + Sync {
-    /// A new session's state; opens nothing by itself when it is a wire.
+    /// Creates a session's state; for a wire it opens no transport.
     fn session(&self, session: u32) -> Result<Session>;
 
-    /// Whether the system's work happens in this process, so that its CPU cannot be told from the
+    /// Whether the system works in this process, so that its CPU time cannot be separated from the
     /// generator's (sqlite).
     fn in_process(&self) -> bool {
         false
     }
 
-    /// The load has ended: blocking calls under way must return soon, with whatever error; nothing
-    /// counts any more.
+    /// The load has ended: blocking calls in progress must return soon, with any error. Their
+    /// results no longer count.
     fn stop(&self) {}
 }
 
-/// One connection, of one of three natures.
+/// One connection, of one of three kinds.
 pub enum Session {
-    /// Bytes over a transport that the worker owns; many sessions a worker.
+    /// Bytes over a transport that the worker owns; one worker drives many sessions.
     Wire(Box<dyn Wire>),
-    /// Calls that block; one OS thread per session.
+    /// Blocking calls; one OS thread per session.
     Blocking(Box<dyn Blocking>),
     /// No system: a formula computes the answers (null driver, simulations).
     Timed(Box<dyn Timed>),
 }
 
-/// Work for a session besides requests and rows. Each driver has its own statements for it.
+/// Work of a session other than requests and rows. Each driver implements it with its own
+/// statements.
 #[derive(Debug, Clone, Copy)]
 pub enum Task<'a> {
     /// Rolls back the open transaction.
@@ -94,13 +95,13 @@ pub enum Task<'a> {
     BeginLoad(&'a Table),
     /// Follows the last row after `BeginLoad`.
     EndLoad(&'a Table),
-    /// Runs the table's `finish` statement of that index.
+    /// Runs the table's `finish` statement with this index.
     Finish(&'a Table, usize),
-    /// Counts the table's rows: the first value of the [first row](Wire::first_row).
+    /// Counts the table's rows; the count is the first value of the [first row](Wire::first_row).
     Count(&'a Table),
 }
 
-/// As messages name it.
+/// Wording in messages.
 impl fmt::Display for Task<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -116,47 +117,47 @@ impl fmt::Display for Task<'_> {
 
 /// The requests of a workload over a [`WireProtocol`]: `request`, `task`, `query` or `bulk`.
 pub trait Wire: WireProtocol<Reply = Reply> {
-    /// Encodes operation `op` of `tx`, one of the group's statements.
+    /// Encodes operation `op` of `tx`, which is in the group's list of requests.
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
 
-    /// Encodes a task, answered by a `Reply`. False: this system has nothing to do for it and sends
-    /// no answer.
+    /// Encodes a task, answered by a `Reply`. Returns false if this system has nothing to do for
+    /// the task and sends no answer.
     fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool;
 
-    /// Encodes a statement given as text, outside the group's list (replayed statements, control).
+    /// Encodes a statement given as text, outside the group's list (replay, control).
     fn query(&mut self, sql: &str, out: &mut Vec<u8>);
 
-    /// Starts a bulk load into `table` (`columns`, the key first), answered by `WantData`.
+    /// Starts a bulk load into `table` (`columns`, key first), answered by `WantData`.
     fn bulk(&mut self, table: &str, columns: &[&str], out: &mut Vec<u8>);
 
-    /// Appends `rows`, in the protocol's bulk format, to `out` with framing.
+    /// Appends `rows`, in the protocol's bulk format, to `out` and adds the framing.
     fn bulk_data(&mut self, rows: &[u8], out: &mut Vec<u8>);
 
     /// Ends the bulk load; the answer is a `Reply` whose `affected` counts the rows.
     fn bulk_end(&mut self, out: &mut Vec<u8>);
 
-    /// Values of the first row of the last reply to a `query` or `task` as text, never to a
-    /// `request`: counts and versions.
+    /// The first row, as text, of the last reply to a `query` or `task` (counts, versions); not of
+    /// a `request`.
     fn first_row(&self) -> &[Option<String>];
 }
 
-/// A library's session: each call returns when the work is done.
+/// A library's session: each call blocks until the work is done.
 pub trait Blocking: Send {
-    /// Runs operation `op` of `tx`. Never waits longer than `remaining` (the transaction's deadline):
-    /// past it returns an error whose code is `deadline`.
+    /// Runs operation `op` of `tx`, for at most `remaining` (until the transaction's deadline).
+    /// After that it returns an error with the code `deadline`.
     fn execute(&mut self, op: &Op, tx: &Transaction, remaining: Duration) -> Result<Reply>;
 
-    /// Carries out a task; its first row as text.
+    /// Carries out a task and returns its first row as text.
     fn task(&mut self, task: Task<'_>) -> Result<Vec<Option<String>>>;
 
-    /// Runs a statement given as text; rows are returned as text, at most the first. Of a library of
-    /// SQL.
+    /// Runs a statement given as text and returns at most the first row, as text. For SQL libraries
+    /// only.
     fn query(&mut self, _sql: &str) -> Result<Vec<Option<String>>> {
         Err(not_capable(Capability::Sql))
     }
 
-    /// Loads rows into `table` in one transaction; `fill` writes them into the sink.
-    /// Returns how many rows went in. Of a library of SQL.
+    /// Loads the rows that `fill` writes into the sink into `table`, in one transaction. Returns
+    /// the number of rows loaded. For SQL libraries only.
     fn bulk(
         &mut self,
         _table: &str,
@@ -179,15 +180,16 @@ pub trait Blocking: Send {
     }
 }
 
-/// A session was asked for what its driver does not list, which `needs::check` sees before.
+/// The error for a request that the driver's capabilities do not include; `needs::check` refuses it
+/// earlier.
 fn not_capable(capability: Capability) -> Error {
     Error::new(Kind::Plan, format!("this driver does not have {}", capability.name()))
 }
 
 /// A system that exists only as a formula: the answer is known when the request is made, and due
-/// after a delay. The worker keeps the time, so that simulated time works as well as real time.
+/// after a delay. The worker owns the clock, so that both simulated and real time work.
 pub trait Timed: Send {
-    /// Delay and answer of operation `op` of `tx`, sent `t_s` seconds after the start of the
-    /// measured phase (negative in the warm-up).
+    /// Returns the delay and the answer of operation `op` of `tx`, sent `t_s` seconds after the
+    /// start of the measured phase (negative in the warm-up).
     fn execute(&mut self, op: &Op, tx: &Transaction, t_s: f64) -> (Duration, Reply);
 }

@@ -1,4 +1,4 @@
-//! Digests logs: reads chunks on several threads, merges classes, makes the document.
+//! Digests logs: reads chunks on several threads, merges classes, builds the document.
 
 use crate::aggregate::censoring;
 use crate::aggregate::classes::{Classes, DETAILED};
@@ -21,11 +21,11 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Reads all logs and gives the document to `watcher`. When `stop` is set, the document is of what was
-/// read so far.
+/// Reads all logs and passes the document to `watcher`. If `stop` is set, the document covers what
+/// was read until then.
 ///
 /// # Errors
-/// A log that cannot be read, or whose format is not known.
+/// A log that cannot be read, or whose format is unknown.
 pub fn digest(
     request: &Request,
     stop: &'static AtomicBool,
@@ -50,14 +50,14 @@ pub fn digest(
     Ok(())
 }
 
-/// A digest that is being made.
+/// A digest in progress.
 struct Run<'a> {
     request: &'a Request,
     classes: Classes,
     threads: Vec<Collected>,
     inputs: Vec<Input>,
     censored: Vec<Censored>,
-    /// Bytes of the files before this one.
+    /// Bytes of the preceding files.
     read_before: u64,
     total: Option<u64>,
     stop: &'static AtomicBool,
@@ -76,7 +76,7 @@ impl Run<'_> {
         let damage = chunks.source().damage;
         let head = chunks.head()?;
         if head.is_empty() {
-            // An empty log is a log of no events, in whatever format; a packed one may be damaged.
+            // An empty log is a log without events in any format; a compressed one may be damaged.
             "empty".clone_into(&mut input.format);
             self.inputs.push(input);
             self.close(number, &mut chunks, &Tally::default(), true);
@@ -136,7 +136,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes down what is known of a log.
+    /// Records the facts and counts of a log.
     fn close(&mut self, number: u32, chunks: &mut Chunks<'_>, tally: &Tally, is_end: bool) {
         let input = &mut self.inputs[number as usize];
         sequential::close(input, chunks, tally);
@@ -147,8 +147,8 @@ impl Run<'_> {
         self.censored.extend(censoring::censored(number, format, &chunks.facts, &tally.durations));
     }
 
-    /// Reads chunks on all threads until the next merge. What they must know of those before them is carried
-    /// along by a thread that is alone; several hand it on.
+    /// Reads chunks on all threads until the next merge. A single thread carries the parser context
+    /// from chunk to chunk; several threads pass it on through `chunk_context`.
     fn read_chunks(
         &mut self,
         format: &dyn Format,
@@ -196,7 +196,7 @@ impl Run<'_> {
         })
     }
 
-    /// Reads bytes in turn on one thread until the next merge.
+    /// Reads bytes sequentially on one thread until the next merge.
     fn read_sequentially(
         &mut self,
         format: &dyn Format,
@@ -389,7 +389,7 @@ mod tests {
             for length in [least, 5, 9, 10, 11, 20, 40] {
                 let found = match read(&request(path(&file(&packed[..length])), 1)) {
                     Ok(found) => found,
-                    // Some bytes came out, but too few to tell anything.
+                    // Some bytes were decompressed, but too few to detect the format.
                     Err(error) => {
                         assert!(error.what.contains("damaged"), "{error}");
                         continue;

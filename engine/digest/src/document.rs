@@ -1,5 +1,6 @@
-//! What comes out: one JSON document, which `dyno digest` draws. Times are seconds, moments Unix
-//! seconds (UTC); what a log does not have is absent, which is not 0.
+//! The output of a digest: one JSON document, which `dyno digest` renders. Durations are in
+//! seconds, times in Unix seconds (UTC). Values that a log does not have are absent, which differs
+//! from 0.
 
 use crate::event::Unit;
 use schemars::JsonSchema;

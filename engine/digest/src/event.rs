@@ -1,4 +1,4 @@
-//! One thing that a server did: the schema that all log formats share.
+//! One event of a server, in the schema that all log formats share.
 
 use serde::Serialize;
 

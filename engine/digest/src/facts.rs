@@ -1,37 +1,37 @@
 //! Facts that a log states about the servers that wrote it.
 
-/// What a log says of the server that wrote it.
+/// Facts that a log states about its server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// `MariaDB 10.11.14`, if the log says so.
+    /// Such as `MariaDB 10.11.14`, if the log states it.
     pub server: Option<String>,
-    /// All of them, where it names several: logs were put together, or the server was upgraded.
+    /// All servers, if the log names several: logs were concatenated, or the server was upgraded.
     pub servers: Servers,
-    /// Statements faster than this are missing, nanoseconds, if the log says so (most do not: then the
-    /// fastest statement is the evidence).
+    /// The logging threshold, nanoseconds, if the log states it. Most do not; then the fastest
+    /// statement is the evidence.
     pub threshold_ns: Option<u64>,
-    /// One of so many sessions or statements was logged (Percona).
+    /// One in this many sessions or statements was logged (Percona).
     pub sampled_one_of: Option<u32>,
-    /// PostgreSQL's `log_line_prefix`, as given or as found out.
+    /// PostgreSQL's `log_line_prefix`, as given or as detected.
     pub line_prefix: Option<String>,
 }
 
 impl Facts {
-    /// Notes the server that writes from here on.
+    /// Records the server that writes from here on.
     pub fn is_of(&mut self, server: String) {
         self.servers.add(0, &server);
         self.server = Some(server);
     }
 }
 
-/// Servers that wrote a log, each once, in its order; at most 16.
+/// Servers that wrote a log, each once, in the log's order; at most 16.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Servers(Vec<(u64, String)>);
 
 const SERVERS_MAX: usize = 16;
 
 impl Servers {
-    /// Adds one that this part of the log names.
+    /// Adds a server that this part of the log names.
     pub fn add(&mut self, part: u64, name: &str) {
         match self.0.iter_mut().find(|(_, known)| known == name) {
             Some((first, _)) => *first = part.min(*first),
@@ -41,12 +41,12 @@ impl Servers {
         self.0.truncate(SERVERS_MAX);
     }
 
-    /// Adds those of a part, which come in any order.
+    /// Adds the servers of a part; parts may arrive in any order.
     pub fn merge(&mut self, part: u64, others: &Self) {
         others.0.iter().for_each(|(_, name)| self.add(part, name));
     }
 
-    /// Their names.
+    /// Names of the servers.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(_, name)| name.as_str())
     }

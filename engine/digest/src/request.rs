@@ -11,44 +11,45 @@ use dyno_core::error::{Error, Kind};
 use std::fs::File;
 use std::sync::atomic::AtomicBool;
 
-/// What to do.
+/// What to digest, and how.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Paths; `-` is standard input.
     pub logs: Vec<String>,
-    /// Name of the format; none: each log's own, found out from its first bytes.
+    /// Name of the format; `None`: detected from the first bytes of each log.
     pub format: Option<String>,
-    /// What the user says about the logs.
+    /// The user's settings for the logs.
     pub settings: Settings,
-    /// How many threads read.
+    /// Number of threads that read.
     pub threads: usize,
-    /// How events are taken.
+    /// How events are filtered, ranked and sampled.
     pub taking: Taking,
-    /// How the document is made.
+    /// Options of the document.
     pub asked: Asked,
-    /// The only log grows: a document is made at every merge that wants one.
+    /// Follows the only log as it grows, and builds a document at each merge if the watcher wants
+    /// one.
     pub follows: bool,
 }
 
-/// Who looks on.
+/// Observes the progress of a request.
 pub trait Watcher {
-    /// Called once, when all logs are open: before their first byte is read, and before there is a second
-    /// thread.
+    /// Called once when all logs are open, before their first byte is read and before a second
+    /// thread starts.
     fn opened(&mut self) {}
 
-    /// Called at merges: bytes of files read, and of how many, if that is known.
+    /// Called at merges with the bytes of files read and their total, if known.
     fn progress(&mut self, bytes: u64, bytes_total: Option<u64>);
 
-    /// Whether a document of what was read so far is wanted now: of logs that are followed.
+    /// Whether a document of what was read so far is wanted now; for followed logs.
     fn wants_document(&mut self) -> bool {
         false
     }
 
-    /// The document.
+    /// Receives the document.
     fn document(&mut self, document: Document);
 }
 
-/// Opens all logs first: a name that is wrong is an error before hours of reading.
+/// Opens all logs first, so that a wrong name is an error before hours of reading.
 pub(crate) fn open(
     request: &Request,
     stop: &'static AtomicBool,
@@ -71,7 +72,8 @@ pub(crate) fn open(
 }
 
 impl Request {
-    /// The format that is asked for, or that of a log; `damage`: why there is no more of it than its head.
+    /// The format given in the request, or else that of the log; `damage`: why only the head of the
+    /// log is readable.
     pub(crate) fn format_of<'a>(
         &self,
         path: &str,

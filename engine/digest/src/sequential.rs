@@ -202,7 +202,7 @@ impl SequentialReader {
         while let Some((bytes, offset, is_last)) = chunks.more(self.size)? {
             let part = Part { bytes: &bytes, offset, is_last };
             let mut done = format.read(part, &mut self.context, sink).min(bytes.len());
-            // What was left of a larger read may be more than is asked for now.
+            // The rest of a larger read may be more than the current size.
             let is_stuck = done == 0 && bytes.len() >= self.size;
             if is_stuck && bytes.len() >= EVENT {
                 sink.not_understood(offset, bytes.len() as u64, "an event longer than 64 MiB");

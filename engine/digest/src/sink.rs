@@ -7,22 +7,22 @@ use crate::event::Event;
 pub struct Part<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Where they begin in the log.
+    /// Their offset in the log.
     pub offset: u64,
-    /// Whether nothing follows, ever: the last event ends with the part.
+    /// Whether the log ends with this part; its last event then ends with the part.
     pub is_last: bool,
 }
 
-/// Takes what a log holds.
+/// Receives the content of a log.
 pub trait Sink {
     /// An event. Its texts are valid during the call.
     fn event(&mut self, event: &Event<'_>);
 
-    /// Bytes that are no event: where, how many, and why in a few words that never quote the log.
+    /// Bytes that are not an event: offset, length and a short reason that never quotes the log.
     fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str);
 }
 
-/// Keeps everything, for tests of formats.
+/// Stores everything, for tests of formats.
 #[cfg(test)]
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
@@ -32,7 +32,7 @@ pub(crate) struct Kept {
     pub(crate) not_understood: Vec<(u64, u64, &'static str)>,
 }
 
-/// An event with texts of its own.
+/// An event with its own texts.
 #[cfg(test)]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Owned {

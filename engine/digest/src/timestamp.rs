@@ -1,10 +1,10 @@
 //! Parses timestamps and UTC offsets as people type them.
 
-/// Unix seconds (with a fraction), or a moment after RFC 3339 (`T` may be a space), as nanoseconds
-/// since 1970, UTC. A moment without an offset is UTC; a date alone is its midnight.
+/// Parses Unix seconds (with a fraction) or an RFC 3339 time (`T` may be a space) to nanoseconds
+/// since 1970, UTC. A time without an offset is UTC; a date alone is its midnight.
 pub fn parse(text: &str) -> Option<i64> {
     if let Ok(seconds) = text.parse::<f64>() {
-        // Whole seconds keep all their digits.
+        // Whole seconds keep full precision.
         let ns = match text.parse::<i64>() {
             Ok(whole) => return whole.checked_mul(1_000_000_000),
             Err(_) => seconds * 1e9,
@@ -41,7 +41,7 @@ pub fn parse(text: &str) -> Option<i64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(fraction_ns)
 }
 
-/// `+02:00`, `-0330`, `+2` or seconds, as seconds; at most a day.
+/// Parses `+02:00`, `-0330`, `+2` or seconds to seconds; at most a day.
 pub fn offset_s(text: &str) -> Option<i32> {
     let (sign, rest) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),

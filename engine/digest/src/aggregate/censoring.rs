@@ -1,45 +1,45 @@
 //! Detects a logging threshold: whether the server left statements out of its log by its settings.
 //!
-//! Most slow logs do not say below which time they keep nothing. It shows: where statements are cut
-//! off at a setting, the fastest of many is just above a round time, and many are near it, while the
-//! fastest statements of a whole log are rare. And in a whole log some statement takes less than a second.
+//! Most slow logs do not state their threshold, but durations show it. If a setting cuts off faster
+//! statements, the fastest of many is just above a round time and many others are near it. In a
+//! complete log the fastest statements are rare, and some statement takes less than a second.
 
 use crate::aggregate::stats::quantile_sketch::Sketch;
 use crate::document::Censored;
 use crate::facts::Facts;
 
-/// So many statements must have been seen to tell.
+/// Fewest statements for the detection of a threshold below one second.
 const MANY: u64 = 100;
-/// Settings are round: these times a power of ten.
+/// Thresholds are round: one of these factors times a power of ten.
 const ROUND: [f64; 6] = [1.0, 1.5, 2.0, 2.5, 3.0, 5.0];
-/// Below this no setting is looked for, seconds.
+/// Smallest threshold that is detected, seconds.
 const LEAST_S: f64 = 1e-3;
-/// The fastest statement is at most so far above the setting, and so many are.
+/// Largest ratio of the fastest statement to the threshold; the next two are the fewest statements
+/// within that ratio, as a share and as a count.
 const NEAR: f64 = 1.1;
 const NEAR_SHARE: f64 = 0.02;
 const NEAR_COUNT: f64 = 10.0;
-/// Of so many statements at least one is faster than that, seconds, if all are logged.
+/// If all statements are logged, at least one of this many is faster than `LONG_S` seconds.
 const FEW: u64 = 20;
 const LONG_S: f64 = 1.0;
-/// By format: what servers leave out unless they are told otherwise, seconds. Source: MongoDB manual,
-/// `slowOpThresholdMs`.
+/// By format: the server's default threshold, seconds. Source: MongoDB manual, `slowOpThresholdMs`.
 const DEFAULTS_S: [(&str, f64); 1] = [("mongodb", 0.1)];
 
 /// All durations of a log, before filters.
 #[derive(Debug, Default, Clone)]
 pub struct Durations {
-    /// How they spread.
+    /// Distribution of the durations.
     pub sketch: Sketch,
-    /// How many.
+    /// Number of durations.
     pub count: u64,
-    /// The greatest weight of an event.
+    /// The largest weight of an event.
     pub weight_max: u32,
-    /// The least, plus 1; 0: none.
+    /// The shortest duration plus 1, nanoseconds; 0: no durations.
     least_ns: u64,
 }
 
 impl Durations {
-    /// Adds one.
+    /// Adds one duration.
     #[inline]
     pub fn add(&mut self, duration_ns: u64) {
         self.sketch.add(duration_ns, 1);
@@ -48,7 +48,7 @@ impl Durations {
         self.least_ns = if self.least_ns == 0 { least } else { self.least_ns.min(least) };
     }
 
-    /// Adds all of another.
+    /// Merges other durations.
     pub fn merge(&mut self, other: &Durations) {
         self.sketch.merge(&other.sketch);
         self.count += other.count;
@@ -59,7 +59,8 @@ impl Durations {
         };
     }
 
-    /// The setting that cut off faster statements of a log in this format, seconds, if it shows.
+    /// The threshold that cut off faster statements of a log in this format, seconds, if durations
+    /// show one.
     fn threshold_s(&self, format: &str) -> Option<f64> {
         if self.count < FEW {
             return None;
@@ -69,7 +70,7 @@ impl Durations {
             return Some(default.1);
         }
         let power = 10_f64.powf(least_s.log10().floor());
-        // Logs round to microseconds, so the fastest may seem to be just below.
+        // Logs round to microseconds, so the fastest statement may be slightly below the threshold.
         let round_s = ROUND.iter().map(|times| times * power).rfind(|&at| at <= least_s + 1e-6)?;
         if round_s >= LONG_S || self.count < MANY {
             return (round_s >= LONG_S).then_some(round_s);
@@ -82,7 +83,7 @@ impl Durations {
     }
 }
 
-/// Why statements are missing from log `input`, which is in this format.
+/// Returns the reasons why statements are missing from log `input`, which has this format.
 pub fn censored(input: u32, format: &str, facts: &Facts, durations: &Durations) -> Vec<Censored> {
     let of = |kind: &str, value: f64, evidence: &str| Censored {
         input,
@@ -110,7 +111,7 @@ mod tests {
         all
     }
 
-    /// Values of an exponential distribution with a mean of 0.1 s, in order.
+    /// Values of an exponential distribution with a mean of 0.1 s, ascending.
     fn exponential() -> impl Iterator<Item = f64> {
         (0..10_000).map(|n| -0.1 * (1.0 - (f64::from(n) + 0.5) / 10_000.0).ln())
     }

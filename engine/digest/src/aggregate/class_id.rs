@@ -1,4 +1,4 @@
-//! IDs of classes as people see them.
+//! Formats class IDs for reports.
 
 /// The ID of a class: its key as 32 hexadecimal digits.
 pub fn id(key: u128) -> String {

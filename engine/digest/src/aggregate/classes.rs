@@ -1,7 +1,7 @@
-//! Merges what threads have added up: sums of every class, details of the most costly classes.
+//! Merges the threads' totals: sums of every class, details of the most costly classes.
 //!
-//! Between merges nothing here changes, and merges are at places that the log alone decides. So
-//! what comes out does not depend on the number of threads.
+//! The merged state changes only at merges, and the log alone determines their positions. The
+//! result therefore does not depend on the number of threads.
 
 use crate::aggregate::order_by::OrderBy;
 use crate::aggregate::per_class::details::Details;
@@ -14,22 +14,22 @@ use crate::aggregate::thread_totals::Collected;
 use crate::document::Concurrency;
 use std::collections::HashMap;
 
-/// How many classes have details.
+/// The most classes with details.
 pub const DETAILED: usize = 10_000;
 /// The most chunks between two merges.
 const CHUNKS: u32 = 64;
 
-/// Of more classes than this a thread gives its details away at each merge: memory counts for more then.
+/// With details of more classes than this, a thread hands them over at each merge, to limit memory.
 const PENDING_MAX: usize = 4096;
 
-/// What becomes of an event of a class.
+/// Level of detail recorded for a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// It has sums only.
+    /// Sums only.
     Sums,
-    /// It has details, at this place.
+    /// Details, at this place.
     Details(u32),
-    /// The same, but nobody knows yet what to call it; no place: it will have one.
+    /// Details, but no event has named the class yet; `None`: the next merge assigns the place.
     Nameless(Option<u32>),
 }
 
@@ -37,18 +37,18 @@ pub enum Tier {
 #[derive(Debug)]
 pub struct Classes {
     order_by: OrderBy,
-    /// How many may have details.
+    /// The most classes with details.
     detailed: usize,
-    /// Every class.
+    /// Sums of every class.
     pub sums: Table<Sums>,
-    /// Details, where a class has them, as far as they were gathered; places of those given up are empty.
+    /// Details by place, as of the last gather; a free place is empty.
     details: Vec<Option<Box<Details>>>,
     free: Vec<u32>,
-    /// What an event must cost for its class to be among the most costly by it alone.
+    /// Cost from which a single event places its class among the most costly.
     costly: u64,
-    /// How many chunks to read until the next merge.
+    /// Chunks to read until the next merge.
     chunks: u32,
-    /// All events, whatever their class.
+    /// Details of all events.
     pub overall: Details,
     /// Ends of all events.
     pub gaps: Gaps,
@@ -57,7 +57,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// No classes yet; at most `detailed` will have details.
+    /// Creates an empty set, in which at most `detailed` classes will have details.
     pub fn new(order_by: OrderBy, detailed: usize) -> Self {
         Self {
             order_by,
@@ -73,7 +73,7 @@ impl Classes {
         }
     }
 
-    /// What becomes of an event of this class.
+    /// The level of detail for events of this class.
     pub fn tier(&self, key: u128) -> Tier {
         let Some(position) = self.sums.find(key) else {
             return if self.sums.len() < self.detailed { Tier::Nameless(None) } else { Tier::Sums };
@@ -86,23 +86,23 @@ impl Classes {
         }
     }
 
-    /// Details of a class, if it has them.
+    /// The class's details, if it has any.
     pub fn details(&self, sums: &Sums) -> Option<&Details> {
         self.details.get(sums.details as usize)?.as_deref()
     }
 
-    /// What an event must cost for its class to be among the most costly by it alone.
+    /// Cost from which a single event places its class among the most costly.
     #[inline]
     pub fn costly(&self) -> u64 {
         self.costly
     }
 
-    /// How many chunks to read until the next merge.
+    /// Chunks to read until the next merge.
     pub fn chunks(&self) -> u32 {
         self.chunks
     }
 
-    /// Merges the sums that all threads have added up, and decides which classes have details.
+    /// Merges the threads' sums and decides which classes have details.
     pub fn merge(&mut self, threads: &mut [Collected]) {
         let before = self.sums.len();
         let mut asides = HashMap::new();
@@ -126,19 +126,21 @@ impl Classes {
             }
         }
         let new = self.sums.len() - before;
-        // While all classes get details, merges are close enough that few come in between.
+        // While all classes get details, merge often enough that few new classes appear between
+        // merges.
         let is_calm = self.sums.len() > self.detailed || new <= self.detailed / 8;
         self.chunks =
             if is_calm { (self.chunks * 2).min(CHUNKS) } else { (self.chunks / 2).max(1) };
     }
 
-    /// Takes in the details and times that threads have, and says how many statements ran at once: needed only
-    /// for a document.
+    /// Merges the threads' details and times and computes the concurrency. Only a document needs
+    /// these.
     pub fn gather(&mut self, threads: &mut [Collected]) -> Option<Concurrency> {
         let mut theirs: Vec<Running> =
             threads.iter_mut().map(|collected| std::mem::take(&mut collected.running)).collect();
         let mut running = std::mem::take(&mut self.running);
-        // Sorting begins and ends takes as long as all the rest: beside it.
+        // Sorting begins and ends takes as long as the rest of the merge, so a second thread does
+        // it.
         let (running, concurrency) = std::thread::scope(|scope| {
             let sweep = scope.spawn(move || {
                 theirs.iter_mut().for_each(|theirs| running.merge(theirs));
@@ -156,7 +158,7 @@ impl Classes {
         concurrency
     }
 
-    /// Takes in all details that a thread holds.
+    /// Merges all details of one thread.
     fn take(&mut self, pending: &mut PendingDetails) {
         for (place, mine) in self.details.iter_mut().enumerate() {
             if let (Some(mine), Some(theirs)) = (mine, pending.take(place as u32)) {
@@ -167,7 +169,7 @@ impl Classes {
         pending.clear();
     }
 
-    /// Adds a class of one thread; gives the place of its details, if it has them.
+    /// Adds one thread's sums of a class; returns the place of its details, or [`NO_DETAILS`].
     fn add(&mut self, theirs: &Sums) -> u32 {
         let position = match self.sums.find(theirs.key) {
             Some(position) => position,
@@ -182,7 +184,7 @@ impl Classes {
         sums.details
     }
 
-    /// Gives details to the most costly classes and takes them from the others.
+    /// Assigns details to the most costly classes and drops those of the others.
     fn choose(&mut self, asides: &HashMap<u128, Details>, threads: &mut [Collected]) {
         if self.sums.len() <= self.detailed {
             return;
@@ -226,7 +228,7 @@ impl Classes {
     }
 }
 
-/// A free place for details, with none of any event in it.
+/// Allocates a place for details, initially without events.
 fn place(details: &mut Vec<Option<Box<Details>>>, free: &mut Vec<u32>) -> u32 {
     let place = free.pop().unwrap_or(details.len() as u32);
     if place as usize == details.len() {

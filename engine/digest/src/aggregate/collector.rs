@@ -1,4 +1,5 @@
-//! Adds events to the totals of one thread. The collector touches nothing that threads share.
+//! Adds events to the totals of one thread. The collector modifies no state shared with other
+//! threads.
 
 use crate::aggregate::classes::{Classes, Tier};
 use crate::aggregate::grouping::Grouper;
@@ -10,28 +11,28 @@ use crate::event::Event;
 use crate::filter::Filter;
 use crate::sink::Sink;
 
-/// How events are taken.
+/// How events are filtered, ranked and sampled.
 #[derive(Debug, Clone)]
 pub struct Taking {
-    /// Which are left out.
+    /// The events to include.
     pub filter: Filter,
-    /// What makes a class costly.
+    /// The cost by which classes are ranked.
     pub order_by: OrderBy,
-    /// Whether samples have their text.
+    /// Whether samples include the statement text.
     pub keeps_text: bool,
 }
 
 /// A sink for one thread.
 pub struct Collector<'a> {
-    /// Position of the log.
+    /// Index of the log.
     pub input: u32,
-    /// How events are taken.
+    /// How events are filtered, ranked and sampled.
     pub taking: &'a Taking,
-    /// What all threads had at the last merge.
+    /// State of all threads at the last merge.
     pub classes: &'a Classes,
     /// Finds the class of an event.
     pub grouper: &'a mut Grouper,
-    /// What this thread has added up since.
+    /// Totals of this thread since the last merge.
     pub collected: &'a mut Collected,
 }
 
@@ -77,7 +78,8 @@ impl Sink for Collector<'_> {
 }
 
 impl Collector<'_> {
-    /// A class that this thread has not met since the last merge.
+    /// Adds a class that is new to this thread since the last merge; returns the position of its
+    /// sums.
     #[cold]
     fn begin(&mut self, key: u128, event: &Event<'_>) -> usize {
         let pending = &mut self.collected.details;

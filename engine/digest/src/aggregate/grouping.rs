@@ -7,13 +7,13 @@ use crate::sql::fingerprint::{Fingerprinter, merged_names};
 use crate::sql::language::Language;
 use std::collections::{HashMap, HashSet};
 
-/// What classes are made by.
+/// The attribute by which events form classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GroupBy {
     /// The statement without literals.
     #[default]
     Fingerprint,
-    /// The tables of the statement, all of them together: time within a statement is not told apart.
+    /// The statement's set of tables; the time within a statement is not divided among them.
     Table,
     /// The default database.
     Database,
@@ -26,7 +26,7 @@ pub enum GroupBy {
 }
 
 impl GroupBy {
-    /// Names and what they stand for.
+    /// Option values and their variants.
     pub const ALL: &[(&str, GroupBy)] = &[
         ("fingerprint", GroupBy::Fingerprint),
         ("table", GroupBy::Table),
@@ -36,7 +36,7 @@ impl GroupBy {
         ("distill", GroupBy::Distill),
     ];
 
-    /// Whether classes are told apart by names within statements.
+    /// Whether names within statements distinguish classes.
     pub fn has_names(self) -> bool {
         matches!(self, GroupBy::Fingerprint | GroupBy::Table | GroupBy::Distill)
     }
@@ -47,25 +47,25 @@ impl GroupBy {
     }
 }
 
-/// What a class is called whose events have no table, database, user or host.
+/// Name of the class of events without a table, database, user or host.
 pub const NONE: &str = "(none)";
 
-/// The most fingerprints whose tables or verbs a thread keeps.
+/// The most fingerprints whose tables or verbs a thread caches.
 const KNOWN: usize = 100_000;
 
-/// Finds the class of events of one language. One for each thread, on lines of memory of its own.
+/// Finds the class of events of one language. Each thread has its own, on separate cache lines.
 #[repr(align(128))]
 pub struct Grouper {
     by: GroupBy,
     language: Language,
     fingerprinter: Fingerprinter,
     merges_names: bool,
-    /// From fingerprints to classes, where that is far to go.
+    /// Cache from fingerprints to classes, for groupings that are slow to compute.
     known: HashMap<u128, u128>,
 }
 
 impl Grouper {
-    /// A grouper for one thread.
+    /// Creates a grouper for one thread.
     pub fn new(by: GroupBy, language: Language) -> Self {
         Self {
             by,
@@ -76,7 +76,7 @@ impl Grouper {
         }
     }
 
-    /// With `?` for numbers and hashes in names of tables and the like.
+    /// Replaces numbers and hashes in names, such as those of tables, by `?`.
     pub fn merging_names(self) -> Self {
         let fingerprinter = self.fingerprinter.merging_names();
         Self { fingerprinter, merges_names: true, ..self }
@@ -109,7 +109,7 @@ impl Grouper {
         }
     }
 
-    /// Statements by their fingerprint; what is prepared or no statement stands apart.
+    /// Key by fingerprint; prepares and commands form classes of their own.
     #[inline]
     fn fingerprint_key(&mut self, event: &Event<'_>) -> u128 {
         match event.kind {
@@ -122,19 +122,19 @@ impl Grouper {
         }
     }
 
-    /// Whether this command, no statement, is told with its values, as one of MongoDB's whose writes are
-    /// events of their own. Others are called by their names alone.
+    /// Whether the log reports this command with its values, as MongoDB does for commands whose
+    /// writes are separate events. Other commands have only a name.
     fn has_values(&self, event: &Event<'_>) -> bool {
         self.language == Language::Mongo && event.text.starts_with(b"{")
     }
 
-    /// What the class is called: never nothing.
+    /// The name of the class; never empty.
     fn called(&mut self, event: &Event<'_>) -> String {
         let name = self.name(event);
         if name.is_empty() && self.by != GroupBy::Fingerprint { NONE.to_owned() } else { name }
     }
 
-    /// What the class is told by; empty where its events do not have it.
+    /// The attribute that identifies the class; empty if the event lacks it.
     fn name(&mut self, event: &Event<'_>) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match self.by {
@@ -181,7 +181,7 @@ impl Grouper {
         }
     }
 
-    /// What the class of an event of log `input` is called.
+    /// The title of the class of an event of log `input`.
     pub fn title(&mut self, input: u32, event: &Event<'_>) -> Box<Title> {
         let by_statement = matches!(self.by, GroupBy::Fingerprint | GroupBy::Distill);
         Box::new(Title {
@@ -204,8 +204,8 @@ impl Grouper {
     }
 }
 
-/// A hash of some bytes, the same in every version (FNV-1a, 128 bits, with its halves mixed so that
-/// the low bits can serve as a place in a table).
+/// Hashes bytes, identically in every version (FNV-1a, 128 bits, with its halves mixed so that the
+/// low bits can serve as a table index).
 fn key_of(bytes: &[u8]) -> u128 {
     let hash = bytes.iter().fold(0x6C62_272E_07BB_0142_62B8_2175_6295_C58D_u128, |hash, &byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013B)
@@ -277,7 +277,7 @@ mod tests {
             let mut grouper = Grouper::new(by, Language::Mysql).merging_names();
             assert_eq!(grouper.key(&one), grouper.key(&other));
             assert_eq!(grouper.title(0, &one).fingerprint, name);
-            // A class of which no name has a number keeps its ID.
+            // A class without numbers in its names keeps its ID.
             let plain = of(b"select a from posts where b = 1");
             assert_eq!(grouper.key(&plain), apart.key(&plain));
         }

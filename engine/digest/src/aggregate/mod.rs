@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `grouping` | which class an event belongs to |
 //! | `collector`, `thread_totals` | what one thread adds up |
-//! | `classes` | what all threads have added up, merged |
+//! | `classes` | the merged totals of all threads |
 //! | `per_class/` | sums of every class, details of the most costly ones |
 //! | `stats/` | quantiles, counts of names, events over time, concurrency, in bounded memory |
-//! | `order_by`, `tally`, `censoring` | what classes are ordered by; counts of a log; statements that a log leaves out |
+//! | `order_by`, `tally`, `censoring` | ranking of classes; counts of a log; statements that a log leaves out |
 //! | `summary`, `class_id` | classes -> the document |
 
 pub mod censoring;

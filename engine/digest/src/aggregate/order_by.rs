@@ -3,12 +3,12 @@
 use crate::event::weight;
 use crate::event::{Event, Measure};
 
-/// What classes are ordered by, and which are the most costly while reading.
+/// The cost by which classes are ranked, also while reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderBy {
     /// Sum of durations.
     QueryTime,
-    /// Events that they stand for.
+    /// Number of events, weighted.
     Count,
     /// The slowest event.
     Max,
@@ -30,7 +30,7 @@ impl OrderBy {
         }
     }
 
-    /// What an event adds.
+    /// The cost of one event.
     #[inline]
     pub fn cost(self, event: &Event<'_>) -> u64 {
         let value = match self {
@@ -43,7 +43,7 @@ impl OrderBy {
         value.saturating_mul(u64::from(weight(event)))
     }
 
-    /// Two costs as one.
+    /// Combines two costs.
     #[inline]
     pub fn join(self, left: u64, right: u64) -> u64 {
         if self == Self::Max { left.max(right) } else { left.saturating_add(right) }

@@ -1,4 +1,4 @@
-//! Makes the document from classes.
+//! Builds the document from classes.
 
 use crate::aggregate::class_id::id;
 use crate::aggregate::classes::{Classes, DETAILED};
@@ -17,25 +17,25 @@ use crate::event::Unit;
 use crate::sql::fingerprint::merge_names;
 use std::collections::{BTreeMap, HashSet};
 
-/// Which classes are listed.
+/// Limits of the list of classes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
-    /// So many that they have this share of all, 0 to 1.
+    /// Lists classes until they have this share of the total cost, 0 to 1.
     pub share: f64,
-    /// And at most so many.
+    /// The most classes to list.
     pub count: usize,
 }
 
-/// How a document is made.
+/// Options of the document.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
-    /// What classes were made by.
+    /// The attribute by which events were grouped.
     pub group_by: GroupBy,
-    /// What they are ranked by.
+    /// The cost by which classes are ranked.
     pub order_by: OrderBy,
-    /// How many are listed.
+    /// How many classes to list.
     pub limit: Limit,
-    /// Whether numbers and hashes in names count for nothing.
+    /// Whether numbers and hashes in names were replaced by `?`.
     pub merges_names: bool,
 }
 
@@ -54,7 +54,7 @@ impl Whole {
     }
 }
 
-/// The document of what was read.
+/// Builds the document from everything read so far.
 pub fn document(
     classes: &Classes,
     concurrency: Option<Concurrency>,
@@ -63,7 +63,7 @@ pub fn document(
     censored: Vec<Censored>,
 ) -> Document {
     let mut all: Vec<&Sums> = classes.sums.iter().collect();
-    // Whatever is not among the most costly has no name to be listed by.
+    // Classes beyond the most costly ones have no name and are not listed, so they stay unsorted.
     let rank = |sums: &&Sums| std::cmp::Reverse((sums.cost, sums.count, sums.key));
     if all.len() > DETAILED {
         all.select_nth_unstable_by_key(DETAILED - 1, rank);
@@ -106,7 +106,8 @@ pub fn document(
     }
 }
 
-/// What merging names would make of classes whose names are kept; none: nothing.
+/// The number of classes after merging names, among those with names; `None` if merging changes
+/// nothing.
 fn mergeable(all: &[&Sums], classes: &Classes, asked: Asked) -> Option<Mergeable> {
     if asked.merges_names || !asked.group_by.has_names() {
         return None;
@@ -125,10 +126,10 @@ fn mergeable(all: &[&Sums], classes: &Classes, asked: Asked) -> Option<Mergeable
     (merged < count).then_some(Mergeable { classes: count, merged })
 }
 
-/// How many classes, from the first, are listed.
+/// The number of classes to list, from the first.
 fn listed(all: &[&Sums], asked: Asked, overall: &Sums) -> usize {
     let most = asked.limit.count.min(DETAILED).min(all.len());
-    // Where nothing costs anything, events are what is shared.
+    // If no class has a cost, the share is that of events.
     let by_count = all.first().is_none_or(|first| first.cost == 0);
     let cost = |sums: &Sums| if by_count { sums.count } else { sums.cost } as f64;
     let total: f64 =
@@ -143,7 +144,8 @@ fn listed(all: &[&Sums], asked: Asked, overall: &Sums) -> usize {
     most
 }
 
-/// Classes that are not listed: with all measures if all of them have details of every event.
+/// Statistics of the classes that are not listed: with all measures if all of them have details of
+/// every event.
 fn rest_of(rest: &[&Sums], classes: &Classes) -> Stats {
     let mut whole = Whole::of(rest.iter().copied());
     let mut details = Details::default();
@@ -208,7 +210,7 @@ fn stats(sums: &Sums, details: Option<&Details>) -> Stats {
     }
 }
 
-/// Times: exact sums of all events, quantiles of those that the sketch saw.
+/// Query times: exact sums of all events, quantiles of the events in the sketch.
 fn query_time(sums: &Sums, seen: Option<&Spread>) -> Distribution {
     let exact = Distribution {
         count: sums.timed,
@@ -245,10 +247,10 @@ fn measures(details: &Details) -> BTreeMap<String, Measured> {
     details.measures.iter().map(of).collect()
 }
 
-/// A distribution of values times `scale`.
+/// Distribution of the values multiplied by `scale`.
 fn distribution(spread: &Spread, scale: f64) -> Distribution {
     let quantiles = spread.sketch.quantiles([0.5, 0.95, 0.99]);
-    // The middle of a bucket may lie outside of what was seen.
+    // The middle of a bucket may be outside the range of the values.
     let within = |value: f64| value.clamp(spread.min as f64, spread.max as f64) * scale;
     let quantile = |at: usize| quantiles.map(|values| within(values[at]));
     Distribution {
@@ -270,8 +272,8 @@ fn mean(spread: &Spread) -> f64 {
     spread.sum as f64 / spread.weighted as f64
 }
 
-/// Variance of the population: (n * sum of squares - sum^2) / n^2, in whole numbers as long as they
-/// fit, so that nothing is lost by subtraction.
+/// Population variance: (n * sum of squares - sum^2) / n^2, in integers as long as they fit, so
+/// that subtraction loses no precision.
 fn variance(spread: &Spread) -> f64 {
     let (count, sum) = (u128::from(spread.weighted), u128::from(spread.sum));
     let weighted = spread.weighted as f64;

@@ -1,11 +1,11 @@
-//! Counts of one log: its events, those left out, and what was no event.
+//! Counts of one log: events, filtered events and pieces that were not understood.
 
 use crate::aggregate::censoring::Durations;
 use crate::document::NotUnderstood;
 use crate::event::Event;
 use crate::filter::Filter;
 
-/// Of pieces that are no event the first so many are told.
+/// The most pieces that were not understood that are reported; the first by position.
 pub const TOLD: usize = 20;
 
 /// Counts of one log.
@@ -13,20 +13,20 @@ pub const TOLD: usize = 20;
 pub struct Tally {
     /// Events read.
     pub events: u64,
-    /// Events left out.
+    /// Events that the filter excluded.
     pub filtered: u64,
-    /// Bytes that were no event.
+    /// Bytes that were not understood.
     pub bytes_not_understood: u64,
-    /// How many pieces.
+    /// Pieces that were not understood.
     pub pieces_not_understood: u64,
-    /// The first pieces, by position.
+    /// The first of these pieces, by position.
     pub told: Vec<NotUnderstood>,
     /// All durations, before filters.
     pub durations: Durations,
 }
 
 impl Tally {
-    /// Counts an event; whether it passes the filter.
+    /// Counts an event; returns whether it passes the filter.
     #[inline]
     pub fn passes(&mut self, filter: &Filter, event: &Event<'_>) -> bool {
         self.events += 1;
@@ -39,7 +39,7 @@ impl Tally {
         passes
     }
 
-    /// Adds a piece that is no event.
+    /// Adds a piece that was not understood.
     pub fn not_understood(&mut self, offset: u64, bytes: u64, why: &str) {
         self.bytes_not_understood += bytes;
         self.pieces_not_understood += 1;
@@ -51,7 +51,7 @@ impl Tally {
         self.told.truncate(TOLD);
     }
 
-    /// Adds all of another.
+    /// Merges other counts.
     pub fn merge(&mut self, other: Tally) {
         self.events += other.events;
         self.filtered += other.filtered;

@@ -9,7 +9,7 @@ use crate::aggregate::stats::timeline::Gaps;
 use crate::aggregate::tally::Tally;
 use crate::document::Sample;
 
-/// A class without details that one event made costly: what it would be called.
+/// One costly event of a class without details, with the class's name.
 #[derive(Debug)]
 pub struct Aside {
     /// The class.
@@ -20,21 +20,21 @@ pub struct Aside {
     pub sample: Option<Box<Sample>>,
 }
 
-/// What a thread has added up. On lines of memory that no other thread changes: processors fetch them in pairs.
+/// Totals of one thread, on separate cache lines: processors fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Collected {
-    /// Every class.
+    /// Sums of every class.
     pub sums: Table<Sums>,
-    /// Of the classes that have them, until they are gathered.
+    /// Details of the classes that have them, until the next gather.
     pub details: PendingDetails,
-    /// Of all others together.
+    /// Details of all other classes together.
     pub others: Details,
     /// Costly events of classes without details.
     pub asides: Vec<Aside>,
-    /// Ends.
+    /// Ends of events.
     pub gaps: Gaps,
-    /// Begins and ends.
+    /// Begins and ends of events.
     pub running: Running,
     /// Counts of the log.
     pub tally: Tally,

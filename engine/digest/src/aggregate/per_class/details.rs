@@ -1,4 +1,4 @@
-//! Details of the most costly classes: all measures, users and hosts, times, distribution of durations.
+//! Details of the most costly classes: all measures, users and hosts, times, duration histogram.
 
 use crate::aggregate::stats::name_counts::Names;
 use crate::aggregate::stats::quantile_sketch::Sketch;
@@ -7,28 +7,28 @@ use crate::document::Sample;
 use crate::event::weight;
 use crate::event::{Event, MEASURES, Measure};
 
-/// The most bytes of a sample's text that are kept.
+/// The most bytes of a sample's text that are stored.
 pub const SAMPLE_BYTES: usize = 64 << 10;
-/// Upper bounds of the histogram of query times but the last, nanoseconds.
+/// Upper bounds of the query time histogram except the last, nanoseconds.
 const BOUNDS_NS: [u64; 8] =
     [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
 /// Values of one measure.
 #[derive(Debug, Clone)]
 pub struct Spread {
-    /// Values.
+    /// Number of values.
     pub count: u64,
-    /// What they stand for.
+    /// Number of values, weighted.
     pub weighted: u64,
-    /// Their sum, weighted.
+    /// Sum of values, weighted.
     pub sum: u64,
-    /// The least.
+    /// The smallest value.
     pub min: u64,
-    /// The greatest.
+    /// The largest value.
     pub max: u64,
     /// Sum of squares, weighted.
     pub squares: u128,
-    /// How they spread.
+    /// Distribution of the values.
     pub sketch: Sketch,
 }
 
@@ -55,13 +55,13 @@ impl Spread {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         let square = u128::from(value) * u128::from(value);
-        // Products of 128 bits take their time, and nearly all weights are 1.
+        // 128-bit products are slow, and nearly all weights are 1.
         let squares = if weight == 1 { square } else { square.saturating_mul(weight.into()) };
         self.squares = self.squares.saturating_add(squares);
         self.sketch.add(value, weight);
     }
 
-    /// Adds all of another.
+    /// Merges another set of values.
     pub fn merge(&mut self, other: &Spread) {
         self.count += other.count;
         self.weighted += other.weighted;
@@ -73,14 +73,14 @@ impl Spread {
     }
 }
 
-/// What a class is called, and where the event is that it is called after: of several the first.
+/// The name of a class and the position of the event that names it: the first of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Title {
-    /// Position of the log, and of the event in it.
+    /// Index of the log and offset of the event in it.
     pub at: (u32, u64),
-    /// The fingerprint, or what the class is grouped by.
+    /// The fingerprint, or the value by which events are grouped.
     pub fingerprint: String,
-    /// pt-query-digest's ID, if it has the same class.
+    /// pt-query-digest's ID, if pt-query-digest forms the same class.
     pub pt_id: Option<String>,
     /// Verbs and tables.
     pub distill: String,
@@ -88,33 +88,33 @@ pub struct Title {
     pub tables: Vec<String>,
 }
 
-/// What details keep of an event, beside its measures.
+/// The fields of an event that details use, except measures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Seen<'a> {
-    /// Position of the log, and of the event in it.
+    /// Index of the log and offset of the event in it.
     pub at: (u32, u64),
-    /// As in [`Event`], like those below.
+    /// This and the following fields are as in [`Event`].
     pub end_ns: Option<i64>,
-    /// How long it took.
+    /// Duration.
     pub duration_ns: Option<u64>,
-    /// How many events it stands for.
+    /// Number of events that it represents.
     pub weight: u32,
-    /// Who asked.
+    /// The user.
     pub user: &'a [u8],
-    /// From where.
+    /// The client's host.
     pub host: &'a [u8],
     /// The default database.
     pub database: &'a [u8],
     /// The error.
     pub error: &'a [u8],
-    /// The plan, summed up.
+    /// Summary of the execution plan.
     pub plan: &'a [u8],
-    /// The statement, if samples have their text.
+    /// The statement, if samples include its text.
     pub text: Option<&'a [u8]>,
 }
 
 impl<'a> Seen<'a> {
-    /// An event of log `input`; `keeps_text`: samples have their text.
+    /// Copies the fields of an event of log `input`; `keeps_text`: samples include the text.
     #[inline]
     pub fn new(input: u32, event: &Event<'a>, keeps_text: bool) -> Self {
         Self {
@@ -135,19 +135,20 @@ impl<'a> Seen<'a> {
 /// Details of some events.
 #[derive(Debug, Clone, Default)]
 pub struct Details {
-    /// What the class is called; none until an event of it was seen.
+    /// Name of the class; `None` until the first event.
     pub title: Option<Box<Title>>,
     /// Durations.
     pub time: Spread,
-    /// The other measures, as far as seen.
+    /// The other measures that have values.
     pub measures: Vec<(Measure, Spread)>,
-    /// Where a measure is in `measures`, plus 1.
+    /// By measure: its index in `measures`, plus 1; 0 if absent.
     pub place: [u8; MEASURES],
     /// Durations by powers of ten.
     pub histogram: [u64; 9],
-    /// When.
+    /// Events over time.
     pub times: Times,
-    /// Users, hosts, default databases, errors and plans: apart, since they are seldom changed.
+    /// Users, hosts, default databases, errors and plans, in a separate allocation because they
+    /// change seldom.
     pub names: Box<[Names; 5]>,
     /// The slowest event.
     pub sample: Option<Box<Sample>>,
@@ -173,7 +174,7 @@ impl Details {
         for (names, text) in self.names.iter_mut().zip(texts) {
             names.add(text, 1);
         }
-        // Nearly all are quicker than the slowest so far, the one that is shown.
+        // Nearly all events are faster than the sample, which is the slowest so far.
         if self.sample.is_none() || seen.duration_ns.is_none_or(|ns| ns >= self.time.max) {
             offer(&mut self.sample, seen);
         }
@@ -190,7 +191,7 @@ impl Details {
         &mut self.measures[usize::from(*place) - 1].1
     }
 
-    /// Adds all of another.
+    /// Merges other details.
     pub fn merge(&mut self, other: &Details) {
         self.time.merge(&other.time);
         for (measure, spread) in &other.measures {
@@ -207,7 +208,7 @@ impl Details {
         self.show(other.sample.as_deref());
     }
 
-    /// Adds all of another, which is not needed any more.
+    /// Merges other details and consumes them.
     pub fn take_in(&mut self, other: Details) {
         let is_new = self.time.count == 0
             && self.measures.is_empty()
@@ -221,7 +222,7 @@ impl Details {
         self.show(mine.sample.as_deref());
     }
 
-    /// Takes a title if it is of an earlier event.
+    /// Takes a title if its event is earlier.
     pub fn call(&mut self, title: Option<&Title>) {
         if let Some(title) = title
             && self.title.as_ref().is_none_or(|mine| title.at < mine.at)
@@ -230,7 +231,7 @@ impl Details {
         }
     }
 
-    /// Takes a sample if it is slower.
+    /// Takes a sample if its event is slower.
     pub fn show(&mut self, sample: Option<&Sample>) {
         if let Some(theirs) = sample
             && self.sample.as_ref().is_none_or(|mine| {
@@ -245,12 +246,12 @@ impl Details {
     }
 }
 
-/// Whether an event is to be shown rather than the second: the slower, of equals the first.
+/// Whether the first event is preferred as the sample: the slower, or the earlier of equals.
 fn is_slower(time: f64, at: (u32, u64), than: f64, than_at: (u32, u64)) -> bool {
     time > than || (time == than && at < than_at)
 }
 
-/// Keeps an event as the sample if it is slower.
+/// Stores an event as the sample if it is slower.
 #[inline]
 pub fn offer(sample: &mut Option<Box<Sample>>, seen: &Seen<'_>) {
     let time_s = seen.duration_ns.map(seconds);
@@ -273,7 +274,7 @@ fn keep(sample: &mut Option<Box<Sample>>, seen: &Seen<'_>, query_time_s: Option<
     }));
 }
 
-/// Nanoseconds as seconds.
+/// Converts nanoseconds to seconds.
 pub fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }

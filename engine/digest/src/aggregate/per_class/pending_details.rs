@@ -6,38 +6,38 @@ use crate::aggregate::stats::name_counts::Names;
 use crate::event::{Measure, Numbers, measures};
 use std::collections::HashMap;
 
-/// Details that a thread holds: it keeps them from merge to merge, since merging costs more than adding.
+/// Details of one thread, buffered from merge to merge, since merging costs more than adding.
 ///
-/// They lie far apart, and an event changes some twenty lines of memory in them. So events wait with their
-/// class, a line each, until there are enough to be added together.
+/// Details are far apart in memory, and an event changes about twenty cache lines of them. Events
+/// are therefore buffered by class, compactly, and added in batches.
 #[derive(Debug, Default)]
 pub struct PendingDetails {
     all: Vec<Details>,
-    /// Where in `all` the details of a place are (see `Classes::tier`), or [`NO_DETAILS`].
+    /// By place (see `Classes::tier`): the index of the details in `all`, or [`NO_DETAILS`].
     of_place: Vec<u32>,
     free: Vec<u32>,
-    /// Events not yet added, by the same places as `all`.
+    /// Buffered events, with the same indexes as `all`.
     waiting: Vec<Waiting>,
     used: Vec<Used>,
-    /// Names not yet counted in `all`, likewise.
+    /// Buffered counts of names, with the same indexes as `all`.
     counts: Vec<Counts>,
     names: [Numbered; 4],
-    /// Position of the log that waiting events are of.
+    /// Index of the log of the buffered events.
     input: u32,
 }
 
-/// Words that waiting events of a class have: eight events with three measures.
+/// Words in the buffer of a class: eight events with three measures.
 const WORDS: usize = 64;
-/// Words of an event before its measures.
+/// Words of an event that precede its measures.
 const FIXED: usize = 5;
 
-/// Events of a class that wait.
+/// Buffered events of a class.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Waiting([u64; WORDS]);
 
-/// How many words of [`Waiting`] are used, and which measures its events have: all have the same. Apart, since
-/// it is looked at for each event.
+/// Number of words used in [`Waiting`], and the measures, which are the same for all its events.
+/// Separate, since each event reads it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Used {
     words: u32,
@@ -45,13 +45,13 @@ struct Used {
 }
 
 impl Used {
-    /// Words of an event.
+    /// Words per event.
     #[inline]
     fn size(self) -> usize {
         FIXED + self.mask.count_ones() as usize
     }
 
-    /// Whether another event with these measures can wait, too.
+    /// Whether the buffer has room for another event with these measures.
     #[inline]
     fn has_room(self, mask: u32) -> bool {
         self.words == 0 || self.mask == mask && self.words as usize + self.size() <= WORDS
@@ -61,7 +61,7 @@ impl Used {
 const HAS_END: u64 = 1 << 32;
 const HAS_DURATION: u64 = 1 << 33;
 
-/// Writes an event down, with as many words as its measures need.
+/// Encodes an event in as many words as its measures need.
 #[inline]
 fn write(words: &mut [u64], seen: &Seen<'_>, who: Who, numbers: &Numbers) {
     let known = if seen.end_ns.is_some() { HAS_END } else { 0 }
@@ -81,7 +81,7 @@ fn write(words: &mut [u64], seen: &Seen<'_>, who: Who, numbers: &Numbers) {
     }
 }
 
-/// Reads an event of log `input`.
+/// Decodes an event of log `input`.
 #[inline]
 fn read(input: u32, words: &[u64]) -> (Seen<'static>, Who) {
     let seen = Seen {
@@ -100,14 +100,14 @@ fn numbers(used: Used, words: &[u64]) -> impl Iterator<Item = (Measure, u64)> + 
     measures(used.mask).zip(words[FIXED..].iter().copied())
 }
 
-/// User, host, database and error of an event, by number.
+/// User, host, database and error of an event, as numbers.
 type Who = [u16; 4];
 
-/// The names that a thread meets in one of these roles, by number: comparing numbers is quicker, and they lie
-/// nearer.
+/// Numbers the names that a thread finds in one of these roles. Numbers are faster to compare than
+/// names and closer together in memory.
 #[derive(Debug)]
 struct Numbered {
-    /// Names by number; number 0 is the empty one.
+    /// Names by number; number 0 is the empty name.
     all: Vec<Box<[u8]>>,
     by_name: HashMap<Box<[u8]>, u16>,
 }
@@ -120,7 +120,7 @@ impl Default for Numbered {
 }
 
 impl Numbered {
-    /// The number of a name; none: there are too many.
+    /// The number of a name; `None`: all numbers are used.
     #[inline]
     fn number(&mut self, name: &[u8]) -> Option<u16> {
         if name.is_empty() {
@@ -136,11 +136,11 @@ impl Numbered {
     }
 }
 
-/// Users and hosts, the names that nearly all events have, take one line of memory.
+/// Counters per role. Those of users and hosts, which nearly all events have, take one cache line.
 const PLACES: usize = 8;
 
-/// How often the names of late came with a class: numbers and counts, for each of [`Who`]. A name whose place
-/// another one takes is counted in the details.
+/// Counts of a class's recent names, for each role in [`Who`], as (number, count). When a name
+/// takes over a slot, the count of the previous name moves to the details.
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
 struct Counts([[(u16, u16); PLACES]; 4]);
@@ -161,7 +161,7 @@ impl Counts {
         }
     }
 
-    /// Counts all in the details.
+    /// Moves all counts to the details.
     fn settle(&mut self, details: &mut Details, names: &[Numbered; 4]) {
         for (what, counts) in self.0.iter_mut().enumerate() {
             for place in counts {
@@ -179,7 +179,7 @@ fn settle(place: &mut (u16, u16), of: &mut Names, names: &Numbered) {
 }
 
 impl PendingDetails {
-    /// Adds an event to the details that are at `at`, by and by.
+    /// Buffers an event for the details at index `at`.
     #[inline]
     pub fn add(&mut self, at: u32, seen: &Seen<'_>, numbers: &Numbers) {
         let Some(who) = self.who(seen) else {
@@ -201,7 +201,7 @@ impl PendingDetails {
         write(&mut self.waiting[at].0[begin..], seen, who, numbers);
     }
 
-    /// Adds what waits with the details that are at `at`.
+    /// Adds the buffered events to the details at index `at`.
     fn settle(&mut self, at: usize) {
         let used = std::mem::take(&mut self.used[at]);
         let waiting = &self.waiting[at].0[..used.words as usize];
@@ -213,7 +213,8 @@ impl PendingDetails {
         }
     }
 
-    /// None: it is added at once, with its text or plan, or since there are too many names.
+    /// `None`: the event cannot be buffered, because it has a text or a plan or there are too many
+    /// names.
     #[inline]
     fn who(&mut self, seen: &Seen<'_>) -> Option<Who> {
         if seen.text.is_some() || !seen.plan.is_empty() {
@@ -228,12 +229,13 @@ impl PendingDetails {
         ])
     }
 
-    /// Names the class whose details are at `at`, if the event is earlier than what it was named after.
+    /// Names the class of the details at index `at`, if the event is earlier than the one that
+    /// named it.
     pub fn call(&mut self, at: u32, title: &Title) {
         self.all[at as usize].call(Some(title));
     }
 
-    /// Where the details of `place` are, begun if there are none; none: of a class without a place yet.
+    /// The index of the details of `place`, created if absent; `None`: the class has no place yet.
     pub fn at(&mut self, place: Option<u32>) -> u32 {
         let pending = place.and_then(|place| self.of_place.get(place as usize));
         if let Some(&at) = pending.filter(|at| **at != NO_DETAILS) {
@@ -259,7 +261,7 @@ impl PendingDetails {
         self.of_place[place as usize] = at;
     }
 
-    /// Notes the place of the details that are at `at`; gives what this thread would call the class.
+    /// Records the place of the details at index `at`; returns the thread's title for the class.
     pub fn attach(&mut self, at: u32, place: u32) -> Option<Box<Title>> {
         let details = self.all.get_mut(at as usize)?;
         let title = details.title.take();
@@ -267,23 +269,23 @@ impl PendingDetails {
         title
     }
 
-    /// Of how many classes there are details, or were.
+    /// Number of classes that have, or had, details here.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there are none.
+    /// Whether no class has had details here.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Gives up the room of details that were all given away.
+    /// Frees the memory after all details were taken.
     pub fn clear(&mut self) {
         let names = std::mem::take(&mut self.names);
         *self = Self { names, ..Self::default() };
     }
 
-    /// Gives the details of a place away, if there are any.
+    /// Removes and returns the details of a place, if any.
     pub fn take(&mut self, place: u32) -> Option<Details> {
         let at = std::mem::replace(self.of_place.get_mut(place as usize)?, NO_DETAILS);
         if at == NO_DETAILS {
@@ -302,7 +304,7 @@ mod tests {
     use super::*;
     use crate::event::Event;
 
-    /// Adds events of `users` names, some long; some are given away in the middle.
+    /// Adds events of `users` names, some long; details are taken every 1000 events.
     fn names(users: usize) -> std::collections::BTreeMap<String, u64> {
         let (mut pending, mut all) = (PendingDetails::default(), Details::default());
         for n in 0..users * 3 {

@@ -1,42 +1,42 @@
-//! Sums of every class, however many classes there are: at most 128 bytes a class with its place in the
-//! index. All sums are whole numbers, so that the order of events does not matter.
+//! Sums of every class, without a limit on classes: at most 128 bytes per class including the
+//! index. All sums are integers, so that the order of events does not matter.
 
 use crate::aggregate::stats::sum_table::Keyed;
 use crate::event::{Event, weight};
 
-/// A class without details.
+/// Place of a class without details.
 pub const NO_DETAILS: u32 = u32::MAX;
 
 /// Exact sums of a class.
 #[derive(Debug, Clone)]
 pub struct Sums {
-    /// What makes the class.
+    /// Key of the class.
     pub key: u128,
-    /// Events.
+    /// Number of events.
     pub count: u64,
-    /// Events that they stand for.
+    /// Number of events, weighted.
     pub weighted: u64,
-    /// Events with a duration.
+    /// Number of events with a duration.
     pub timed: u64,
-    /// What those stand for.
+    /// Number of events with a duration, weighted.
     pub timed_weighted: u64,
     /// Sum of durations, weighted.
     pub time_ns: u64,
-    /// The least duration.
+    /// The shortest duration.
     pub min_ns: u64,
-    /// The greatest duration.
+    /// The longest duration.
     pub max_ns: u64,
-    /// What classes are ordered by.
+    /// The cost by which classes are ranked.
     pub cost: u64,
     /// Bytes of statements, weighted.
     pub bytes: u64,
-    /// End of the first event; `i64::MAX`: none has an end.
+    /// End of the first event; `i64::MAX`: no event has an end.
     pub first_ns: i64,
     /// End of the last event.
     pub last_ns: i64,
-    /// Events with an error.
+    /// Number of events with an error.
     pub errors: u32,
-    /// Where its details are, or [`NO_DETAILS`].
+    /// Place of the class's details, or [`NO_DETAILS`].
     pub details: u32,
 }
 
@@ -49,7 +49,7 @@ impl Keyed for Sums {
 }
 
 impl Sums {
-    /// Sums of no events.
+    /// Creates sums without events.
     pub fn new(key: u128, details: u32) -> Self {
         Self {
             key,
@@ -69,7 +69,7 @@ impl Sums {
         }
     }
 
-    /// Adds an event; `cost` is added by the one who knows how.
+    /// Adds an event, except its `cost`, which the caller adds.
     #[inline]
     pub fn add(&mut self, event: &Event<'_>) {
         let weight = u64::from(weight(event));
@@ -90,7 +90,7 @@ impl Sums {
         }
     }
 
-    /// Adds all of another but its cost.
+    /// Merges other sums, except the cost.
     pub fn merge(&mut self, other: &Sums) {
         self.count += other.count;
         self.weighted += other.weighted;

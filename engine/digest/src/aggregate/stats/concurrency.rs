@@ -1,21 +1,22 @@
 //! Counts concurrent statements by a sweep over all begins and ends.
 //!
-//! Memory is bounded: of more statements than fit, only those are kept that touch some stretches of
-//! time, one of 2^n, chosen by their number alone; within those the sweep is exact. What is kept does
-//! not depend on the order of the statements.
+//! Memory is bounded. If statements exceed it, only those that touch a sample of time stretches are
+//! stored: one stretch in 2^n, selected by a hash of its number. Within these the sweep is exact.
+//! The sample does not depend on the order of the statements.
 
 use crate::aggregate::stats::timeline::SECOND_NS;
 use crate::document;
 
-/// The most statements that are kept.
+/// The most statements that are stored.
 const KEPT: usize = 1 << 20;
 /// A stretch is 2^30 ns long: 1.07 s.
 const STRETCH: u32 = 30;
-/// A statement that touches more stretches than this is kept without looking at each.
+/// A statement that touches more stretches than this is stored without a test of each stretch.
 const LONG: i64 = 256;
-/// A time of more stretches than this is not looked at one by one: its share is known well enough.
+/// A period of more stretches than this is not tested stretch by stretch: its sampled share is
+/// accurate enough.
 const FAR: u64 = 1 << 20;
-/// Numbers above this are counted together.
+/// Concurrency above this is counted as one level.
 const LEVELS: usize = 4096;
 
 /// Begins and ends of statements.
@@ -23,20 +24,20 @@ const LEVELS: usize = 4096;
 pub struct Running {
     /// Begin and end, nanoseconds since 1970.
     all: Vec<(i64, i64)>,
-    /// One of 2^halvings stretches is looked at.
+    /// One in 2^halvings stretches is sampled.
     halvings: u32,
-    /// Statements that were added.
+    /// Number of statements added.
     added: u64,
-    /// Of these, those that begin or end at a full second: of logs whose clock has no parts of one.
+    /// Number of these that begin or end at a full second, as in logs with a clock of full seconds.
     whole: u64,
 }
 
-/// More than this share of full seconds is no chance.
+/// A larger share of full seconds is not due to chance.
 const WHOLE_SHARE: f64 = 0.01;
-/// Fewer statements than this at full seconds may be chance, if there are others.
+/// Fewer statements than this at full seconds may be due to chance, unless all are.
 const WHOLE_LEAST: u64 = 3;
 
-/// Whether a stretch is among those that are looked at.
+/// Whether a stretch is sampled.
 #[inline]
 fn is_chosen(stretch: i64, halvings: u32) -> bool {
     // The high bits of a product by an odd number mix all lower bits (Fibonacci hashing).
@@ -76,7 +77,7 @@ impl Running {
         while self.all.len() >= KEPT && self.halvings < 40 {
             self.thin(self.halvings + 1);
         }
-        // So many long statements that stretches make no difference: any of them will do.
+        // If so many statements are long that sampling does not help, any subset is stored.
         self.all.truncate(KEPT - 1);
     }
 
@@ -85,7 +86,7 @@ impl Running {
         self.all.retain(|&(begin_ns, end_ns)| touches(begin_ns, end_ns, halvings));
     }
 
-    /// Adds all of another.
+    /// Merges other statements and empties them.
     pub fn merge(&mut self, other: &mut Running) {
         self.added += std::mem::take(&mut other.added);
         self.whole += std::mem::take(&mut other.whole);
@@ -100,13 +101,14 @@ impl Running {
         }
     }
 
-    /// How long so many ran; none if no statement has both an end and a duration.
+    /// The time at each level of concurrency; `None` if no statement has both an end and a
+    /// duration.
     pub fn concurrency(&self) -> Option<document::Concurrency> {
         if self.all.is_empty() {
             return None;
         }
         let (mut begins, mut ends): (Vec<i64>, Vec<i64>) = self.all.iter().copied().unzip();
-        // Nearly in order already: a sort that makes use of it.
+        // Input is nearly sorted; the stable sort exploits that.
         std::thread::scope(|scope| {
             scope.spawn(|| begins.sort());
             ends.sort();
@@ -115,7 +117,7 @@ impl Running {
         let (mut begun, mut ended) = (0, 0);
         let mut at_ns = begins[0];
         while ended < ends.len() {
-            // A statement that ends when another begins does not run beside it.
+            // A statement that ends when another begins is not concurrent with it.
             let is_end = begun == begins.len() || ends[ended] <= begins[begun];
             let next_ns = if is_end { ends[ended] } else { begins[begun] };
             let level = begun.saturating_sub(ended);
@@ -137,7 +139,7 @@ impl Running {
         })
     }
 
-    /// Adds the time from `from_ns` to `to_ns`, as far as it is looked at.
+    /// Adds the sampled part of the time from `from_ns` to `to_ns`.
     fn spend(&self, levels: &mut Vec<u64>, level: usize, from_ns: i64, to_ns: i64) {
         let level = level.min(LEVELS);
         if levels.len() <= level {
@@ -233,7 +235,7 @@ mod tests {
     #[test]
     fn begins_at_full_seconds_are_a_clock_of_seconds_too() {
         let mut running = Running::default();
-        // One after the other in truth: as MariaDB's slow log tells of them.
+        // In fact sequential, but with times as in MariaDB's slow log.
         for n in 0..500 {
             running.add(S + n * 1_000, n as u64 * 1_000);
         }

@@ -1,13 +1,14 @@
 //! Counts names in bounded memory, independent of the order of events.
 //!
-//! Of more names than are kept, those with the least hashes stay: a name that stays at the end was
-//! never let go, so its count is exact, and what other threads saw adds up to the same.
+//! If there are too many names, those with the smallest hashes stay. A name that stays until the
+//! end was never evicted, so its count is exact, and merging the counts of several threads gives
+//! the same result.
 
 use std::collections::BTreeMap;
 
-/// The most names that are kept.
+/// The most names that are stored.
 pub const NAMES: usize = 100;
-/// The most bytes of a name that are kept; longer ones are cut.
+/// The most bytes of a name that are stored; longer names are cut.
 const NAME_BYTES: usize = 256;
 
 /// Counts of names.
@@ -15,13 +16,13 @@ const NAME_BYTES: usize = 256;
 pub struct Names {
     /// Hash, name, count.
     all: Vec<(u64, Box<[u8]>, u64)>,
-    /// Where the last one was found: names come in runs.
+    /// Index of the last name: equal names often follow each other.
     last: usize,
-    /// Counts of those that were let go.
+    /// Counts of evicted names.
     rest: u64,
 }
 
-/// FNV-1a with a last mix, so that all bits decide which names stay.
+/// FNV-1a with a final mix, so that all bits affect which names stay.
 fn hash(name: &[u8]) -> u64 {
     let hash = name.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
@@ -31,7 +32,7 @@ fn hash(name: &[u8]) -> u64 {
 }
 
 impl Names {
-    /// Counts a name; an empty one is not known and not counted.
+    /// Counts a name; an empty name means unknown and is not counted.
     #[inline]
     pub fn add(&mut self, name: &[u8], count: u64) {
         if name.is_empty() {
@@ -65,12 +66,12 @@ impl Names {
         }
     }
 
-    /// Whether none was counted.
+    /// Whether no name was counted.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Adds all of another.
+    /// Merges other counts.
     pub fn merge(&mut self, other: &Names) {
         self.rest += other.rest;
         for (hash, name, count) in &other.all {
@@ -78,7 +79,7 @@ impl Names {
         }
     }
 
-    /// By name; those let go under an empty one.
+    /// Counts by name; evicted names are counted under the empty name.
     pub fn map(&self) -> BTreeMap<String, u64> {
         let mut map = BTreeMap::new();
         for (_, name, count) in &self.all {

@@ -1,21 +1,21 @@
 //! Estimates quantiles in bounded memory: counts in buckets of equal relative width.
 //!
-//! An octave has 64 buckets of equal width, so that the middle of a bucket is at most 1/128 off any
-//! value in it (the layout of HdrHistogram, the error bound of Masson, Rim and Lee, "DDSketch", 2019).
-//! Merging is adding: a sketch does not depend on the order of its values.
+//! An octave has 64 buckets of equal width, so that the middle of a bucket differs by at most 1/128
+//! from any value in it (the layout of HdrHistogram, the error bound of Masson, Rim and Lee,
+//! "DDSketch", 2019). Merging adds counts, so a sketch does not depend on the order of its values.
 
 /// Largest relative error of a quantile.
 pub const ERROR: f64 = 1.0 / 128.0;
 
 const BITS: u32 = 6;
 const PER_OCTAVE: u64 = 1 << BITS;
-/// So many values are kept as a list; more are counted in buckets.
+/// Up to this many values are stored as a list; more are counted in buckets.
 const FEW: usize = 32;
 
 /// Counts of values.
 #[derive(Debug, Clone, Default)]
 pub struct Sketch {
-    /// Buckets of single values, with their weights, while they are few.
+    /// Buckets of single values, with their weights, while there are few values.
     few: Vec<(u16, u32)>,
     /// Weights of the buckets from `first` on.
     counts: Vec<u32>,
@@ -44,7 +44,7 @@ fn middle(bucket: u16) -> f64 {
 }
 
 impl Sketch {
-    /// Adds a value that stands for `weight`.
+    /// Adds a value with the weight `weight`.
     #[inline]
     pub fn add(&mut self, value: u64, weight: u32) {
         let bucket = bucket(value);
@@ -79,7 +79,7 @@ impl Sketch {
         *count = count.saturating_add(weight);
     }
 
-    /// Makes room for the buckets from `low` to `high`, in whole octaves: growing is dear.
+    /// Makes room for the buckets from `low` to `high`, in whole octaves, because growing is slow.
     fn reach(&mut self, low: u16, high: u16) {
         let step = PER_OCTAVE as u16;
         let (low, high) = (low / step * step, high / step * step + step);
@@ -97,7 +97,7 @@ impl Sketch {
         }
     }
 
-    /// Adds all values of another.
+    /// Merges another sketch.
     pub fn merge(&mut self, other: &Sketch) {
         if !other.counts.is_empty() {
             self.spread();
@@ -116,7 +116,7 @@ impl Sketch {
         }
     }
 
-    /// From a list to buckets, which there are not yet.
+    /// Converts the list to buckets.
     fn spread(&mut self) {
         for (bucket, weight) in std::mem::take(&mut self.few) {
             self.reach(bucket, bucket);
@@ -124,7 +124,7 @@ impl Sketch {
         }
     }
 
-    /// Which share of all values is in buckets whose middle is below `value`; 0 of none.
+    /// Share of values in buckets whose middle is below `value`; 0 if there are no values.
     pub fn share_below(&self, value: f64) -> f64 {
         let all = self.buckets();
         let total: u64 = all.iter().map(|(_, count)| count).sum();
@@ -132,7 +132,7 @@ impl Sketch {
         below.map(|(_, count)| count).sum::<u64>() as f64 / total.max(1) as f64
     }
 
-    /// Buckets in order, with their weights.
+    /// Buckets in ascending order, with their weights.
     fn buckets(&self) -> Vec<(u16, u64)> {
         let mut all: Vec<(u16, u64)> = if self.counts.is_empty() {
             self.few.iter().map(|&(bucket, weight)| (bucket, u64::from(weight))).collect()
@@ -144,8 +144,8 @@ impl Sketch {
         all
     }
 
-    /// The values at `shares` (rising, 0 to 1) of all: none if there are none. A quantile is the
-    /// least value that so many are not above.
+    /// The quantiles at `shares` (ascending, 0 to 1); `None` if there are no values. A quantile is
+    /// the smallest value such that at least this share of the values is not above it.
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
         let all = self.buckets();
         let total: u64 = all.iter().map(|(_, count)| count).sum();

@@ -1,21 +1,22 @@
-//! A hash table from 128-bit keys to sums, which grows without ever moving them.
+//! A hash table from 128-bit keys to sums, which grows without moving the sums.
 //!
-//! Keys are hashes already. Sums lie in blocks that stay where they are; the index has 8 bytes a slot
-//! (some bits of the key, position of the sum), so that a probe seldom looks at a sum in vain.
+//! Keys are hashes already. Sums are in blocks that never move; the index has 8 bytes per slot
+//! (some bits of the key, position of the sum), so that a probe seldom reads a sum in vain.
 
 const BLOCK: usize = 4096;
 const EMPTY: u32 = u32::MAX;
 
-/// What is kept under a key.
+/// A value that contains its key.
 pub trait Keyed {
-    /// Its key.
+    /// The key.
     fn key(&self) -> u128;
 }
 
 /// The table.
 #[derive(Debug)]
 pub struct Table<T> {
-    /// (bits of the key, position); a power of two of them, at most three quarters used.
+    /// (bits of the key, position) per slot; the number of slots is a power of two, at most three
+    /// quarters used.
     index: Vec<(u32, u32)>,
     blocks: Vec<Vec<T>>,
     len: usize,
@@ -28,12 +29,12 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Keyed> Table<T> {
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -55,10 +56,10 @@ impl<T: Keyed> Table<T> {
         }
     }
 
-    /// Adds one whose key is not there; returns its position.
+    /// Inserts a value whose key must be absent; returns its position.
     ///
     /// # Panics
-    /// With 2^32 - 1 of them, which take 400 GB.
+    /// With 2^32 - 1 values, which take 400 GB.
     pub fn insert(&mut self, value: T) -> usize {
         if (self.len + 1) * 4 > self.index.len() * 3 {
             self.grow();
@@ -69,7 +70,7 @@ impl<T: Keyed> Table<T> {
         match self.blocks.last_mut() {
             Some(block) if block.len() < BLOCK => block.push(value),
             _ => {
-                // Small tables, of which each thread has one, begin small.
+                // Small tables, of which each thread has one, start small.
                 let room = if self.blocks.is_empty() { 64 } else { BLOCK };
                 let mut block = Vec::with_capacity(room);
                 block.push(value);
@@ -96,24 +97,24 @@ impl<T: Keyed> Table<T> {
         }
     }
 
-    /// The sums at a position.
+    /// The value at a position.
     #[inline]
     pub fn at(&self, position: usize) -> &T {
         &self.blocks[position / BLOCK][position % BLOCK]
     }
 
-    /// The same, to change them.
+    /// The value at a position, mutable.
     #[inline]
     pub fn at_mut(&mut self, position: usize) -> &mut T {
         &mut self.blocks[position / BLOCK][position % BLOCK]
     }
 
-    /// All, by position.
+    /// All values, by position.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.blocks.iter().flatten()
     }
 
-    /// Takes all out; the room stays.
+    /// Removes and returns all values; the index stays allocated.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
         self.index.fill((0, EMPTY));
         self.len = 0;

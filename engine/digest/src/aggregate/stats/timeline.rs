@@ -1,12 +1,13 @@
 //! Events over time in a fixed number of buckets, whose length doubles as the range grows.
 //!
-//! The time of each event is spread over the buckets that it ran in. A bucket is 2^n seconds long and begins at a multiple of that, so that what two threads have seen
-//! adds up to the same however the log was shared out. Gaps are found from the first and the last end
-//! within each of many fine slots: a gap longer than a slot is exact, however disordered the log is.
+//! Each event's time is divided among the buckets that it ran in. A bucket is 2^n seconds long and
+//! begins at a multiple of that length, so that merging gives the same result however threads
+//! divided the log. Gaps are computed from the first and the last end within each of many short
+//! slots: a gap longer than a slot is exact, however disordered the log is.
 
 /// The most buckets of a timeline.
 pub const BUCKETS: usize = 256;
-/// The most slots that gaps are looked for in: an hour has slots of 17 ms, a day of 0.5 s.
+/// The most slots for gaps: an hour has slots of 17 ms, a day of 0.5 s.
 const SLOTS: usize = 1 << 18;
 /// Second, nanoseconds.
 pub const SECOND_NS: f64 = 1e9;
@@ -17,7 +18,7 @@ const SLOT_NS: i64 = 1 << 10;
 
 /// Values by time.
 ///
-/// `BASE_NS`: the length of the shortest bucket, known while compiling, since times are divided by it.
+/// `BASE_NS`: the length of the shortest bucket, a constant because times are divided by it.
 #[derive(Debug, Clone)]
 pub struct Buckets<T, const BASE_NS: i64> {
     most: usize,
@@ -28,9 +29,9 @@ pub struct Buckets<T, const BASE_NS: i64> {
     values: Vec<T>,
 }
 
-/// What buckets hold: two of them can become one.
+/// Content of a bucket, which can be merged with another.
 pub trait Joins: Default + Copy {
-    /// Takes in the bucket that follows or precedes it.
+    /// Merges the content of an adjacent bucket.
     fn join(&mut self, other: Self);
 }
 
@@ -39,7 +40,7 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
         Self { most, doublings: 0, first: 0, values: Vec::new() }
     }
 
-    /// The bucket of a moment, made if it is not there.
+    /// The bucket that contains a time, created if absent.
     #[inline]
     fn at(&mut self, at_ns: i64) -> &mut T {
         let number = at_ns.div_euclid(BASE_NS) >> self.doublings;
@@ -51,7 +52,7 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
         &mut self.values[index]
     }
 
-    /// Makes room for bucket `number`, by longer buckets if need be; returns its index.
+    /// Makes room for bucket `number`, with longer buckets if necessary; returns its index.
     #[cold]
     fn reach(&mut self, mut number: i64) -> usize {
         if self.values.is_empty() {
@@ -72,7 +73,7 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
         }
     }
 
-    /// Makes buckets twice as long.
+    /// Doubles the length of buckets.
     fn double(&mut self) {
         let first = self.first >> 1;
         let mut values: Vec<T> = Vec::with_capacity(self.values.len() / 2 + 1);
@@ -85,22 +86,22 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
         (self.first, self.values, self.doublings) = (first, values, self.doublings + 1);
     }
 
-    /// Adds another.
+    /// Merges other buckets.
     fn merge(&mut self, other: &Self) {
         while self.doublings < other.doublings {
             self.double();
         }
         for (number, &value) in (other.first..).zip(&other.values) {
             let number = number >> (self.doublings - other.doublings);
-            // Doubling while merging moves numbers, so each is placed by its time.
+            // Doubling during the merge changes numbers, so each bucket is located by its time.
             let at_ns = (number << self.doublings) * BASE_NS;
             self.at(at_ns).join(value);
         }
     }
 
-    /// Adds a stretch of time: to each bucket what `of` makes of the nanoseconds within it.
+    /// Adds a period: `of` converts the nanoseconds within each bucket to the content to add.
     fn spread(&mut self, begin_ns: i64, end_ns: i64, of: impl Fn(u64) -> T) {
-        // Both ends first: that may make buckets longer.
+        // Creates the buckets of both ends first, because that may double the length of buckets.
         self.at(end_ns - 1);
         self.at(begin_ns);
         let mut number = begin_ns.div_euclid(BASE_NS) >> self.doublings;
@@ -112,7 +113,7 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
         }
     }
 
-    /// How far a moment is behind the begin of its bucket.
+    /// The time from the begin of its bucket to a time.
     #[inline]
     fn within_ns(&self, at_ns: i64) -> u64 {
         let whole = at_ns.div_euclid(BASE_NS) & ((1 << self.doublings) - 1);
@@ -134,22 +135,24 @@ impl<T: Joins, const BASE_NS: i64> Buckets<T, BASE_NS> {
     }
 }
 
-/// Events of one class, or of all: how many ended in each bucket, and the time that they ran in it.
+/// Events of one class, or of all: the number of ends in each bucket and the time that events ran
+/// in it.
 ///
-/// Ends alone decide how long buckets are, so that one event that ran for a day does not make those of a
-/// log of minutes as long as hours. What ran before the first end stays aside, as a bucket further back
-/// may still come.
+/// Ends alone determine the length of buckets, so that one event that ran for a day does not make
+/// the buckets of a log of minutes hours long. Time before the first end is stored separately,
+/// because an earlier bucket may follow.
 #[derive(Debug, Clone)]
 pub struct Times {
     ends: Buckets<(u64, u64), BASE_NS>,
-    /// Nanoseconds in cells of 2^position seconds. The further a cell is before the end of its event, the
-    /// longer it is, but never longer than a bucket would be that reaches from there to that end.
+    /// Nanoseconds in cells of 2^index seconds. Cells further before the end of their event are
+    /// longer, but never longer than a bucket of a timeline that reaches from the cell to that end.
     earlier: Vec<Cells>,
 }
 
 type Cells = Buckets<u64, BASE_NS>;
 
-/// Seconds before its end up to which an event is in cells of one second; those of two reach twice as far.
+/// Time before an event's end in which cells are one second long, seconds; cells of two seconds
+/// reach twice as far.
 const NEAR_S: i64 = 2 * BUCKETS as i64;
 
 impl Default for Times {
@@ -172,10 +175,10 @@ impl Joins for u64 {
 }
 
 impl Times {
-    /// Adds an event that stands for `weight`.
+    /// Adds an event with the weight `weight`.
     #[inline]
     pub fn add(&mut self, end_ns: i64, duration_ns: u64, weight: u32) {
-        // Nearly all begin in the bucket in which they end.
+        // Nearly all events begin in the bucket in which they end.
         if duration_ns <= self.ends.within_ns(end_ns) {
             self.ends.at(end_ns).join((1, duration_ns.saturating_mul(u64::from(weight))));
         } else {
@@ -201,11 +204,12 @@ impl Times {
         }
     }
 
-    /// Adds to cells what an event ran before the first bucket: until `until_ns`.
+    /// Adds to cells the time that an event ran before the first bucket, which begins at
+    /// `until_ns`.
     fn add_earlier(&mut self, begin_ns: i64, mut until_ns: i64, end_ns: i64, weight: u64) {
         let end_s = end_ns.div_euclid(BASE_NS) + 1;
         for level in 0.. {
-            // Where cells of this length end and those of twice the length begin.
+            // Boundary between cells of this length and cells of twice the length.
             let border_s = (end_s - (NEAR_S << level)) >> (level + 1) << (level + 1);
             let from_ns = border_s.saturating_mul(BASE_NS).max(begin_ns);
             if from_ns < until_ns {
@@ -221,14 +225,14 @@ impl Times {
     /// Cells of 2^`level` seconds.
     fn cells(&mut self, level: usize) -> &mut Cells {
         while self.earlier.len() <= level {
-            // They are never made longer: those that are kept lie near the first bucket (`place`).
+            // These never double: the remaining cells are near the first bucket (`place`).
             let doublings = self.earlier.len() as u32;
             self.earlier.push(Cells { doublings, ..Buckets::new(i64::MAX as usize) });
         }
         &mut self.earlier[level]
     }
 
-    /// Adds cells: to a bucket those for which there is one by now.
+    /// Adds cells: to a bucket where one exists now, otherwise to the cells.
     fn place(&mut self, earlier: &[Cells]) {
         let border_ns = self.ends.begin_ns();
         for (level, cells) in earlier.iter().enumerate() {
@@ -242,7 +246,7 @@ impl Times {
         }
     }
 
-    /// Adds all of another.
+    /// Merges other events.
     pub fn merge(&mut self, other: &Times) {
         self.ends.merge(&other.ends);
         let mine = std::mem::take(&mut self.earlier);
@@ -250,13 +254,13 @@ impl Times {
         self.place(&other.earlier);
     }
 
-    /// Whether there is no event.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.ends.values.is_empty()
     }
 
-    /// The buckets of a document: those of ends, and before them as many as are needed for what ran then,
-    /// as long as at least half of them can be those of ends.
+    /// The buckets of the document: those of ends, preceded by as many as the earlier time needs,
+    /// as long as at least half of the possible buckets remain for ends.
     pub fn frame(&self) -> Frame {
         let first_ns = self.earlier.iter().flat_map(Cells::each).map(|cell| cell.0).min();
         let (ends, last) = (&self.ends, self.ends.first + self.ends.values.len() as i64 - 1);
@@ -271,7 +275,7 @@ impl Times {
         Frame { doublings, first, count: (last + 1 - first) as usize }
     }
 
-    /// How many ended in each bucket of `frame`; as for [`Times::seconds_in`].
+    /// Number of ends in each bucket of `frame`, under the condition of [`Times::seconds_in`].
     pub fn counts_in(&self, frame: Frame) -> Vec<u64> {
         let mut counts = vec![0; frame.count];
         for (number, &(count, _)) in (self.ends.first..).zip(&self.ends.values) {
@@ -282,7 +286,8 @@ impl Times {
         counts
     }
 
-    /// Time that events ran in each bucket of `frame`, seconds; its events are among those of `frame`.
+    /// Time that events ran in each bucket of `frame`, seconds. The events must be among those of
+    /// `frame`.
     pub fn seconds_in(&self, frame: Frame) -> Vec<f64> {
         let numbered = (self.ends.first..).zip(&self.ends.values);
         let ended = numbered.map(|(number, value)| (self.ends.begin_of(number), value.1));
@@ -310,12 +315,12 @@ impl Frame {
         self.first as f64 * self.bucket_s()
     }
 
-    /// Length of each, seconds.
+    /// Length of each bucket, seconds.
     pub fn bucket_s(self) -> f64 {
         (BASE_NS << self.doublings) as f64 / SECOND_NS
     }
 
-    /// That of `values`, one a bucket, in which a moment lies; none: it lies before the first.
+    /// The element of `values` (one per bucket) for a time; `None` if outside the buckets.
     fn of<T>(self, values: &mut [T], at_ns: i64) -> Option<&mut T> {
         let number = at_ns.div_euclid(BASE_NS) >> self.doublings;
         values.get_mut(usize::try_from(number - self.first).ok()?)
@@ -323,14 +328,14 @@ impl Frame {
 }
 
 impl Cells {
-    /// Begin and content of those that are not empty.
+    /// Begin and content of the cells that are not empty.
     fn each(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let numbered = (self.first..).zip(&self.values).filter(|cell| *cell.1 > 0);
         numbered.map(|(number, &ns)| (self.begin_of(number), ns))
     }
 }
 
-/// First and last end in a slot; none: the first is above the last.
+/// First and last end in a slot; if there are none, the first is above the last.
 #[derive(Debug, Clone, Copy)]
 struct Ends(i64, i64);
 
@@ -348,7 +353,7 @@ impl Joins for Ends {
     }
 }
 
-/// Where nothing ended.
+/// Periods without ends of events.
 #[derive(Debug, Clone)]
 pub struct Gaps(Buckets<Ends, SLOT_NS>);
 
@@ -365,12 +370,13 @@ impl Gaps {
         self.0.at(end_ns).join(Ends(end_ns, end_ns));
     }
 
-    /// Adds all of another.
+    /// Merges other gaps.
     pub fn merge(&mut self, other: &Gaps) {
         self.0.merge(&other.0);
     }
 
-    /// The longest gap in each bucket of `frame`, seconds; a gap counts where it ends.
+    /// The longest gap in each bucket of `frame`, seconds; a gap belongs to the bucket in which it
+    /// ends.
     pub fn longest_in(&self, frame: Frame) -> Vec<f64> {
         let mut longest = vec![0.0_f64; frame.count];
         let mut last_ns = None;
