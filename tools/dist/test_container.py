@@ -70,11 +70,7 @@ def test_the_image_measures_a_server_and_has_no_compiler(buildah: Buildah) -> No
     buildah("build", "--tag", "dbdyno", "--pull-never", *trusted, "--file", "Containerfile", ".")
     container = buildah("from", "--pull-never", "dbdyno")
     buildah("run", container, "--", "sh", "-c", "! command -v cc gcc rustc cargo")
-    for plan in (("quickstart",), ("upgrade", "--check")):
-        buildah("run", "--user", "dyno", container, "--", "dyno", "run", *plan, *_quick(plan))
-    reports = buildah("run", container, "--", "sh", "-c", "ls /work/runs/*/report.html | wc -l")
-    assert reports == "1"
-
-
-def _quick(plan: tuple[str, ...]) -> list[str]:
-    return [] if "--check" in plan else ["--quick"]
+    dyno = ("run", "--user", "dyno", container, "--", "dyno", "run")
+    buildah(*dyno, "quickstart", "--quick", "--dir", "quickstart")
+    buildah(*dyno, "engines", "--check")
+    buildah("run", container, "--", "test", "-e", "quickstart/report.html")

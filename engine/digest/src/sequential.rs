@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// EventConsumer the events of one log after the other.
+/// Takes the events of one log after the other.
 pub trait EventConsumer {
     /// A log begins.
     ///
@@ -83,7 +83,7 @@ pub(crate) fn each_log(
     Ok(logs)
 }
 
-/// EventConsumer what a part of a log says of its servers.
+/// Passes on what a part of a log reports of its servers.
 pub(crate) fn tell(chunks: &mut Chunks<'_>, number: u64, facts: Facts) {
     chunks.facts.servers.merge(number, &facts.servers);
     chunks.tell(number, facts);
