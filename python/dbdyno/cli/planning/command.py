@@ -9,6 +9,7 @@ import click
 
 from dbdyno.cli import completing
 from dbdyno.cli.running import detail
+from dbdyno.cli.terminal import length
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
@@ -23,17 +24,6 @@ def _share(context: click.Context, parameter: click.Parameter, value: str) -> fl
     if not 0 < share < 1:
         raise click.BadParameter("must be more than 0 % and less than 100 %", context, parameter)
     return share
-
-
-def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> float:
-    if context.resilient_parsing:  # for a Tab
-        return 0.0
-    from dbdyno.experiment.values import units
-
-    try:
-        return units.duration_s(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
 
 
 @click.command()
@@ -74,7 +64,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     default="10s",
     show_default=True,
     metavar="TIME",
-    callback=_seconds,
+    callback=length.seconds,
     help="Longest measured time of a trial of the pilot.",
 )
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from dbdyno.cli.runs.stored import stored
 
 if TYPE_CHECKING:
     from dbdyno.plan.types import Plan
+    from dbdyno.store.record import TrialRecord
     from dbdyno.store.run import Run
 
 
@@ -42,7 +44,7 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
 
     def read() -> dict[str, Any]:
         with opened(place) as found:
-            return _facts(found)
+            return _facts(found, found.records())
 
     with stored(place):
         facts = unprivileged.reading(read, [place])
@@ -74,11 +76,11 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _facts(run: Run, over: Sequence[TrialRecord]) -> dict[str, Any]:
     from dbdyno.plan.outlook import estimate
 
     plan = run.plan
-    records = {record.id: record for record in run.records()}
+    records = {record.id: record for record in over}
     left = [trial for trial in plan.trials if trial.id not in records]
     return {
         "experiment": plan.name,

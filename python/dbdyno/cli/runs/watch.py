@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from dbdyno.cli.running.watching.panel import parts
 from dbdyno.cli.running.watching.so_far import SoFar
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal.console import Shown
+from dbdyno.plan.types import Plan
 from dbdyno.share.opened import opened
 from dbdyno.store.manifest import RUNNING
+from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 
 EVERY_S = 2.0  # between two looks: each reads all records
@@ -26,7 +28,9 @@ Facts = dict[str, Any]
 
 
 def watched(
-    place: Path, facts_of: Callable[[Run], Facts], lines_of: Callable[[Facts], list[str]]
+    place: Path,
+    facts_of: Callable[[Run, Sequence[TrialRecord]], Facts],
+    lines_of: Callable[[Facts], list[str]],
 ) -> int:
     """Shows the run again and again, in place on a terminal, else whenever a trial is over; returns
     once nobody works in it any more. Ctrl-C ends the watching alone."""
@@ -34,7 +38,8 @@ def watched(
 
     def read() -> tuple[Facts, str]:
         with opened(place) as run:
-            return facts_of(run), drawn(run, console.width)
+            records = run.records()
+            return facts_of(run, records), drawn(run.plan, records, console.width)
 
     live = Live(console=console, auto_refresh=False) if console.is_terminal else None
     done = -1
@@ -61,9 +66,9 @@ def watched(
             live.stop()
 
 
-def drawn(run: Run, width: int) -> str:
+def drawn(plan: Plan, records: Sequence[TrialRecord], width: int) -> str:
     """Means, spreads and ratios so far, as text."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(Group(*parts(run.plan, SoFar(run.plan, run.records()))))
+    console.print(Group(*parts(plan, SoFar(plan, records))))
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dbdyno.cli.running import detail
+from dbdyno.cli.terminal import length
 
 
 def _sessions(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -18,17 +19,6 @@ def _sessions(context: click.Context, parameter: click.Parameter, value: str) ->
     if min(found) < 1:
         raise click.BadParameter("must be numbers from 1 on, such as 1,8,64", context, parameter)
     return found
-
-
-def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> float:
-    if context.resilient_parsing:  # for a Tab
-        return 0.0
-    from dbdyno.experiment.values import units
-
-    try:
-        return units.duration_s(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
 
 
 @click.command("try")
@@ -55,7 +45,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     default="100s",
     show_default=True,
     metavar="TIME",
-    callback=_seconds,
+    callback=length.seconds,
     help="How long all of it may take.",
 )
 @click.option(
