@@ -65,11 +65,17 @@ def conclude(
 def undecided(findings: Findings) -> str:
     """What to say of the claims that have no verdict; nothing where each has one."""
     from dbdyno.analysis.types import REFUTED, SUPPORTED
+    from dbdyno.wording.verdicts.headline import headline
 
     if not findings.claims:
         return "the experiment claims nothing, so there is no verdict"
     left = [one for one in findings.claims if one.verdict not in (SUPPORTED, REFUTED)]
-    return "; ".join(f"`{one.text}` is {one.verdict}" for one in left)
+    return "; ".join(
+        f"{headline(one.verdict, one.say)} (`{one.text}`)"
+        if one.say
+        else f"`{one.text}` is {one.verdict}"
+        for one in left
+    )
 
 
 def nothing_measured(run: Run, records: Sequence[TrialRecord]) -> str:
