@@ -34,8 +34,9 @@ def conclude(
     also: Callable[[Report], None] | None = None,
 ) -> int:
     """Writes the reports (into `to`, else the run's directory) and what `also` writes, prints the
-    answer to stdout, returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where
-    a claim is refuted; `decisive`: 2 where one is neither refuted nor supported."""
+    answer to stdout, returns the exit code: that of `gate`, which reports in any case, if the rest
+    is well. `strict`: 1 where a claim is refuted; `decisive`: 2 where one is neither refuted nor
+    supported."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno.analysis.types import REFUTED
     from dbdyno.report import Report
@@ -54,12 +55,13 @@ def conclude(
     if said := nothing_measured(run, records):
         click.echo(f"dyno: {said}", err=True)
         return 2
+    judged = gate(findings) if gate else 0
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
     if decisive and (open_ := undecided(findings)):
         click.echo(f"{UNDECIDED}: {open_}", err=True)
         return 2
-    return gate(findings) if gate else 0
+    return judged
 
 
 def undecided(findings: Findings) -> str:
