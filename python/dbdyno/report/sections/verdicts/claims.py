@@ -42,7 +42,7 @@ from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
 from dbdyno.report.text.table import terminal_table
-from dbdyno.wording.verdicts import headline as words
+from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.verdicts import verdict_text as why
 
 # verdict -> (CSS class, mark that shows it without colour)
@@ -106,12 +106,12 @@ class ClaimView:
     @property
     def lead(self) -> str:
         """What stands before the author's words."""
-        return words.lead(self.verdict_text)
+        return in_words.lead(self.verdict_text)
 
     @property
     def headline(self) -> str:
         """The author's words behind the verdict; empty without words."""
-        return words.headline(self.verdict_text, self.say)
+        return in_words.headline(self.verdict_text, self.say)
 
     @property
     def verdict_text(self) -> str:
