@@ -10,7 +10,6 @@ import click
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
-from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.store import annotation
 
 FILE_BYTES_MAX = 1 << 20  # more than any text or logo may have
@@ -52,6 +51,8 @@ def given(settings: tuple[str, ...], recommend: Path | None, logo: Path | None) 
         if not equals:
             raise click.UsageError(f"--set {setting}: write NAME=TEXT")
         if name not in annotation.NAMES:
+            from dbdyno.experiment.file.names import did_you_mean  # its package loads pydantic
+
             hint = did_you_mean(name, annotation.NAMES)
             raise click.UsageError(f"--set {name}: a report has no such entry; {hint}")
         if name == "logo" and text:

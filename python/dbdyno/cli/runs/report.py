@@ -18,7 +18,6 @@ from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
 from dbdyno.store.annotation import ANNOTATIONS
-from dbdyno.store.manifest import MANIFEST
 from dbdyno.store.text import files
 
 if TYPE_CHECKING:
@@ -153,6 +152,8 @@ def _default(run: Path, redacted: bool) -> Path:
 
 def _made(place: Path, run: Run) -> Path:
     """The directory for the reports, there by now. Another run's reports are never overwritten."""
+    from dbdyno.store.manifest import MANIFEST
+
     if (place / MANIFEST).exists() and place.resolve() != run.path.resolve():
         raise DynoError(
             f"{place} is the directory of another run",
