@@ -5,7 +5,7 @@
 //! | generator | further keys | values |
 //! |---|---|---|
 //! | `uniform: [low, high]` | `decimals` | uniform numbers |
-//! | `zipfian: [low, high]` | `theta` (0.99), `scramble` (true), `decimals` | rank r with probability proportional to `r^-theta` |
+//! | `zipfian: [low, high]` | `theta` (0.99), `scramble` (true), `decimals` | rank r with weight `r^-theta` |
 //! | `gaussian: [low, high]` | `iterations` (12), `decimals` | approximately normal around the middle |
 //! | `pareto: [low, high]` | `h` (0.2), `scramble` (true), `decimals` | self-similar, such as 80/20 |
 //! | `special: [low, high]` | `iterations`, `pct` (1), `res` (75), `decimals` | sysbench's: a hot part in the middle |
