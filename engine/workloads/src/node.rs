@@ -66,7 +66,7 @@ impl<'a> Node<'a> {
         <[Node<'a>; 2]>::try_from(items).map_err(|_| wrong())
     }
 
-    /// Reads an integer. Accepts `1e6` and `1000000.0` too, since YAML parsers return floats for them.
+    /// Reads an integer. Accepts floats without a fraction (`1e6`, `1000000.0`), as YAML writes them.
     pub fn whole(&self, allowed: RangeInclusive<i64>) -> Result<i64> {
         let float = || {
             let x = self.value.as_f64()?;

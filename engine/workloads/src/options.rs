@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         Error::new(Kind::Plan, format!("option {name} of workload {}: {why}", self.workload))
     }
 
-    /// Reads an integer. Accepts `1e6` and `1000000.0` too, since YAML parsers return floats for them.
+    /// Reads an integer. Accepts floats without a fraction (`1e6`, `1000000.0`), as YAML writes them.
     pub fn integer(
         &mut self,
         name: &'static str,

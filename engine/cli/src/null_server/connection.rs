@@ -53,7 +53,7 @@ pub struct Connection {
     deprecated: Option<bool>,
     /// An incomplete request, at most one packet.
     partial: Vec<u8>,
-    /// Unsent bytes of answers; at most those to one read.
+    /// Unsent bytes of answers. Each read adds at most its own answers.
     pending: Vec<u8>,
     /// Batches whose answers end in `pending`, each with the offset of that end.
     unsent: VecDeque<(usize, Batch)>,

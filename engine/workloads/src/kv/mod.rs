@@ -16,8 +16,8 @@
 //! commit only if `transactional`.
 //!
 //! Deliberate differences from YCSB:
-//! - A key is `user` and the 20 digits of a bijective hash of the record's number (`key_order:
-//!   ordered`: of the number itself), so that all keys have the same length.
+//! - A key is `user` and the 20 digits of a bijective hash of the record's number (with
+//!   `key_order: ordered`, of the number itself), so that all keys have the same length.
 //! - Zipfian requests have exactly the exponent 0.99 over the existing records, scattered by a
 //!   permutation (YCSB: over ten billion items, folded by a hash, which flattens the hot end).
 //! - Inserts are evenly spaced: at 5 %, every twentieth operation of a session. `latest` counts back
