@@ -1,5 +1,5 @@
-//! PostgreSQL's log by way of syslog: each line of a message is one of syslog's, with a number
-//! (`syslog_sequence_numbers`), and in pieces of some 900 bytes (`syslog_split_messages`).
+//! PostgreSQL's log via syslog: each line of a message is a line of syslog, with a number
+//! (`syslog_sequence_numbers`), split into pieces of some 900 bytes (`syslog_split_messages`).
 //!
 //! ```text
 //! Nov 22 06:40:01 db1 postgres[7]: [4-1] app@shop LOG:  duration: 2.500 ms  statement: select *
@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Sources: PostgreSQL's manual, "Error Reporting and Logging"; RFC 3164 and RFC 5424; rsyslog's documentation,
-//! "escapeControlCharactersOnReceive". Times of RFC 3164 have no year: it is the last in which they are not to come.
+//! "escapeControlCharactersOnReceive". Timestamps of RFC 3164 have no year: it is the last one in which the
+//! timestamp is not in the future.
 
 use super::relayed_lines::{Piece, Reading};
 use crate::facts::Facts;
@@ -23,7 +24,7 @@ use crate::sql::language::Language;
 use dyno_core::Result;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// See the module.
+/// PostgreSQL's log of lines within syslog.
 pub(in crate::logs::formats) const POSTGRES_SYSLOG: FormatKind = FormatKind {
     name: "postgres-syslog",
     about: "PostgreSQL's log of lines, sent by syslog",
@@ -35,7 +36,7 @@ pub(in crate::logs::formats) const POSTGRES_SYSLOG: FormatKind = FormatKind {
 struct Syslog {
     prefix: Prefix,
     utc_offset_s: i32,
-    /// Seconds since 1970.
+    /// Current time, seconds since 1970.
     now_s: i64,
 }
 
@@ -49,17 +50,17 @@ fn open(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(Syslog { prefix, utc_offset_s: settings.utc_offset_s, now_s }))
 }
 
-/// Lines at the log's begin that are looked at: other programs may write to it, too.
+/// Number of lines examined at the log's begin, which may include other programs' lines.
 const LINES: usize = 400;
 
-/// Whether there are lines of PostgreSQL's among those of a syslog.
+/// Whether a syslog has lines of PostgreSQL.
 pub(in crate::logs::formats) fn has_lines(head: &[u8]) -> bool {
     lines(head, true)
         .take(LINES)
         .any(|(_, line)| wrapped(content(line)).is_some_and(|w| w.is_ours()))
 }
 
-/// The first lines of PostgreSQL's messages, as its log would have them.
+/// The first lines of PostgreSQL's messages without syslog's header.
 fn inner(head: &[u8]) -> Vec<u8> {
     let mut inner = Vec::new();
     for (_, line) in lines(head, head.len() < 64 << 10) {
@@ -115,19 +116,19 @@ impl Syslog {
     }
 }
 
-/// What syslog writes around a line.
+/// The parts of a syslog line.
 #[derive(Debug, Clone, Copy)]
 struct Wrapper<'a> {
     time: &'a [u8],
     program: &'a [u8],
     pid: Option<u64>,
-    /// `[4-1]`
+    /// Number of the message and of its line: `[4-1]`.
     number: Option<(u64, u64)>,
     text: &'a [u8],
 }
 
 impl Wrapper<'_> {
-    /// Whether PostgreSQL wrote it: by its own numbers, or by the usual name.
+    /// Whether PostgreSQL wrote the line: it has sequence numbers, or the program's name contains `postgres`.
     fn is_ours(&self) -> bool {
         self.number.is_some() || memchr::memmem::find(self.program, b"postgres").is_some()
     }
@@ -145,7 +146,7 @@ fn wrapped(line: &[u8]) -> Option<Wrapper<'_>> {
     found.map(numbered)
 }
 
-/// The next word and what is behind its space.
+/// The next word, and the text behind its space.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b' ', text)?;
     (end > 0).then(|| (&text[..end], &text[end + 1..]))
@@ -234,7 +235,7 @@ fn numbered(wrapper: Wrapper<'_>) -> Wrapper<'_> {
     }
 }
 
-/// `text` with the tabs and line ends that syslog daemons write as `#011` and the like, in `buffer` if it has any.
+/// `text` without syslog daemons' escapes of tabs and line ends (`#011`), in `buffer` if it may have any.
 fn unescaped<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(mut next) = memchr::memmem::find(text, b"#01") else { return text };
     buffer.clear();
@@ -250,7 +251,7 @@ fn unescaped<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         buffer.extend(control);
         let used = if control.is_some() { 4 } else { 0 };
         let behind = &rest[next + used..];
-        // What is no escape stays.
+        // Other text that begins like an escape stays.
         let from = if used == 0 { 3 } else { 0 };
         match memchr::memmem::find(&behind[from..], b"#01") {
             Some(more) => (rest, next) = (behind, from + more),
