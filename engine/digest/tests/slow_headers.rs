@@ -1,4 +1,4 @@
-//! A header of a slow log that is not understood has its place in the document, which `--strict` looks at.
+//! A header line of a slow log that is not understood has its offset in the document, which `--strict` reads.
 
 mod reading;
 

@@ -1,13 +1,14 @@
-//! PostgreSQL's log of lines in Google Cloud's export: one JSON object an entry, one a line (Cloud Storage) or in
-//! an array (`gcloud logging read --format=json`). An entry has one or several lines of Cloud SQL's or AlloyDB's log.
+//! PostgreSQL's log of lines in Google Cloud's export: one JSON object an entry, one a line (Cloud Storage)
+//! or in an array (`gcloud logging read --format=json`). An entry has one or several lines of the log of
+//! Cloud SQL or AlloyDB.
 //!
 //! ```text
 //! {"insertId":"s=1","logName":"projects/p/logs/cloudsql.googleapis.com%2Fpostgres.log",
 //!  "textPayload":"2026-11-22 05:40:01.389 UTC [7]: [4-1] db=shop,user=app LOG:  ...","timestamp":"..."}
 //! ```
 //!
-//! Sources: Google Cloud's documentation, "LogEntry"; reports of users of such exports, by which further lines of a
-//! message are entries of their own, without a prefix, and old ones have no timestamp.
+//! Sources: Google Cloud's documentation, "LogEntry"; reports of users of such exports, by which further
+//! lines of a message are entries of their own, without a prefix, and old ones have no timestamp.
 
 use super::relayed_lines::{Piece, Reading};
 use crate::facts::Facts;
@@ -100,8 +101,8 @@ impl Format for CloudSql {
 
 const NO_ENTRY: &str = "no entry of Google Cloud's JSON";
 
-/// Reads the lines of an entry. Each line gets a byte range of its own: the last ones at the entry's end, as long
-/// as their texts, and the first the rest.
+/// Reads the lines of an entry. Each line gets a byte range of its own: the last ones at the entry's end,
+/// as long as their texts, and the first the rest.
 fn take(
     entry: &Entry<'_>,
     offset: u64,
@@ -171,7 +172,7 @@ struct Objects<'a> {
 #[derive(Debug, PartialEq, Eq)]
 enum Object<'a> {
     Whole(usize, &'a [u8]),
-    /// What is none.
+    /// Bytes that are not an object.
     Torn(usize, &'a [u8]),
 }
 

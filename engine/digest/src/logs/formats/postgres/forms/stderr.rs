@@ -46,7 +46,7 @@ struct Open<'a> {
     detail: Range<usize>,
     statement: Range<usize>,
     is_nested: bool,
-    /// The part that lines with a tab belong to.
+    /// The part to which lines with a tab belong.
     last: Word,
 }
 

@@ -164,7 +164,7 @@ fn rfc5424(line: &[u8]) -> Option<Wrapper<'_>> {
     Some(Wrapper { time, program, pid: number(pid), number: None, text })
 }
 
-/// What is behind structured data: `-`, or elements in brackets, whose values have quotes.
+/// The text behind structured data: `-`, or elements in brackets, with quoted values.
 fn without_data(mut rest: &[u8]) -> Option<&[u8]> {
     if let Some(text) = rest.strip_prefix(b"-") {
         return Some(text.strip_prefix(b" ").unwrap_or(text));
@@ -185,7 +185,7 @@ fn without_data(mut rest: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b" ")
 }
 
-/// `TIME HOST PROGRAM[PROCESS]: TEXT`, the time as RFC 3164 has it (`Nov  2 06:40:01`) or as RFC 5424 does.
+/// `TIME HOST PROGRAM[PROCESS]: TEXT`, with a time of RFC 3164 (`Nov  2 06:40:01`) or of RFC 5424.
 fn rfc3164(line: &[u8]) -> Option<Wrapper<'_>> {
     let (time, rest) = match line.first()? {
         b'0'..=b'9' => word(line).filter(|(time, _)| time.len() > 19 && time[10] == b'T')?,
@@ -212,7 +212,7 @@ fn rfc3164(line: &[u8]) -> Option<Wrapper<'_>> {
     Some(Wrapper { time, program, pid, number: None, text: without_solaris_id(text) })
 }
 
-/// `[ID 748625 local0.info] `
+/// Removes `[ID 748625 local0.info] ` from the begin of `text`.
 fn without_solaris_id(text: &[u8]) -> &[u8] {
     let rest = text.strip_prefix(b"[ID ").and_then(|rest| {
         let end = memchr::memmem::find(rest, b"] ")?;
@@ -221,7 +221,7 @@ fn without_solaris_id(text: &[u8]) -> &[u8] {
     rest.unwrap_or(text)
 }
 
-/// Takes `[4-1] ` off the text.
+/// Moves `[4-1] ` from the text to the number.
 fn numbered(wrapper: Wrapper<'_>) -> Wrapper<'_> {
     let found = wrapper.text.strip_prefix(b"[").and_then(|rest| {
         let end = rest.iter().take(24).position(|byte| *byte == b']')?;
@@ -235,7 +235,7 @@ fn numbered(wrapper: Wrapper<'_>) -> Wrapper<'_> {
     }
 }
 
-/// `text` without syslog daemons' escapes of tabs and line ends (`#011`), in `buffer` if it may have any.
+/// `text` with syslog daemons' escapes (`#011`) replaced by tabs and line ends, in `buffer` if it has `#01`.
 fn unescaped<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(mut next) = memchr::memmem::find(text, b"#01") else { return text };
     buffer.clear();
