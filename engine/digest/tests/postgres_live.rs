@@ -1,4 +1,5 @@
-//! Logs of a real, private PostgreSQL: the three forms agree about one load, and with the statements sent.
+//! Logs of a real, private PostgreSQL: the three forms agree about one load, and with the statements
+//! sent.
 
 use dyno_digest::event::{Event, Kind};
 use dyno_digest::logs::format::{Context, Settings};
@@ -112,7 +113,8 @@ impl Cluster {
         command
     }
 
-    /// Runs the load on a server with this prefix, and stops it. Returns the logs' path without extension.
+    /// Runs the load on a server with this prefix, and stops it. Returns the logs' path without
+    /// extension.
     fn load(&self, name: &str, prefix: &str) -> PathBuf {
         let options = format!(
             "-c port={} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off \
@@ -194,8 +196,8 @@ fn the_three_logs_tell_what_was_sent() {
         assert_eq!(sorted(&csv.events), sorted(&json.events));
         let mut expected = csv.events.clone();
         if name == "first" {
-            // Without %e a log of lines has the severity alone: FATAL for a session that connected while the server
-            // was starting.
+            // Without %e a log of lines has the severity alone: FATAL for a session that connected
+            // while the server was starting.
             for told in expected.iter_mut().filter(|told| !told.5.is_empty()) {
                 told.5 = if told.2 == "FATAL" { "FATAL" } else { "ERROR" }.into();
             }
@@ -206,7 +208,8 @@ fn the_three_logs_tell_what_was_sent() {
     }
 }
 
-/// The events in an order of their own: sessions that end and begin at once may differ in order between logs.
+/// The events in an order of their own: sessions that end and begin at once may differ in order between
+/// logs.
 fn sorted(events: &[Told]) -> Vec<String> {
     let mut all: Vec<String> = events.iter().map(|told| format!("{told:?}")).collect();
     all.sort();

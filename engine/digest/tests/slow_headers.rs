@@ -1,4 +1,5 @@
-//! A header line of a slow log that is not understood has its offset in the document, which `--strict` reads.
+//! A header line of a slow log that is not understood has its offset in the document, which `--strict`
+//! reads.
 
 mod reading;
 

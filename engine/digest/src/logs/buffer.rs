@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-/// Bytes, and initialised room behind them. Removing bytes keeps the room, so that reusing a buffer does
+/// Bytes, and initialised room after them. Removing bytes keeps the room, so that reusing a buffer does
 /// not zero it again.
 #[derive(Debug, Default)]
 pub struct Buffer {
@@ -20,7 +20,7 @@ impl Deref for Buffer {
 }
 
 impl Buffer {
-    /// Room behind the present bytes, up to `size` bytes in total.
+    /// Room after the present bytes, up to `size` bytes in total.
     pub fn room(&mut self, size: usize) -> &mut [u8] {
         if self.all.len() < size {
             self.all.resize(size, 0);
@@ -39,7 +39,7 @@ impl Buffer {
         self.len += bytes.len();
     }
 
-    /// Removes the bytes behind the first `len`.
+    /// Removes the bytes after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }

@@ -19,10 +19,10 @@ pub const CHUNK: usize = 1 << 20;
 const TAIL: usize = 64 << 10;
 /// Longest event, bytes: bounds memory. The rest of a longer event is skipped.
 pub const EVENT: usize = 64 << 20;
-/// Bytes at the begin of a log from which its format is detected.
+/// Bytes at the start of a log from which its format is detected.
 pub const HEAD: usize = 64 << 10;
 
-/// Longest first line, bytes, behind which the format is still detected.
+/// Longest first line, bytes, after which the format is still detected.
 const FIRST_LINE: usize = 16 << 20;
 
 /// Bytes from which a line end counts: in fewer, it may be a byte of a binary header.
@@ -110,8 +110,8 @@ impl<'a> Chunks<'a> {
         Ok(&self.left)
     }
 
-    /// The bytes that show the log's format: the log's first bytes, or those behind the line in which these
-    /// end. That line may be the rest of a long statement, as logs may be cut anywhere.
+    /// The bytes that show the log's format: the log's first bytes, or those after the line in which
+    /// these end. That line may be the rest of a long statement, as logs may be cut anywhere.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -134,7 +134,7 @@ impl<'a> Chunks<'a> {
         Ok(if is_known(window) { window } else { &self.left[..head] })
     }
 
-    /// Waits until `is_known` accepts the begin of a growing log, or until it has a whole line: the first
+    /// Waits until `is_known` accepts the start of a growing log, or until it has a whole line: the first
     /// event may be written in several writes.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl<'a> Chunks<'a> {
         !self.is_skipping
     }
 
-    /// Cuts off a chunk of `end` bytes; the bytes behind it stay for the next chunk.
+    /// Cuts off a chunk of `end` bytes; the bytes after it stay for the next chunk.
     fn cut(&mut self, mut bytes: Buffer, end: usize) -> Chunk {
         self.left.add(&bytes[end..]);
         bytes.truncate(end);
@@ -295,8 +295,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Bytes for formats that are read sequentially: (unread bytes and new ones, their offset, whether the
-    /// log ends with them). `None`: no bytes until the next merge.
+    /// Bytes for formats that are read sequentially: (unread bytes and new ones, their offset, whether
+    /// the log ends with them). `None`: no bytes until the next merge.
     ///
     /// # Errors
     /// The log cannot be read.

@@ -2,7 +2,7 @@
 //!
 //! Several threads read a log in parts, each beginning at an event. A part's `Context` is the state from
 //! before it (in MySQL's slow log the last `# Time:` and `USE`): found by a backward search from the
-//! part's begin, or passed from one part to the next if parts are read sequentially.
+//! part's start, or passed from one part to the next if parts are read sequentially.
 
 use crate::facts::Facts;
 #[cfg(test)]
@@ -55,8 +55,8 @@ pub trait Format: Send + Sync {
         false
     }
 
-    /// Where the first event at or after `from` begins; `log.len()` if none does. `log` is a stretch of the
-    /// log that begins at an event and may end anywhere. Called for divisible formats only.
+    /// Where the first event at or after `from` begins; `log.len()` if none does. `log` is a stretch of
+    /// the log that begins at an event and may end anywhere. Called for divisible formats only.
     fn boundary(&self, log: &[u8], from: usize) -> usize {
         let _ = from;
         log.len()
@@ -70,9 +70,9 @@ pub trait Format: Send + Sync {
         Context::default()
     }
 
-    /// Reads the events of a part in order; returns the number of bytes read. Unless the part is the last,
-    /// an event is complete only once the begin of the next one is seen: the bytes behind the returned count
-    /// come again at the begin of the next part, followed by more.
+    /// Reads the events of a part in order; returns the number of bytes read. Unless the part is the
+    /// last, an event is complete only once the start of the next one is seen: the bytes after the
+    /// returned count come again at the start of the next part, followed by more.
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize;
 
     /// Servers, versions and thresholds that the log has stated so far.

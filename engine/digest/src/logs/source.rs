@@ -58,7 +58,7 @@ pub struct Source {
     pub damage: Option<&'static str>,
     /// Bytes read so far.
     pub progress: Arc<Progress>,
-    /// Size of the file, bytes, if the source is a regular file.
+    /// Size of the file, bytes; `None` for standard input, pipes and followed files.
     pub size: Option<u64>,
 }
 
@@ -265,7 +265,7 @@ impl Growing {
         }
     }
 
-    /// Continues with the file that has the name now, from its begin.
+    /// Continues with the file that has the name now, from its start.
     fn renew(&mut self) -> Given {
         let Ok(file) = File::open(&self.path) else { return Given::Nothing };
         (self.file, self.at) = (file, 0);
@@ -374,7 +374,8 @@ impl Source {
         Ok(Ok(Self::of(From::Packed(packed), Vec::new(), progress, size)))
     }
 
-    /// The file, if offsets in it are offsets in the log: a regular, uncompressed file that is not followed.
+    /// The file, if offsets in it are offsets in the log: a named, regular, uncompressed one
+    /// that is not followed.
     pub fn plain_file(&self) -> Option<&File> {
         match &self.from {
             From::Plain(plain) if self.size.is_some() => Some(&plain.file),

@@ -7,7 +7,7 @@ use dyno_core::error::{Error, Kind};
 /// Formats whose logs have an unsupported text form.
 pub(super) const TEXT_OF: [&str; 2] = ["mysql-binlog", "mongodb"];
 
-/// Number of lines examined at the log's begin.
+/// Number of lines examined at the log's start.
 const LINES: usize = 400;
 
 /// Why the log at `path`, which begins with `head`, is not supported, if that is known.

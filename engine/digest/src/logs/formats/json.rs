@@ -144,7 +144,7 @@ pub(crate) fn unescape<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] 
     buffer
 }
 
-/// The escape at the begin of `text`: its length and its character, if it is valid.
+/// The escape at the start of `text`: its length and its character, if it is valid.
 fn escape(text: &[u8]) -> (usize, Option<char>) {
     let simple = |letter| (2, Some(letter));
     match text.get(1) {
@@ -179,7 +179,7 @@ fn spaces(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Offset behind the closing quote of the string that begins at `at`.
+/// Offset after the closing quote of the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
         return None;
@@ -194,7 +194,7 @@ fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Offset behind the value that begins at `at`.
+/// Offset after the value that begins at `at`.
 fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' => string_end(bytes, at),
@@ -207,7 +207,7 @@ fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Offset behind the object or array that begins at `at`.
+/// Offset after the object or array that begins at `at`.
 fn nested_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0;
     loop {

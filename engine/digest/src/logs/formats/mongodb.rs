@@ -1,9 +1,9 @@
 //! MongoDB's log (4.4 and later): a JSON object a line, statements as `Slow query`.
 //!
-//! The log reports an `update`, `delete` or `bulkWrite` command twice: one line of the component WRITE for
-//! each operation, with documents examined, and one line of COMMAND for the command, whose time includes
-//! the operations. So that no time counts twice, the command's event has the remaining time, and is not a
-//! statement if its operations were logged. This requires the lines in order.
+//! The log reports an `update`, `delete` or `bulkWrite` command twice: one line of the component WRITE
+//! for each operation, with documents examined, and one line of COMMAND for the command, whose time
+//! includes the operations. So that no time counts twice, the command's event has the remaining time,
+//! and is not a statement if its operations were logged. This requires the lines in order.
 //!
 //! A `getMore` is logged with the command that opened its cursor, and counts as another call of it.
 //!

@@ -1,7 +1,7 @@
-//! `mysql-binlog`: the binary log of MySQL and MariaDB, and relay logs. A statement-based event yields its
-//! statement; row events yield the statement if the log has its text (`binlog_rows_query_log_events`,
-//! `binlog_annotate_row_events`), otherwise verb and table. Timestamps are whole seconds, and only
-//! statement-based events have a duration.
+//! `mysql-binlog`: the binary log of MySQL and MariaDB, and relay logs. A statement-based event yields
+//! its statement; row events yield the statement if the log has its text
+//! (`binlog_rows_query_log_events`, `binlog_annotate_row_events`), otherwise verb and table. Timestamps
+//! are whole seconds, and only statement-based events have a duration.
 
 use crate::event::{Event, Kind, Measure, Numbers};
 use crate::facts::Facts;

@@ -22,7 +22,7 @@ pub(in crate::logs::formats) fn is_of_error_log(text: &[u8]) -> bool {
     GRAVITIES.iter().any(|gravity| rest.starts_with(gravity))
 }
 
-/// The text behind `2025-11-22  4:42:16` or `2025-11-22 04:42:16`.
+/// The text after `2025-11-22  4:42:16` or `2025-11-22 04:42:16`.
 fn spaced(head: &[u8]) -> Option<&[u8]> {
     const SHAPE: &[u8; 19] = b"0000-00-00  0:00:00";
     let is_one = |(byte, shape): (&u8, &u8)| match shape {

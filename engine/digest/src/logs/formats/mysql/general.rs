@@ -4,16 +4,16 @@
 //! `2025-11-22T04:42:15.123456Z<TAB>   10 Query<TAB>select 1` (MySQL 5.7.13 and later) or
 //! `251122  4:42:15<TAB>   10 Query<TAB>select 1`, without the time while it is the same second (before, and
 //! MariaDB). MySQL 5.7.2 to 5.7.12 write no tab before the number; MySQL 5.0 and before pad the command to 11
-//! columns instead of a tab behind it. Statements continue on further lines as they were sent. Sources:
+//! columns instead of a tab after it. Statements continue on further lines as they were sent. Sources:
 //! MySQL Reference Manual, "The General Query Log"; MySQL 4.1's and 5.0's `log.cc`; logs of MariaDB 10.11
 //! and 11.8 and MySQL 9.
 //!
 //! Only its `Connect` names a connection's user, so parts cannot be read independently. The timestamp is
 //! when the server received the statement; events have it as their end, as the log has no other.
 //!
-//! The event of a login is emitted when its connection sends another command or the log ends: a line about
-//! its refusal may follow, with lines of other connections between them. Events of a slow log in the same
-//! file are reported as not understood.
+//! The event of a login is emitted when its connection sends another command or the log ends: a line
+//! about its refusal may follow, with lines of other connections between them. Events of a slow log in
+//! the same file are reported as not understood.
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ pub const MYSQL_GENERAL: FormatKind = FormatKind {
 const SESSIONS: usize = 1 << 20;
 
 fn detect(head: &[u8]) -> bool {
-    // A slow log has such a line only within a statement, behind a header.
+    // A slow log has such a line only within a statement, after a header.
     let header = memmem::find(head, b"# Query_time: ").unwrap_or(head.len());
     find(head, 0).is_some_and(|entry| entry.at < header)
 }
@@ -127,7 +127,7 @@ impl MysqlGeneral {
     }
 }
 
-/// Where the first event of a slow log begins behind an entry's first line, if any.
+/// Where the first event of a slow log begins after an entry's first line, if any.
 fn slow_events(argument: &[u8]) -> Option<usize> {
     memmem::find(argument, b"\n# ")?;
     slow::event_from(argument, 1)

@@ -62,14 +62,15 @@ pub(super) struct Entry {
     pub(super) argument: usize,
 }
 
-/// The first entry at or after `from`, the begin of a line.
+/// The first entry at or after `from`, the start of a line.
 pub(super) fn find(log: &[u8], from: usize) -> Option<Entry> {
     entry(log, from).or_else(|| {
         memchr_iter(b'\n', log.get(from..)?).find_map(|newline| entry(log, from + newline + 1))
     })
 }
 
-/// The entry of the line at `at`: a time or white space, a right-aligned number, a space, a command, a tab.
+/// The entry of the line at `at`: a time or white space, a right-aligned number, a space, a command, a
+/// tab.
 fn entry(log: &[u8], at: usize) -> Option<Entry> {
     let head = log.get(at..)?;
     let head = &head[..head.len().min(LONGEST)];
@@ -84,7 +85,8 @@ fn entry(log: &[u8], at: usize) -> Option<Entry> {
     let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
     // Most lines that begin with white space belong to a statement.
     rest[blanks].is_ascii_digit().then_some(())?;
-    // MySQL 5.7.2 to 5.7.12 wrote nothing between the time and the column of the number, which may fill it.
+    // MySQL 5.7.2 to 5.7.12 wrote nothing between the time and the column of the number, which may fill
+    // it.
     if blanks == 0 && !matches!(time, Some(Stamp::Utc(_))) {
         return None;
     }
@@ -96,7 +98,7 @@ fn entry(log: &[u8], at: usize) -> Option<Entry> {
     Some(Entry { at, time, session, command, kind, argument })
 }
 
-/// The number at the begin of `text`, and its count of digits.
+/// The number at the start of `text`, and its count of digits.
 #[inline]
 fn number(text: &[u8]) -> Option<(u64, usize)> {
     let (mut number, mut digits) = (0_u64, 0);
@@ -110,7 +112,7 @@ fn number(text: &[u8]) -> Option<(u64, usize)> {
 /// A command's name and kind.
 type Command = (&'static [u8], Kind);
 
-/// The command at the begin of `rest`, and the offset of its argument.
+/// The command at the start of `rest`, and the offset of its argument.
 #[inline]
 fn command(rest: &[u8]) -> Option<(Command, usize)> {
     let before_tab = memchr(b'\t', rest).and_then(|tab| {
@@ -130,7 +132,7 @@ fn padded(rest: &[u8]) -> Option<(Command, usize)> {
     let (columns, behind) = line.split_at(line.len().min(COLUMNS));
     let name = columns.trim_ascii_end();
     let is_one = |known: &[u8]| known[..known.len().min(COLUMNS)] == *name;
-    // Behind a truncated name more of a word may follow.
+    // After a truncated name more of a word may follow.
     let is_padded = match behind.first() {
         Some(byte) => matches!(byte, b' ' | b'\r'),
         None => end.is_some(),
@@ -144,7 +146,7 @@ pub(in crate::logs::formats) fn is_entry(text: &[u8]) -> bool {
     entry(text, 0).is_some()
 }
 
-/// The first entry on a line behind `from`.
+/// The first entry on a line after `from`.
 pub(super) fn find_behind(log: &[u8], from: usize) -> Option<Entry> {
     let newline = memchr(b'\n', &log[from..])?;
     find(log, from + newline + 1)

@@ -25,7 +25,7 @@ impl Stamp {
     }
 }
 
-/// The timestamp at the begin of `text`, in either form, and its length in bytes.
+/// The timestamp at the start of `text`, in either form, and its length in bytes.
 pub(crate) fn stamp(text: &[u8]) -> Option<(Stamp, usize)> {
     if text.len() > 10 && text[4] == b'-' { iso(text) } else { short(text) }
 }
@@ -76,8 +76,8 @@ fn short(text: &[u8]) -> Option<(Stamp, usize)> {
     Some((Stamp::Local(seconds * NS + fraction_ns), at))
 }
 
-/// The fraction of a second that begins with a dot at `at`, if any: (nanoseconds, offset behind it).
-/// Ignores digits behind the ninth.
+/// The fraction of a second that begins with a dot at `at`, if any: (nanoseconds, offset after it).
+/// Ignores digits after the ninth.
 pub(crate) fn fraction(text: &[u8], at: usize) -> (i64, usize) {
     if text.get(at) != Some(&b'.') {
         return (0, at);

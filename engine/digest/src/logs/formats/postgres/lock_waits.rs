@@ -2,8 +2,8 @@
 
 use super::message::Message;
 
-/// Lock waits of one statement of a session, from messages before the one about the statement. That one may
-/// never come, if the statement took less than the threshold of the log.
+/// Lock waits of one statement of a session, from messages before the one about the statement. That one
+/// may never come, if the statement took less than the threshold of the log.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
     /// The statement's text. Empty: the messages do not have it.
@@ -41,8 +41,8 @@ impl Locks {
         locks.had.push((message.end_ns, ns));
     }
 
-    /// Takes the total wait of the statement `text` since `begin_ns`, nanoseconds; 0 if the waits belong to
-    /// another statement.
+    /// Takes the total wait of the statement `text` since `begin_ns`, nanoseconds; 0 if the waits
+    /// belong to another statement.
     #[inline]
     pub(super) fn take(&mut self, text: &[u8], begin_ns: Option<i64>) -> u64 {
         if self.had.is_empty() && self.waiting.is_none() {

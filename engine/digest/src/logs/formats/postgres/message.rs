@@ -89,7 +89,7 @@ pub(super) enum Did<'a> {
     Execute(&'a [u8]),
     /// A function called by its number (fastpath).
     Call(&'a [u8]),
-    /// A plan of auto_explain, from behind `plan:`.
+    /// A plan of auto_explain: the text after `plan:`.
     Plan(&'a [u8]),
 }
 
@@ -126,14 +126,14 @@ fn begun<'a>(phrases: &Phrases, text: &'a [u8]) -> Option<&'a [u8]> {
     named(phrases.fetch, text).or_else(|| named(phrases.execute, text))
 }
 
-/// The text behind `words NAME: `.
+/// The text after `words NAME: `.
 fn named<'a>(words: &str, text: &'a [u8]) -> Option<&'a [u8]> {
     let rest = text.strip_prefix(words.as_bytes())?;
     let colon = memchr::memmem::find(rest, b": ")?;
     Some(&rest[colon + 2..])
 }
 
-/// Reads the text behind `duration: `.
+/// Reads the text after `duration: `.
 #[inline]
 fn done<'a>(phrases: &Phrases, text: &'a [u8]) -> What<'a> {
     let Some((length, ns)) = milliseconds(text) else { return What::Unknown };

@@ -1,8 +1,8 @@
 //! PostgreSQL's logs: lines (`stderr`), csvlog and jsonlog. The three have the same messages
 //! ([`message`]), which [`sessions`] turns into events.
 //!
-//! No form can be read in parts independently: several messages may describe one statement, with messages of
-//! other sessions between them (docs/decisions/postgres-logs-in-order.md).
+//! No form can be read in parts independently: several messages may describe one statement, with
+//! messages of other sessions between them (docs/decisions/postgres-logs-in-order.md).
 //!
 //! Source: PostgreSQL's manual, "Error Reporting and Logging" and "auto_explain"; logs of servers of
 //! version 15. `forms/relayed_lines` reassembles lines that another program relayed.

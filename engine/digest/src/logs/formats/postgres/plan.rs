@@ -4,8 +4,8 @@
 use crate::event::{Measure, Numbers};
 use crate::logs::formats::json::{Members, Value, unescape};
 
-/// Reads a plan from behind `plan:`. Returns the statement's text, in `buffer` if it has escapes; `None` if
-/// the plan is not understood.
+/// Reads a plan, the text after `plan:`. Returns the statement's text, in `buffer` if it has escapes;
+/// `None` if the plan is not understood.
 pub(super) fn read<'a>(
     plan: &'a [u8],
     numbers: &mut Numbers,
@@ -65,7 +65,7 @@ fn set(numbers: &mut Numbers, measure: Measure, value: Option<u64>) {
     }
 }
 
-/// The number behind `key`.
+/// The number after `key`.
 fn after(line: &[u8], key: &[u8]) -> Option<u64> {
     let at = memchr::memmem::find(line, key)? + key.len();
     let digits = line[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -338,7 +338,8 @@ impl Sessions {
             session.executed.clear();
             return;
         }
-        // One pending plan at most: an earlier one belongs to another statement, or is nested in this one.
+        // One pending plan at most: an earlier one belongs to another statement, or is nested in this
+        // one.
         self.tell_but(message, sink, |held| match held.what {
             Part::Plan => false,
             Part::NestedPlan | Part::Begun | Part::Bind => true,

@@ -1,9 +1,9 @@
-//! Timestamps in PostgreSQL's logs: `2026-11-22 06:40:01.389 CET`, in the zone `log_timezone`, written as an
-//! abbreviation or as an offset (`+03`, `+0530`).
+//! Timestamps in PostgreSQL's logs: `2026-11-22 06:40:01.389 CET`, in the zone `log_timezone`, written
+//! as an abbreviation or as an offset (`+03`, `+0530`).
 
 /// Abbreviations of IANA's zones in which servers are run, and their offsets from UTC, minutes. Without
-/// abbreviations of several common zones (`IST`: India, Israel, Ireland; `CST`: America, China), for which
-/// users give the offset.
+/// abbreviations of several common zones (`IST`: India, Israel, Ireland; `CST`: America, China), for
+/// which users give the offset.
 const ZONES: &[(&[u8], i32)] = &[
     (b"UTC", 0),
     (b"GMT", 0),
@@ -51,7 +51,8 @@ const ZONES: &[(&[u8], i32)] = &[
     (b"HST", -600),
 ];
 
-/// Parses timestamps. Caches the last minute and zone, which are usually also those of the next timestamp.
+/// Parses timestamps. Caches the last minute and zone, which are usually also those of the next
+/// timestamp.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clock {
     minute: [u8; 16],
@@ -78,7 +79,7 @@ impl Clock {
         Self { offset_s, ..Self::default() }
     }
 
-    /// Parses a timestamp with its zone at the begin of `text`: (length in bytes, timestamp).
+    /// Parses a timestamp with its zone at the start of `text`: (length in bytes, timestamp).
     #[inline]
     pub(super) fn read(&mut self, text: &[u8]) -> Option<(usize, Timestamp)> {
         let length = time_length(text)?;
@@ -123,7 +124,7 @@ impl Clock {
     }
 }
 
-/// Length of `2026-11-22 06:40:01` or `2026-11-22 06:40:01.389` at the begin of `text`.
+/// Length of `2026-11-22 06:40:01` or `2026-11-22 06:40:01.389` at the start of `text`.
 #[inline]
 fn time_length(text: &[u8]) -> Option<usize> {
     const SHAPE: &[u8; 19] = b"0000-00-00 00:00:00";

@@ -1,7 +1,8 @@
-//! The words at the begin of PostgreSQL's messages in the languages it is translated to (`lc_messages`):
-//! severities, parts of messages, and phrases about statements. Source: message catalogues of PostgreSQL 15.
+//! The words at the start of PostgreSQL's messages in the languages it is translated to
+//! (`lc_messages`): severities, parts of messages, and phrases about statements. Source: message
+//! catalogues of PostgreSQL 15.
 
-/// The kind of a word at the begin of a line.
+/// The kind of a word at the start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     /// `LOG`.
@@ -38,7 +39,7 @@ impl Word {
 /// Upper limit of a word's length. The longest has 33 bytes: Chinese for PANIC.
 const WORD_BYTES_MAX: usize = 40;
 
-/// The word at the begin of `text`, and its length with the colon and two spaces.
+/// The word at the start of `text`, and its length with the colon and two spaces.
 #[inline]
 pub(super) fn word(text: &[u8]) -> Option<(Word, usize)> {
     if text.starts_with(b"LOG:  ") {
@@ -57,7 +58,7 @@ pub(super) fn word(text: &[u8]) -> Option<(Word, usize)> {
     (spaces == 2 || is_end || is_exact == Exact::No).then_some((word, colon + 1 + spaces))
 }
 
-/// Offset of the first word at or behind `from`.
+/// Offset of the first word at or after `from`.
 pub(super) fn first(text: &[u8], from: usize) -> Option<usize> {
     let mut begin = from;
     loop {
@@ -259,7 +260,7 @@ const OTHER: &[&str] = &[
 pub(super) struct Phrases {
     /// Before the number of milliseconds.
     pub(super) duration: &'static str,
-    /// Behind that number.
+    /// After that number.
     pub(super) unit: &'static str,
     pub(super) statement: &'static str,
     pub(super) parse: &'static str,
@@ -280,8 +281,8 @@ macro_rules! phrases {
     };
 }
 
-/// English first, then de, es, fr, it, ja, ru, sv, uk, zh_CN, ko, ka. Korean and Georgian put the name before
-/// the verb, so their prepared statements are not understood; their simple ones are.
+/// English first, then de, es, fr, it, ja, ru, sv, uk, zh_CN, ko, ka. Korean and Georgian put the name
+/// before the verb, so their prepared statements are not understood; their simple ones are.
 #[rustfmt::skip]
 pub(super) const PHRASES: &[Phrases] = phrases![
     ["duration: ", " ms", "statement: ", "parse ", "bind ", "execute ", "execute fetch from ", "parameters: "],

@@ -29,7 +29,7 @@ Time\t\t    Id Command\tArgument
 \t\t     4 Query\tselect 2
 ";
 
-/// After MySQL 5.0's source: a command is truncated or padded to its column, without a tab behind it.
+/// After MySQL 5.0's source: a command is truncated or padded to its column, without a tab after it.
 const MYSQL_5_0: &str = "\
 /usr/sbin/mysqld, Version: 5.0.96-log (MySQL Community Server (GPL)). started with:
 Tcp port: 3306  Unix socket: /tmp/sock

@@ -2,13 +2,13 @@
 //! within a statement.
 //!
 //! An event begins with `# Time: ` before `# User@Host: `, with `# User@Host: ` alone (older servers
-//! write the time once a second), or with `# Query_time: ` (`log_short_format`). Whether a line is a border
-//! depends only on itself, the line before and three lines after it, so that all cuts of a log find the same
-//! borders.
+//! write the time once a second), or with `# Query_time: ` (`log_short_format`). Whether a line is a
+//! border depends only on itself, the line before and three lines after it, so that all cuts of a log
+//! find the same borders.
 //!
-//! A header damaged by a crash or another writer must not merge its event into the one before: behind the
+//! A header damaged by a crash or another writer must not merge its event into the one before: after the
 //! end of a statement, a time and a user are always a border; elsewhere they are if one unknown line is
-//! between them and the measures. Headers in other forms that include measures begin behind the end of a
+//! between them and the measures. Headers in other forms that include measures begin after the end of a
 //! statement ([`unusual`](super::unusual_border)).
 
 use super::unusual_border;
@@ -34,7 +34,7 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border<'_>> {
     HEADERS.find_iter(&log[start..]).find_map(|hit| border(log, start + hit + 1))
 }
 
-/// The border at `at`, the begin of a line.
+/// The border at `at`, the start of a line.
 fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
     usual(log, at).or_else(|| unusual_border::border(log, at))
 }

@@ -1,7 +1,7 @@
 //! The fields of header lines, by name.
 //!
-//! Sources: MySQL Reference Manual, "The Slow Query Log" and `log_slow_extra`; Percona Server manual, "Slow
-//! query log"; MariaDB documentation, "Slow Query Log Extended Statistics" (which also says that
+//! Sources: MySQL Reference Manual, "The Slow Query Log" and `log_slow_extra`; Percona Server manual,
+//! "Slow query log"; MariaDB documentation, "Slow Query Log Extended Statistics" (which also says that
 //! `Engine_time` and `Pages_read_time` are milliseconds); logs of MariaDB 10.11 and 11.8 and MySQL 9.
 //! TiDB's documentation, "Identify Slow Queries", for what its log has in common with MySQL's.
 

@@ -27,7 +27,7 @@ pub(super) struct Header<'a> {
     pub(super) has_no_time: bool,
 }
 
-/// Reads the header at the begin of `chunk`, an event, into `event`; `known` is the parsed content of its
+/// Reads the header at the start of `chunk`, an event, into `event`; `known` is the parsed content of its
 /// first line `# User@Host: `, if already read.
 pub(super) fn header<'a>(
     chunk: &'a [u8],
@@ -87,7 +87,7 @@ impl<'a> Header<'a> {
 
 const QUERY_TIME: &[u8] = b"Query_time: ";
 
-/// Where the first line of measures begins behind the unknown part of a header. A damaged line may end
+/// Where the first line of measures begins after the unknown part of a header. A damaged line may end
 /// without a line feed.
 fn measures(rest: &[u8]) -> Option<usize> {
     let near = &rest[..rest.len().min(SPOILT_MAX)];
@@ -97,7 +97,7 @@ fn measures(rest: &[u8]) -> Option<usize> {
     })
 }
 
-/// Distance behind a header's begin within which its measures are searched, bytes.
+/// Distance after a header's start within which its measures are searched, bytes.
 const SPOILT_MAX: usize = 1 << 16;
 
 /// Reads a line; returns false if no server writes such a line.
@@ -138,7 +138,7 @@ fn read<'a>(
     list.is_empty() || fields(list, header, event)
 }
 
-/// Reads the text behind a time: nothing, or another header line joined to it. Returns its fields; `None`
+/// Reads the text after a time: nothing, or another header line joined to it. Returns its fields; `None`
 /// if it is neither.
 #[inline]
 fn second<'a>(rest: &'a [u8], event: &mut Event<'a>) -> Option<&'a [u8]> {
@@ -198,7 +198,8 @@ fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) ->
     true
 }
 
-/// Reads the fields that all servers write first, as far as they are in the usual order; returns the rest.
+/// Reads the fields that all servers write first, as far as they are in the usual order; returns the
+/// rest.
 #[inline]
 fn usual<'a>(line: &'a [u8], event: &mut Event<'a>) -> &'a [u8] {
     let Some((text, rest)) = value(line, b"Query_time: ") else { return line };
@@ -212,7 +213,7 @@ fn usual<'a>(line: &'a [u8], event: &mut Event<'a>) -> &'a [u8] {
     rest
 }
 
-/// The value behind this name and one space, and the rest, if `rest` begins with them.
+/// The value after this name and one space, and the rest, if `rest` begins with them.
 #[inline]
 fn value<'a, const LENGTH: usize>(
     rest: &'a [u8],
@@ -237,7 +238,7 @@ fn is_name(word: &[u8]) -> bool {
 
 const MARIADB: Field = Field::Flag(Measure::QueryCacheHit);
 
-/// Reads the name of a database, possibly empty, between one space before and two behind it.
+/// Reads the name of a database, possibly empty, between one space before and two after it.
 fn schema<'a>(rest: &'a [u8], header: &mut Header<'a>) -> &'a [u8] {
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
     let end = rest.windows(2).position(|pair| pair == b"  ").unwrap_or(rest.len());

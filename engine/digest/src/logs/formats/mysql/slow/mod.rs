@@ -1,9 +1,9 @@
 //! The slow query log of MySQL 5.x to 9.x, Percona Server and MariaDB.
 //!
-//! The end of an event: MySQL 5.7.2 and later writes it in `# Time: `, in microseconds. Before, `# Time: ` and
-//! `SET timestamp` are the second in which the event ended. From MySQL 8.0.14 on `SET timestamp` is the second
-//! in which it began (MySQL worklog 12393). In MariaDB both are the second in which it began (observed in
-//! 10.11 and 11.8), so computed ends are up to a second early.
+//! The end of an event: MySQL 5.7.2 and later writes it in `# Time: ` to the microsecond. Before, `#
+//! Time: ` and `SET timestamp` are the second in which the event ended. From MySQL 8.0.14 on `SET
+//! timestamp` is the second in which it began (MySQL worklog 12393). In MariaDB both are the second in
+//! which it began (observed in 10.11 and 11.8), so computed ends are up to a second early.
 //!
 //! Events state the default database themselves (MariaDB, Percona Server), or a `use` precedes the first
 //! event whose default database differs from that of the event before it.
@@ -97,8 +97,8 @@ impl Format for MysqlSlow {
 }
 
 impl MysqlSlow {
-    /// Reads the bytes before the first event: a server's opening lines, or the rest of an event that begins
-    /// in another file.
+    /// Reads the bytes before the first event: a server's opening lines, or the rest of an event that
+    /// begins in another file.
     fn lead(&self, lead: &[u8], offset: u64, context: &mut Context, sink: &mut dyn Sink) {
         let rest = opened(lead, context);
         if !rest.trim_ascii().is_empty() {

@@ -1,4 +1,4 @@
-//! The text behind a header: the server's own `use` and `SET timestamp`, and the statement.
+//! The text after a header: the server's own `use` and `SET timestamp`, and the statement.
 
 use super::fields::decimal;
 use crate::logs::formats::mysql::error_log::is_of_error_log;
@@ -20,7 +20,7 @@ pub(super) struct Preamble<'a> {
     pub(super) length: usize,
 }
 
-/// Reads the lines before the statement in `body`, the text behind the header.
+/// Reads the lines before the statement in `body`, the text after the header.
 pub(super) fn preamble(body: &[u8]) -> Preamble<'_> {
     let mut found = Preamble::default();
     if body.starts_with(b"use ")
@@ -71,7 +71,7 @@ fn timestamp(settings: &[u8]) -> Option<i64> {
     timestamp_ns
 }
 
-/// The statement in `body` up to the `;` that servers append, and the offset behind it and its line end.
+/// The statement in `body` up to the `;` that servers append, and the offset after it and its line end.
 /// `None`: no `;` ends a line.
 pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
     let (text, length) = last_end(body)?;
@@ -87,7 +87,7 @@ fn last_end(body: &[u8]) -> Option<(&[u8], usize)> {
     if let Some(text) = whole.strip_suffix(b";") {
         return Some((text, body.len()));
     }
-    // Another writer has written behind the statement.
+    // Another writer has written after the statement.
     let mut most = whole;
     loop {
         let at = memrchr(b';', most)?;
@@ -102,7 +102,7 @@ fn last_end(body: &[u8]) -> Option<(&[u8], usize)> {
 /// Built once, since building costs as much as reading a short event.
 static ENDS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b";\n"));
 
-/// Where the first line of another log behind the end of a statement begins: several logs may be written
+/// Where the first line of another log after the end of a statement begins: several logs may be written
 /// to one file.
 #[inline]
 fn foreign(text: &[u8]) -> Option<usize> {

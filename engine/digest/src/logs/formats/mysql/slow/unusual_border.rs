@@ -1,11 +1,11 @@
-//! Borders by the purpose of a header: lines that begin with `#`, the last of which has the measures, behind
-//! the end of a statement. An unknown field, a missing line or two joined lines must not merge an event into
-//! the one before.
+//! Borders by the purpose of a header: lines that begin with `#`, the last of which has the measures,
+//! after the end of a statement. An unknown field, a missing line or two joined lines must not merge an
+//! event into the one before.
 //!
-//! Such an event begins at the last line `# User@Host: ` before the measures, or at the line `# Time: ` above
-//! it; without a user at the last line `# Time: `; without either at the first of these lines. Unknown lines
-//! before that are not part of the event, and are reported. Comments of a statement are not a header: they
-//! have no measures, or are not behind the end of a statement.
+//! Such an event begins at the last line `# User@Host: ` before the measures, or at the line `# Time: `
+//! above it; without a user at the last line `# Time: `; without either at the first of these lines.
+//! Unknown lines before that are not part of the event, and are reported. Comments of a statement are
+//! not a header: they have no measures, or are not after the end of a statement.
 
 use super::user::user;
 use super::usual_border::{
@@ -33,7 +33,7 @@ fn says(line: &[u8]) -> Says {
     }
 }
 
-/// The border at `at`, the begin of a line, where [`usual`] finds none.
+/// The border at `at`, the start of a line, where [`usual`] finds none.
 #[inline]
 pub(super) fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
     // Called for nearly every header line after the first; most of the lines before it end with a value.
@@ -91,7 +91,7 @@ fn measures(log: &[u8], mut at: usize, what: Says) -> Option<(usize, bool)> {
     for number in 0..LINES_MAX {
         let line = line(log, at)?;
         let end = at + line.len();
-        // Another header may begin behind a comment that ends a statement, or behind text like a server's
+        // Another header may begin after a comment that ends a statement, or after text like a server's
         // opening lines.
         (line.starts_with(b"#") && !is_behind_an_end(log, end + 1)).then_some(())?;
         // The user's line may have the measures.

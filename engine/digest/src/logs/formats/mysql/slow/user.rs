@@ -8,7 +8,7 @@ pub(super) struct User<'a> {
     pub(super) name: &'a [u8],
     pub(super) host: &'a [u8],
     pub(super) session: Option<u64>,
-    /// Fields behind the address, unless there is only a number behind `Id:`.
+    /// Fields after the address, unless there is only a number after `Id:`.
     pub(super) more: &'a [u8],
 }
 
@@ -19,7 +19,7 @@ pub(super) fn user(line: &[u8]) -> Option<User<'_>> {
     usual(line).or_else(|| with_fields(line))
 }
 
-/// Parses a line with nothing behind the address except a connection id, as all current servers write it.
+/// Parses a line with nothing after the address except a connection id, as all current servers write it.
 #[inline]
 fn usual(line: &[u8]) -> Option<User<'_>> {
     let (account, session) = match line.last()? {
@@ -49,7 +49,7 @@ fn taken_apart(account: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name, if host.is_empty() { address } else { host }))
 }
 
-/// Parses a line with any fields behind the address.
+/// Parses a line with any fields after the address.
 #[cold]
 fn with_fields(line: &[u8]) -> Option<User<'_>> {
     let middle = memmem::find(line, b"] @ ")? + 4;

@@ -6,7 +6,8 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 use std::sync::LazyLock;
 
-/// Upper limit of the length of border lines (a user of 80 and a host of 255 characters of up to 4 bytes).
+/// Upper limit of the length of border lines (a user of 80 and a host of 255 characters of up to 4
+/// bytes).
 pub(super) const LONGEST: usize = 2048;
 
 /// Upper limit of the length of time lines.
@@ -14,7 +15,7 @@ const LONGEST_TIME: usize = 96;
 
 static ROWS_SENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b" Rows_sent: "));
 
-/// The begin of an event.
+/// The start of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Border<'a> {
     /// Offset of the event.
@@ -25,7 +26,7 @@ pub(super) struct Border<'a> {
     pub(super) user: Option<User<'a>>,
 }
 
-/// The border at `at`, the begin of a line, if the header has the form that servers write.
+/// The border at `at`, the start of a line, if the header has the form that servers write.
 pub(super) fn usual(log: &[u8], at: usize) -> Option<Border<'_>> {
     let (user, next) = match log.get(at + 2)? {
         b'T' => {
@@ -88,8 +89,8 @@ fn user_alone<'a>(
     Some((Some(user), measures.unwrap_or(next)))
 }
 
-/// The begin of the line after the one at `next`, if it has measures. These belong to this event,
-/// so that no border depends on bytes behind the next border.
+/// The start of the line after the one at `next`, if it has measures. These belong to this event,
+/// so that no border depends on bytes after the next border.
 fn measures_behind(log: &[u8], next: usize) -> Option<usize> {
     let strange = line(log, next)?;
     let measures = next + strange.len() + 1;
@@ -97,8 +98,8 @@ fn measures_behind(log: &[u8], next: usize) -> Option<usize> {
     is_behind.then_some(measures)
 }
 
-/// Whether a statement or a server's opening lines end before `at`, the begin of a line, or `at` is the
-/// begin of the log. Ignores blank lines between.
+/// Whether a statement or a server's opening lines end before `at`, the start of a line, or `at` is the
+/// start of the log. Ignores blank lines between.
 pub(super) fn is_behind_an_end(log: &[u8], at: usize) -> bool {
     let Some(newline) = at.checked_sub(1) else { return true };
     if log[newline] != b'\n' {

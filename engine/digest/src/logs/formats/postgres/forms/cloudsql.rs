@@ -1,6 +1,6 @@
-//! PostgreSQL's log of lines in Google Cloud's export: one JSON object an entry, one a line (Cloud Storage)
-//! or in an array (`gcloud logging read --format=json`). An entry has one or several lines of the log of
-//! Cloud SQL or AlloyDB.
+//! PostgreSQL's log of lines in Google Cloud's export: one JSON object an entry, one a line (Cloud
+//! Storage) or in an array (`gcloud logging read --format=json`). An entry has one or several lines of
+//! the log of Cloud SQL or AlloyDB.
 //!
 //! ```text
 //! {"insertId":"s=1","logName":"projects/p/logs/cloudsql.googleapis.com%2Fpostgres.log",
@@ -210,7 +210,7 @@ enum End {
     Whole(usize),
     /// It is truncated: a line ends within a string, or an object begins a line within another one.
     Torn(usize),
-    /// It ends behind these bytes.
+    /// It ends after these bytes.
     Open,
 }
 

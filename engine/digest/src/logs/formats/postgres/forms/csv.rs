@@ -1,6 +1,6 @@
-//! csvlog: one record a message, of 22 columns (8.4), 23 (9.0 to 12), 24 (13) or 26 (14 to 17); text columns
-//! are quoted. Records of more columns, as later versions may write, are read by their first 23.
-//! (PostgreSQL's manual, "Using CSV-Format Log Output".)
+//! csvlog: one record a message, of 22 columns (8.4), 23 (9.0 to 12), 24 (13) or 26 (14 to 17); text
+//! columns are quoted. Records of more columns, as later versions may write, are read by their first
+//! 23. (PostgreSQL's manual, "Using CSV-Format Log Output".)
 
 use crate::logs::format::{Context, Format, FormatKind, Settings};
 use crate::logs::formats::postgres::lines::{Strays, lines};
@@ -58,7 +58,7 @@ struct Record<'a> {
 
 /// Why no record could be read.
 enum Fault {
-    /// The record ends behind the bytes.
+    /// The record ends after the bytes.
     Cut,
     Wrong,
 }
@@ -159,7 +159,7 @@ fn message(
     true
 }
 
-/// Parses the record at the begin of `bytes`.
+/// Parses the record at the start of `bytes`.
 fn record(bytes: &[u8], is_last: bool) -> std::result::Result<Record<'_>, Fault> {
     let mut columns: [&[u8]; USED] = [b""; USED];
     let (mut at, mut count) = (0, 0);

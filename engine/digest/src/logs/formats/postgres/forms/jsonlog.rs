@@ -1,8 +1,8 @@
 //! jsonlog (PostgreSQL 15 and later): an object a line. (PostgreSQL's manual, "Using JSON-Format Log
 //! Output".)
 //!
-//! CloudNativePG wraps csvlog's columns in objects of its own (its documentation, "Logging"), and adds lines
-//! of its other programs, which have no statements.
+//! CloudNativePG wraps csvlog's columns in objects of its own (its documentation, "Logging"), and adds
+//! lines of its other programs, which have no statements.
 
 use crate::logs::format::{Context, Format, FormatKind, Settings};
 use crate::logs::formats::json::{Members, Value, unescape};
@@ -42,7 +42,7 @@ fn detect(head: &[u8]) -> bool {
     })
 }
 
-/// Number of lines examined at the log's begin: CloudNativePG's programs write before the server does.
+/// Number of lines examined at the log's start: CloudNativePG's programs write before the server does.
 const LINES: usize = 400;
 
 /// A line's members; strings as written between their quotes.

@@ -1,7 +1,8 @@
-//! Reassembles messages from lines that another program relays one by one: syslog, or a cloud's log service.
-//! Lines of other processes may be between those of a message.
+//! Reassembles messages from lines that another program relays one by one: syslog, or a cloud's log
+//! service. Lines of other processes may be between those of a message.
 //!
-//! Nothing marks the end of a message: it is emitted when its process begins another one, or some lines later.
+//! Nothing marks the end of a message: it is emitted when its process begins another one, or some lines
+//! later.
 
 use crate::logs::format::Context;
 use crate::logs::formats::postgres::lines::Strays;
@@ -32,7 +33,7 @@ pub(super) struct Piece<'a> {
 
 /// Maximum number of open messages, one a process.
 const OPEN_MAX: usize = 64;
-/// A message ends so many lines behind its last one.
+/// A message ends so many lines after its last one.
 const LINES_MAX: u64 = 256;
 /// Limit of the memory of open messages, bytes.
 const BYTES_MAX: usize = 64 << 20;
@@ -42,7 +43,7 @@ const SPARE_BYTES_MAX: usize = 64 << 10;
 /// The state carried from part to part.
 #[derive(Default)]
 pub(super) struct Wrapped {
-    /// Ordered by begin.
+    /// Ordered by start.
     open: Vec<Open>,
     spare: Vec<Open>,
     /// Number of lines read.
@@ -196,7 +197,8 @@ const NO_MESSAGE: &str = "a line of a message whose begin is not there";
 const FOREIGN: &str = "a line of another program";
 
 impl Wrapped {
-    /// The message to which a further line belongs: that of its process, or the last one if `pid` is unknown.
+    /// The message to which a further line belongs: that of its process, or the last one if `pid` is
+    /// unknown.
     fn of(&self, pid: Option<u64>, number: Option<(u64, u64)>) -> Option<usize> {
         let is_of = |open: &Open| match (number, open.number) {
             (Some((number, _)), Some(known)) => number == known,

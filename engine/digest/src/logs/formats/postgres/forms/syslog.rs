@@ -8,9 +8,9 @@
 //! <134>1 2026-11-22T06:40:01.389123+01:00 db1 postgres 7 - - [5-1] ...
 //! ```
 //!
-//! Sources: PostgreSQL's manual, "Error Reporting and Logging"; RFC 3164 and RFC 5424; rsyslog's documentation,
-//! "escapeControlCharactersOnReceive". Timestamps of RFC 3164 have no year: it is the last one in which the
-//! timestamp is not in the future.
+//! Sources: PostgreSQL's manual, "Error Reporting and Logging"; RFC 3164 and RFC 5424; rsyslog's
+//! documentation, "escapeControlCharactersOnReceive". Timestamps of RFC 3164 have no year: it is the
+//! last one in which the timestamp is not in the future.
 
 use super::relayed_lines::{Piece, Reading};
 use crate::facts::Facts;
@@ -50,7 +50,7 @@ fn open(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(Syslog { prefix, utc_offset_s: settings.utc_offset_s, now_s }))
 }
 
-/// Number of lines examined at the log's begin, which may include other programs' lines.
+/// Number of lines examined at the log's start, which may include other programs' lines.
 const LINES: usize = 400;
 
 /// Whether a syslog has lines of PostgreSQL.
@@ -128,7 +128,8 @@ struct Wrapper<'a> {
 }
 
 impl Wrapper<'_> {
-    /// Whether PostgreSQL wrote the line: it has sequence numbers, or the program's name contains `postgres`.
+    /// Whether PostgreSQL wrote the line: it has sequence numbers, or the program's name contains
+    /// `postgres`.
     fn is_ours(&self) -> bool {
         self.number.is_some() || memchr::memmem::find(self.program, b"postgres").is_some()
     }
@@ -146,7 +147,7 @@ fn wrapped(line: &[u8]) -> Option<Wrapper<'_>> {
     found.map(numbered)
 }
 
-/// The next word, and the text behind its space.
+/// The next word, and the text after its space.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b' ', text)?;
     (end > 0).then(|| (&text[..end], &text[end + 1..]))
@@ -164,7 +165,7 @@ fn rfc5424(line: &[u8]) -> Option<Wrapper<'_>> {
     Some(Wrapper { time, program, pid: number(pid), number: None, text })
 }
 
-/// The text behind structured data: `-`, or elements in brackets, with quoted values.
+/// The text after structured data: `-`, or elements in brackets, with quoted values.
 fn without_data(mut rest: &[u8]) -> Option<&[u8]> {
     if let Some(text) = rest.strip_prefix(b"-") {
         return Some(text.strip_prefix(b" ").unwrap_or(text));
@@ -212,7 +213,7 @@ fn rfc3164(line: &[u8]) -> Option<Wrapper<'_>> {
     Some(Wrapper { time, program, pid, number: None, text: without_solaris_id(text) })
 }
 
-/// Removes `[ID 748625 local0.info] ` from the begin of `text`.
+/// Removes `[ID 748625 local0.info] ` from the start of `text`.
 fn without_solaris_id(text: &[u8]) -> &[u8] {
     let rest = text.strip_prefix(b"[ID ").and_then(|rest| {
         let end = memchr::memmem::find(rest, b"] ")?;
@@ -235,7 +236,8 @@ fn numbered(wrapper: Wrapper<'_>) -> Wrapper<'_> {
     }
 }
 
-/// `text` with syslog daemons' escapes (`#011`) replaced by tabs and line ends, in `buffer` if it has `#01`.
+/// `text` with syslog daemons' escapes (`#011`) replaced by tabs and line ends, in `buffer` if it has
+/// `#01`.
 fn unescaped<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(mut next) = memchr::memmem::find(text, b"#01") else { return text };
     buffer.clear();

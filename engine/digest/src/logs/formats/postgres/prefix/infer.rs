@@ -1,5 +1,5 @@
-//! Infers `log_line_prefix` from the log: tries known prefixes and models of the first lines, and takes the
-//! one that parses most lines.
+//! Infers `log_line_prefix` from the log: tries known prefixes and models of the first lines, and takes
+//! the one that parses most lines.
 
 use super::{Prefix, epoch, has_word, number, session};
 use crate::logs::formats::postgres::lines::{self, content};
@@ -41,7 +41,7 @@ const KNOWN: &[&str] = &[
     "",
 ];
 
-/// Number of lines examined at the log's begin.
+/// Number of lines examined at the log's start.
 const LINES: usize = 400;
 /// Number of these from which models are built.
 const MODELS: usize = 24;
@@ -93,7 +93,7 @@ fn score(prefix: &Prefix, lines: &[&[u8]], least: usize) -> Option<Score> {
             weights = (weights.0.min(weight), weights.1.max(weight));
         }
     }
-    // Fields behind %q count only if some lines have them.
+    // Fields after %q count only if some lines have them.
     let is_seen = !prefix.text.contains("%q") || weights.1 > weights.0;
     let fields = if is_seen { prefix.fields() } else { 0 };
     (read >= least).then_some((read, sum, fields))
@@ -153,7 +153,7 @@ fn prefix_length(line: &[u8]) -> Option<usize> {
     Some(colon)
 }
 
-/// A prefix that matches the begin of a line; `None` if it is not UTF-8.
+/// A prefix that matches the start of a line; `None` if it is not UTF-8.
 fn model(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok()?;
     let mut model = Model { text, out: String::new(), seen: Vec::new() };
@@ -250,7 +250,7 @@ impl Model<'_> {
         Some(digits)
     }
 
-    /// The value behind `key=`.
+    /// The value after `key=`.
     fn named(&mut self, bytes: &[u8], key: usize) -> Option<usize> {
         let value = &bytes[key..];
         let length = value.iter().take_while(|b| !b" ,;]|>)".contains(b)).count();
@@ -270,7 +270,7 @@ impl Model<'_> {
         Some(length)
     }
 
-    /// Appends the escape of a host, behind which `(5544)` may follow.
+    /// Appends the escape of a host, after which `(5544)` may follow.
     fn port(&mut self, rest: &[u8]) -> usize {
         let length = memchr::memchr(b')', rest).filter(|_| rest.starts_with(b"("));
         self.put(if length.is_some() { "%r" } else { "%h" });
@@ -287,8 +287,8 @@ impl Model<'_> {
     }
 }
 
-/// Whether the number of so many bytes is one of seconds since 1970 with milliseconds, and not a part of a
-/// longer word.
+/// Whether the number of so many bytes is one of seconds since 1970 with milliseconds, and not a part
+/// of a longer word.
 fn is_epoch(bytes: &[u8], length: usize) -> bool {
     const SINCE_2001: usize = "1000000000.000".len();
     length == SINCE_2001

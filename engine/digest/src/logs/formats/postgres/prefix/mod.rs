@@ -43,11 +43,11 @@ pub(super) struct Said<'a> {
 pub(super) struct Line<'a> {
     pub(super) said: Said<'a>,
     pub(super) word: words::Word,
-    /// The text behind the word's colon.
+    /// The text after the word's colon.
     pub(super) text: &'a [u8],
 }
 
-/// Upper limit of a prefix and the word behind it, bytes.
+/// Upper limit of a prefix and the word after it, bytes.
 const PREFIX_BYTES_MAX: usize = 1024;
 /// Maximum number of ends of names tried in a line.
 const TRIES_MAX: u32 = 200;
@@ -119,7 +119,7 @@ struct Reading<'a, 'c> {
     line: &'a [u8],
     clock: &'c mut Clock,
     tries: u32,
-    /// An offset, and that of the first word at or behind it.
+    /// An offset, and that of the first word at or after it.
     word: Option<(usize, usize)>,
 }
 
@@ -169,8 +169,8 @@ impl<'a> Reading<'a, '_> {
         Some(Line { said, word, text: &self.line[at + length..] })
     }
 
-    /// Parses a field whose own form shows its end: length in bytes. Outer `None`: the form does not show it;
-    /// inner `None`: the field is missing.
+    /// Parses a field whose own form shows its end: length in bytes. Outer `None`: the form does not
+    /// show it; inner `None`: the field is missing.
     fn field(&mut self, letter: u8, at: usize, said: &mut Said<'a>) -> Option<Option<usize>> {
         let text = self.line.get(at..).unwrap_or_default();
         let digits = || text.iter().take(20).take_while(|byte| byte.is_ascii_digit()).count();
@@ -217,7 +217,7 @@ impl<'a> Reading<'a, '_> {
         })
     }
 
-    /// Offset of the first word at or behind `from`.
+    /// Offset of the first word at or after `from`.
     fn word_from(&mut self, from: usize) -> Option<usize> {
         if let Some((since, word)) = self.word
             && since <= from
@@ -258,7 +258,8 @@ impl<'a> Reading<'a, '_> {
             if let Some(line) = self.pieces(rest, at + end, with) {
                 return Some(line);
             }
-            // If the next field is of arbitrary text, it has tried all ends: no other end of this one fits.
+            // If the next field is of arbitrary text, it has tried all ends: no other end of this one
+            // fits.
             if let Some(Piece::Field(b'a' | b'u' | b'd' | b'b' | b'i', _)) = rest.first() {
                 return None;
             }
