@@ -69,8 +69,7 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Entry> {
     })
 }
 
-/// The entry of the line at `at`: a time or white space, a right-aligned number, a space, a command, a
-/// tab.
+/// The entry of the line at `at`: time or white space, right-aligned number, space, command, tab.
 fn entry(log: &[u8], at: usize) -> Option<Entry> {
     let head = log.get(at..)?;
     let head = &head[..head.len().min(LONGEST)];
@@ -85,8 +84,7 @@ fn entry(log: &[u8], at: usize) -> Option<Entry> {
     let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
     // Most lines that begin with white space belong to a statement.
     rest[blanks].is_ascii_digit().then_some(())?;
-    // MySQL 5.7.2 to 5.7.12 wrote nothing between the time and the column of the number, which may fill
-    // it.
+    // MySQL 5.7.2 to 5.7.12 wrote nothing between the time and the number, which may fill its column.
     if blanks == 0 && !matches!(time, Some(Stamp::Utc(_))) {
         return None;
     }

@@ -1,5 +1,4 @@
-//! The lines that a server writes when it opens a slow or general query log: at its start and after
-//! `FLUSH`.
+//! The lines that a server writes when it opens a slow or general query log: at start and after `FLUSH`.
 //!
 //! ```text
 //! /usr/sbin/mariadbd, Version: 10.11.14-MariaDB-log (Debian 12). started with:

@@ -198,8 +198,7 @@ fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) ->
     true
 }
 
-/// Reads the fields that all servers write first, as far as they are in the usual order; returns the
-/// rest.
+/// Reads the fields that all servers write first, while they are in the usual order; returns the rest.
 #[inline]
 fn usual<'a>(line: &'a [u8], event: &mut Event<'a>) -> &'a [u8] {
     let Some((text, rest)) = value(line, b"Query_time: ") else { return line };

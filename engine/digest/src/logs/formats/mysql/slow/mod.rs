@@ -1,9 +1,9 @@
 //! The slow query log of MySQL 5.x to 9.x, Percona Server and MariaDB.
 //!
-//! The end of an event: MySQL 5.7.2 and later writes it in `# Time: ` to the microsecond. Before, `#
-//! Time: ` and `SET timestamp` are the second in which the event ended. From MySQL 8.0.14 on `SET
-//! timestamp` is the second in which it began (MySQL worklog 12393). In MariaDB both are the second in
-//! which it began (observed in 10.11 and 11.8), so computed ends are up to a second early.
+//! The end of an event: MySQL 5.7.2 and later writes it in `# Time: ` to the microsecond. Before,
+//! `# Time: ` and `SET timestamp` are the second in which the event ended. From MySQL 8.0.14 on
+//! `SET timestamp` is the second in which it began (MySQL worklog 12393). In MariaDB both are the second
+//! in which it began (observed in 10.11 and 11.8), so computed ends are up to a second early.
 //!
 //! Events state the default database themselves (MariaDB, Percona Server), or a `use` precedes the first
 //! event whose default database differs from that of the event before it.

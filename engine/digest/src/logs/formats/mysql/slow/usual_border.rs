@@ -6,8 +6,7 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 use std::sync::LazyLock;
 
-/// Upper limit of the length of border lines (a user of 80 and a host of 255 characters of up to 4
-/// bytes).
+/// Upper limit of a border line's length (a user of 80, a host of 255 characters of up to 4 bytes).
 pub(super) const LONGEST: usize = 2048;
 
 /// Upper limit of the length of time lines.

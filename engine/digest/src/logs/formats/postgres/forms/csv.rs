@@ -1,6 +1,6 @@
 //! csvlog: one record a message, of 22 columns (8.4), 23 (9.0 to 12), 24 (13) or 26 (14 to 17); text
-//! columns are quoted. Records of more columns, as later versions may write, are read by their first
-//! 23. (PostgreSQL's manual, "Using CSV-Format Log Output".)
+//! columns are quoted. Of more columns, as later versions may write, the first 23 are read.
+//! (PostgreSQL's manual, "Using CSV-Format Log Output".)
 
 use crate::logs::format::{Context, Format, FormatKind, Settings};
 use crate::logs::formats::postgres::lines::{Strays, lines};

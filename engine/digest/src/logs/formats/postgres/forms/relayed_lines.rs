@@ -1,8 +1,7 @@
 //! Reassembles messages from lines that another program relays one by one: syslog, or a cloud's log
 //! service. Lines of other processes may be between those of a message.
 //!
-//! Nothing marks the end of a message: it is emitted when its process begins another one, or some lines
-//! later.
+//! Nothing marks the end of a message: it is emitted when its process begins another, or some lines later.
 
 use crate::logs::format::Context;
 use crate::logs::formats::postgres::lines::Strays;
@@ -43,7 +42,7 @@ const SPARE_BYTES_MAX: usize = 64 << 10;
 /// The state carried from part to part.
 #[derive(Default)]
 pub(super) struct Wrapped {
-    /// Ordered by start.
+    /// Ordered by offset.
     open: Vec<Open>,
     spare: Vec<Open>,
     /// Number of lines read.
@@ -197,8 +196,7 @@ const NO_MESSAGE: &str = "a line of a message whose begin is not there";
 const FOREIGN: &str = "a line of another program";
 
 impl Wrapped {
-    /// The message to which a further line belongs: that of its process, or the last one if `pid` is
-    /// unknown.
+    /// The message to which a further line belongs: that of its process, or the last one without a `pid`.
     fn of(&self, pid: Option<u64>, number: Option<(u64, u64)>) -> Option<usize> {
         let is_of = |open: &Open| match (number, open.number) {
             (Some((number, _)), Some(known)) => number == known,

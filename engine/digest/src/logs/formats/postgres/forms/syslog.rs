@@ -128,8 +128,7 @@ struct Wrapper<'a> {
 }
 
 impl Wrapper<'_> {
-    /// Whether PostgreSQL wrote the line: it has sequence numbers, or the program's name contains
-    /// `postgres`.
+    /// Whether PostgreSQL wrote the line: it has sequence numbers, or `postgres` in the program's name.
     fn is_ours(&self) -> bool {
         self.number.is_some() || memchr::memmem::find(self.program, b"postgres").is_some()
     }
