@@ -1,5 +1,4 @@
-//! Logs of a real, private PostgreSQL: the three forms agree about one load, and with the statements
-//! sent.
+//! Logs of a real, private PostgreSQL: the three forms agree with each other and with the load.
 
 use dyno_digest::event::{Event, Kind};
 use dyno_digest::logs::format::{Context, Settings};
@@ -208,8 +207,7 @@ fn the_three_logs_tell_what_was_sent() {
     }
 }
 
-/// The events in an order of their own: sessions that end and begin at once may differ in order between
-/// logs.
+/// The events as sorted text: the order of sessions that end and begin at once may differ between logs.
 fn sorted(events: &[Told]) -> Vec<String> {
     let mut all: Vec<String> = events.iter().map(|told| format!("{told:?}")).collect();
     all.sort();

@@ -1,5 +1,4 @@
-//! A header line of a slow log that is not understood has its offset in the document, which `--strict`
-//! reads.
+//! The document has the offset of an unknown header line of a slow log, for `--strict`.
 
 mod reading;
 
