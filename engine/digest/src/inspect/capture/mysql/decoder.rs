@@ -223,7 +223,7 @@ impl Mysql {
         let Some(mut request) = self.queue.pop_front() else { return false };
         request.answer.packet(message.body, message.length, &mut self.without_eof);
         self.state = State::Commands;
-        // Commands sent before the end of authentication are queued behind the login.
+        // The decoder ignores commands that the client sent before this packet.
         let is_in = request.answer.said.error == 0;
         if is_in || request.command.code != command::CHANGE_USER {
             self.user.clone_from(&self.login.user);
