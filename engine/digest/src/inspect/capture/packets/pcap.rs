@@ -41,7 +41,7 @@ pub fn is_begin(bytes: &[u8]) -> bool {
 }
 
 impl Pcap {
-    /// Parses a file header; `None` if the bytes are too few or none.
+    /// Parses a file header; `None` if the bytes are too few, or no header.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let magic = Bytes(bytes).big(4)?;
         let is_big = matches!(magic, MICROS | NANOS);
