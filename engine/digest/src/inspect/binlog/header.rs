@@ -133,7 +133,7 @@ impl Description {
         Some(Self { server, checksum, has_crc: algorithm == CRC32, lengths: lengths.to_vec() })
     }
 
-    /// Whether an event's checksum is correct, or of no known algorithm.
+    /// Whether an event's checksum is correct; true for all events of a log without CRC-32.
     pub fn holds(&self, event: &[u8]) -> bool {
         let Some(end) = event.len().checked_sub(CHECKSUM).filter(|_| self.has_crc) else {
             return !self.has_crc;
