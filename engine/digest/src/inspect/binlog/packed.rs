@@ -14,7 +14,7 @@ const DEFLATE_MAX: usize = 1032;
 const ZSTD_MAX: usize = 32 << 10;
 
 /// Decompresses a record of MariaDB: a byte with the algorithm and the size of the length, the
-/// big-endian length, zlib data. `None` if it is malformed or longer than [`UNPACKED_MAX`].
+/// big-endian length, zlib data. `None` if it is malformed or decompresses to more than 1 GiB.
 pub fn mariadb(record: &[u8]) -> Option<Vec<u8>> {
     let (&first, rest) = record.split_first()?;
     let is_zlib = first & 0x80 != 0 && first & 0x70 == 0;
@@ -32,7 +32,7 @@ pub fn mariadb(record: &[u8]) -> Option<Vec<u8>> {
     (status == Status::StreamEnd && unpacked.len() == length).then_some(unpacked)
 }
 
-/// Decompresses the events of a MySQL transaction payload. `None` as for [`mariadb`].
+/// Decompresses the events of a MySQL transaction payload. `None` as in [`mariadb`].
 pub fn transaction(body: &[u8]) -> Option<Vec<u8>> {
     const END: u64 = 0;
     const COMPRESSION: u64 = 2;
