@@ -220,7 +220,7 @@ impl<W: io::Write> Tracer<W> {
         };
         let statement = Statement { number, end_ns, duration_ns, effect, class, origin };
         let of_second = second(end_ns, duration_ns);
-        // A long statement began in an earlier second, already written, and ends in this one or later.
+        // A long statement began in an earlier second, which is over, and ends in the buffered one or later.
         let is_long = of_second < self.held_ns && self.held_ns <= Some(end_ns);
         if of_second.is_none()
             || of_second != self.held_ns && !is_long
