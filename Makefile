@@ -8,7 +8,7 @@ ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
 # For two cores; live tests mostly wait: docs/decisions/tests-in-parallel.md.
 TEST_WORKERS ?= 3
-CHECK_WORKERS ?= 2
+CHECK_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
 .PHONY: help demo test check lint audit fmt attack bench proof pictures dist dist-test servers engine setup reference clean fuzz changelog
@@ -28,7 +28,7 @@ test: setup servers ## Set up servers, run every test
 check: export PYTHONDONTWRITEBYTECODE =
 check: setup ## Unit, contract, golden and library tests: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
-	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal tests/unit tests/contract tests/golden
+	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check tests/unit tests/contract tests/golden
 
 lint: setup audit ## Formatting, clippy, rustdoc, ruff, mypy, licences
 	cargo fmt --all --check
