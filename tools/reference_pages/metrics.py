@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics
 from dbdyno.samplers import SAMPLERS
 from dbdyno.samplers.machine import cpu, disk, memory, network, paging, pressure
 from dbdyno.samplers.server import process
@@ -75,13 +75,13 @@ def page() -> str:
         INTRO,
         table(
             ("metric", "also written", "unit", "better", "of", "meaning"),
-            (_row(metric) for metric in metrics.METRICS),
+            (_row(metric) for metric in known_metrics.METRICS),
         ),
         "## Sampled",
         SAMPLED,
         table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
         f"Besides the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
-        f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
+        f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in known_metrics.FAMILIES)}.",
         "## Of another host",
         HOSTS,
         "## Of other tools",
@@ -92,11 +92,15 @@ def page() -> str:
     )
 
 
-def _row(metric: metrics.Metric) -> tuple[str, ...]:
+def _row(metric: known_metrics.Metric) -> tuple[str, ...]:
     spellings = dict.fromkeys((*metric.aliases, metric.short))
     written = ", ".join(code(name) for name in spellings if name in metric.aliases)
-    having = {metrics.ANY: "a group", metrics.OPEN: "an open loop", metrics.SEARCH: "a search"}
-    having[metrics.BLOCKS] = "a group of `io`"
+    having = {
+        known_metrics.ANY: "a group",
+        known_metrics.OPEN: "an open loop",
+        known_metrics.SEARCH: "a search",
+    }
+    having[known_metrics.BLOCKS] = "a group of `io`"
     group = having[metric.loop] if metric.per_group else "all groups together"
     return code(metric.name), written, metric.unit, metric.direction, group, metric.about
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate, Findings
-from dbdyno.experiment.claims.metrics import COST
+from dbdyno.experiment.claims.known_metrics import COST
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
