@@ -19,7 +19,7 @@ FILES = (
     (write.RESULT, "the findings, for programs; `result.schema.json`"),
     (
         annotation.ANNOTATIONS,
-        "only where something was added for the report: customer, author, recommendation, logo",
+        "only where something was added for the report: customer, author, recommendation, logo; `annotations.schema.json`",
     ),
     (write.HTML, "the report: one file, opens offline"),
     (write.MARKDOWN, "the report's numbers as text"),

@@ -85,7 +85,7 @@ def _redaction() -> str:
                 "values of settings",
                 "quantities and plain words stay, unless the setting tells who or where (`hostname`, `init_connect`, ...)",
             ),
-            ("context, notes, comments of the file", "omitted"),
+            ("context, notes, words of claims (`say`), comments of the file", "omitted"),
             (
                 "names of the experiment itself: targets, groups, factors, levels, statements",
                 "stay, except for names of the kinds above in them",

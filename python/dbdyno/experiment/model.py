@@ -235,9 +235,14 @@ class NeedsModel(Strict):
 
 
 class ClaimModel(Strict):
-    """A claim that only some machines can test."""
+    """A claim with its author's words, or one that only some machines can test."""
 
-    claim: str
+    claim: str = Field(description="what is judged")
+    say: str = Field(
+        "",
+        description="the claim in words, for readers: reports show it behind the verdict, above the"
+        " claim itself",
+    )
     needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
 
 

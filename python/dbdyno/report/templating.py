@@ -41,6 +41,7 @@ def environment(*, escaped: bool) -> Environment:
     made.filters.update(
         script_json=escaping.script_json,
         md=escaping.markdown,
+        paragraphs=escaping.paragraphs,
         fence=escaping.fence,
         slug=escaping.slug,
     )

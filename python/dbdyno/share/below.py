@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.share import bundle
+from dbdyno.store.manifest import MANIFEST
 
 DEPTH_MAX = 8
 RUNS_MAX = 10_000
@@ -46,7 +47,7 @@ def below(directory: Path) -> Iterator[Below]:
 
 
 def _found(directory: Path, depth: int) -> Iterator[Path]:
-    if (directory / "manifest.json").is_file():
+    if (directory / MANIFEST).is_file():
         yield directory
         return
     try:

@@ -38,6 +38,7 @@ def chosen(run: Path | None, directory: Path | None) -> Path:
     if run is not None:
         return run
     from dbdyno.share.below import below
+    from dbdyno.store.manifest import MANIFEST
 
     directory = directory or userconfig.read().runs or RUNS
     found = (
@@ -49,4 +50,4 @@ def chosen(run: Path | None, directory: Path | None) -> Path:
             cause="none was begun in this directory, or it is elsewhere",
             fix="name a run, or the directory of runs: --dir DIR",
         )
-    return max(found, key=lambda path: ((path / "manifest.json").stat().st_mtime_ns, str(path)))
+    return max(found, key=lambda path: ((path / MANIFEST).stat().st_mtime_ns, str(path)))

@@ -13,10 +13,11 @@ import click
 
 from dbdyno import diskfiles
 from dbdyno.cli.running import gate as gates
-from dbdyno.cli.runs import latest
+from dbdyno.cli.runs import annotate, latest
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
+from dbdyno.store.annotation import ANNOTATIONS
 from dbdyno.store.text import files
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _for_ci(name: str, what: str) -> Callable[[Any], Any]:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
+@annotate.options
 @_for_ci("comment", "the answer as Markdown for a comment on a pull or merge request")
 @_for_ci("annotations", "verdicts as workflow commands of GitHub Actions")
 @_for_ci("sarif", "refuted and undecided claims as SARIF 2.1.0, at their lines")
@@ -64,6 +66,9 @@ def report(
     redacted: bool,
     bundle_to: Path | None,
     to: Path | None,
+    settings: tuple[str, ...],
+    recommend: Path | None,
+    logo: Path | None,
     strict: bool,
     decisive: bool,
     as_json: bool,
@@ -73,7 +78,7 @@ def report(
 
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle (without
     it, of the latest run), and prints the answer. With --redact, whatever is written or printed is
-    redacted.
+    redacted. With --set, --recommend or --logo, RUN keeps what is added for later reports.
     """
     # All of it here, and not in a child that has given root up, which can read no modules.
     import dbdyno.wording.findings  # noqa: F401
@@ -84,6 +89,9 @@ def report(
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
 
+    added = annotate.given(settings, recommend, logo)
+    if added and redacted:
+        raise click.UsageError("a redacted report shows nothing that was added: omit --redact")
     source = latest.chosen(run, directory)
     if run is None:
         click.echo(f"run directory: {source}", err=True)
@@ -96,6 +104,8 @@ def report(
 
     def drawn() -> int:
         with stored(source), opened(source) as found, _shared(found, redacted) as shown:
+            if added:
+                annotate.put(source, added)
             there = _made(place, found)
             code = conclude(
                 shown, strict=strict, decisive=decisive, as_json=as_json, to=there, also=also
@@ -108,6 +118,8 @@ def report(
         return code
 
     makes = [*(place / name for name in (RESULT, MARKDOWN, HTML)), *wanted.values()]
+    if added:
+        makes.append(source / ANNOTATIONS)
     if bundle_to is not None:
         makes += [bundle_to, source / RESULT]
     return unprivileged.reading(drawn, [source], makes)
@@ -140,7 +152,9 @@ def _default(run: Path, redacted: bool) -> Path:
 
 def _made(place: Path, run: Run) -> Path:
     """The directory for the reports, there by now. Another run's reports are never overwritten."""
-    if (place / "manifest.json").exists() and place.resolve() != run.path.resolve():
+    from dbdyno.store.manifest import MANIFEST
+
+    if (place / MANIFEST).exists() and place.resolve() != run.path.resolve():
         raise DynoError(
             f"{place} is the directory of another run",
             cause="its reports would be overwritten",

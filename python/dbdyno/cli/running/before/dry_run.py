@@ -19,6 +19,7 @@ from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.two_versions.differences import differences
 from dbdyno.plan.types import Plan
 from dbdyno.rules import check
+from dbdyno.wording.verdicts.headline import quoted
 
 
 def show(
@@ -83,7 +84,10 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
             lines.append(f"{at}: generator and servers share all of them")
     lines += [f"differs: {difference}" for difference in differences(plan)]
     lines += [f"skipped: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
-    lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
+    lines += [
+        f"not tested here: {quoted(plan.claim_words.get(claim, ''), claim)}: {why}"
+        for claim, why in plan.untested.items()
+    ]
     lines += [f"note: {note}" for note in plan.notes]
     lines += _commands(plan)
     lines.append("order (block: trials):")
