@@ -165,7 +165,7 @@ def test_ratio_tables_lead_with_the_headline_and_the_main_factor() -> None:
 
 def test_what_was_tested_and_what_was_not() -> None:
     plan = ENGINES.plan
-    said = tested.sentence(plan, ENGINES.kept, ENGINES.environment)
+    said = " ".join(tested.setting(plan, ENGINES.kept, ENGINES.environment).values())
     assert "12 cells × 6 blocks, 72 trials measured" in said
     assert "20 s each after 5 s of warm-up" in said
     assert "8 CPUs" in said

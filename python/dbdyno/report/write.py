@@ -21,6 +21,7 @@ from dbdyno.store.run import Run
 from dbdyno.store.text import files
 
 HTML, MARKDOWN, RESULT = "report.html", "report.md", "result.json"
+BRIEF = "brief.html"  # only where it was asked for
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,15 @@ class Drawn:
     def summary(self, place: str) -> Markup:
         """What the page says at its head: the sections of a place, see `Section`."""
         return self._joined((f"summary/{one.name}", one.name) for one in sections.summary(place))
+
+    def brief(self) -> Markup:
+        """The short form: two printed pages."""
+        chosen = [one for one in sections.summary("brief") if one.name in self.views]
+        kept = {one.name: self.views[one.name] for one in chosen}
+        kept |= {one.name: one.shortened(kept[one.name]) for one in chosen if one.shortened}
+        own = {name for name in kept if f"brief/{name}.{self.medium}.j2" in templating.templates()}
+        partials = ((f"{'brief' if name in own else 'summary'}/{name}", name) for name in kept)
+        return Drawn(kept, self.medium)._joined(partials)
 
     def body(self, inside: str = "") -> Markup:
         """All sections in their order; in HTML those within the element of `inside`."""
@@ -85,6 +95,10 @@ class Report:
             uplot_css=templating.asset("vendor/uplot/uPlot.min.css"),
             uplot_js=templating.asset("vendor/uplot/uPlot.iife.min.js"),
         )
+
+    def brief(self) -> str:
+        """The short form as a page without scripts, of two pages on paper."""
+        return templating.styled("brief.html.j2", {"sections": Drawn(self.views, "html")})
 
     def markdown(self) -> str:
         """The same facts in Markdown, without the charts."""

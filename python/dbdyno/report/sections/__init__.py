@@ -77,7 +77,8 @@ def views(context: Context) -> dict[str, Any]:
 
 
 def summary(place: str) -> list[Section]:
-    """The sections that have a place (`header`, `main`, `markdown`, `terminal`), in its order."""
+    """The sections that have a place (`header`, `main`, `markdown`, `terminal`, `brief`), in its
+    order."""
     return sorted(
         (one for one in SECTIONS if getattr(one, place)), key=lambda one: getattr(one, place)
     )

@@ -181,6 +181,7 @@ function show(id) {
   if (!trial) return;
   current = id;
   clear();
+  document.getElementById("trial-shown").textContent = cellPick.selectedOptions[0].text + ", " + trialPick.selectedOptions[0].text;
   var said = [];
   if (trial.void) said.push("This trial is void and counts nowhere.");
   trial.outages.forEach(function (o) {

@@ -226,4 +226,4 @@ def form(found: list[View]) -> Iterator[RenderableType]:
         yield Text(f"Stalls at {count(more, 'more cell')} in the report")
 
 
-SECTION = Section(view, "Stalls", header=40, markdown=40, terminal=70, form=form)
+SECTION = Section(view, "Stalls", header=40, markdown=40, terminal=70, brief=70, form=form)

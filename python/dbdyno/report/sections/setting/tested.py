@@ -24,10 +24,15 @@ class View:
     """What was tested, in a line, and its context."""
 
     about: About
-    tested: str
+    setting: dict[str, str]  # systems, measurements and machine, by their headings
     split: str  # how the CPUs were divided
     looking: str  # number of interim looks
     gaps: warnings.View
+
+    @property
+    def tested(self) -> str:
+        """The setting as one line."""
+        return " · ".join(text for text in self.setting.values() if text)
 
 
 def view(context: Context) -> View:
@@ -35,28 +40,32 @@ def view(context: Context) -> View:
     if plan.imported:
         said = _imported(plan, context.complete)
     else:
-        said = sentence(plan, context.complete, context.run.environment)
+        said = setting(plan, context.complete, context.run.environment)
     gaps = warnings.view(context)
     return View(plan.about, said, split(plan), looking.sentence if looking else "", gaps)
 
 
-def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]) -> str:
-    """One line: systems, design, durations, machine."""
-    parts = [", ".join(versions(records))]
+def setting(
+    plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]
+) -> dict[str, str]:
+    """Systems, design with durations, machine; each may be empty."""
     done = sum(r.status == COMPLETE for r in records)
     planned = len(plan.trials)
     design = f"{count(len(plan.cells), 'cell')} × {count(plan.blocks, 'block')}"
     trials = count(done, "trial") if done == planned else f"{done:,} of {count(planned, 'trial')}"
-    parts.append(f"{design}, {trials} measured")
+    measured = f"{design}, {trials} measured"
     lengths = {(cell.warmup_s, cell.duration_s, cell.until_steady) for cell in plan.cells}
     if len(lengths) == 1:
         warmup_s, duration_s, until_steady = lengths.pop()
         each = f"{seconds(duration_s)} each"
         if until_steady:
             each = f"each until steady, {seconds(duration_s)} at most{_contained(records)},"
-        parts.append(f"{each} after {seconds(warmup_s)} of warm-up")
-    parts.append(machine(environment))
-    return " · ".join(part for part in parts if part)
+        measured += f" · {each} after {seconds(warmup_s)} of warm-up"
+    return _headed(", ".join(versions(records)), measured, machine(environment))
+
+
+def _headed(systems: str, measured: str, machine: str) -> dict[str, str]:
+    return {"Systems": systems, "Measured": measured, "Machine": machine}
 
 
 def _contained(records: Sequence[TrialRecord]) -> str:
@@ -69,17 +78,16 @@ def _contained(records: Sequence[TrialRecord]) -> str:
     return f" (nothing slower than {seconds(min(lengths_s))} is in them)" if lengths_s else ""
 
 
-def _imported(plan: Plan, records: Sequence[TrialRecord]) -> str:
-    """One line: tools, design, durations. Nothing is known about the machines."""
+def _imported(plan: Plan, records: Sequence[TrialRecord]) -> dict[str, str]:
+    """Tools, design with durations. Nothing is known about the machines."""
     assert plan.imported is not None
-    parts = [f"imported from {', '.join(plan.imported.tools)}"]
-    parts.append(f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}")
+    measured = f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}"
     lengths = sorted(cell.duration_s for cell in plan.cells if cell.duration_s)
     if lengths:
         short, long = (seconds(float(f"{end:.3g}")) for end in (lengths[0], lengths[-1]))
-        parts.append(f"{short} each" if short == long else f"{short} to {long} each")
-    parts.append("machines and servers not seen")
-    return " · ".join(parts)
+        measured += f" · {short} each" if short == long else f" · {short} to {long} each"
+    tools = f"imported from {', '.join(plan.imported.tools)}"
+    return _headed(tools, measured, "machines and servers not seen")
 
 
 def identity(facts: Mapping[str, Any]) -> str:
@@ -141,4 +149,4 @@ def moment(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-SECTION = Section(view, main=50, markdown=90)
+SECTION = Section(view, main=50, markdown=90, brief=90)

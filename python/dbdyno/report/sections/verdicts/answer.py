@@ -29,4 +29,4 @@ def form(view: View) -> Iterator[RenderableType]:
     yield Text(visible(f"{view.caveat} {view.answer}".strip()))
 
 
-SECTION = Section(view, header=30, markdown=30, terminal=30, form=form)
+SECTION = Section(view, header=30, markdown=30, terminal=30, brief=30, form=form)

@@ -90,4 +90,4 @@ def form(view: View) -> Iterator[RenderableType]:
     yield Text(visible(view.sentence))
 
 
-SECTION = Section(view, "Costs", main=40, markdown=60, terminal=50, form=form)
+SECTION = Section(view, "Costs", main=40, markdown=60, terminal=50, brief=60, form=form)

@@ -21,4 +21,4 @@ def view(context: Context) -> View | None:
     return View(text) if text else None
 
 
-SECTION = Section(view, header=35, markdown=35)
+SECTION = Section(view, header=35, markdown=35, brief=35)
