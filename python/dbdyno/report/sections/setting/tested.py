@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dbdyno import kinds
+from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import About
 from dbdyno.experiment.workloads.measuring import CYCLES
 from dbdyno.plan import cpus
@@ -16,6 +18,7 @@ from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import warnings
 from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.plurals import count
 
 
@@ -25,7 +28,7 @@ class View:
 
     about: About
     setting: dict[str, str]  # systems, measurements and machine, by their headings
-    split: str  # how the CPUs were divided
+    split: str  # how the CPUs were divided; empty where the answer says that they were shared
     looking: str  # number of interim looks
     gaps: warnings.View
 
@@ -42,7 +45,8 @@ def view(context: Context) -> View:
     else:
         said = setting(plan, context.complete, context.run.environment)
     gaps = warnings.view(context)
-    return View(plan.about, said, split(plan), looking.sentence if looking else "", gaps)
+    divided = "" if shared(plan) else split(plan)
+    return View(plan.about, said, divided, looking.sentence if looking else "", gaps)
 
 
 def setting(
@@ -122,6 +126,28 @@ def split(plan: Plan) -> str:
     if targets and all(target.url is not None for target in targets):
         return "The servers were there already; this is the load generator's machine."
     return " ".join(_split(*one) for one in cpus.said(plan))
+
+
+def shared(plan: Plan) -> str:
+    """That load generator and servers had the same CPUs, if they had: to be read with the answer.
+    Nothing of a system that runs in the load generator, or of one on another machine."""
+    cells = [
+        cell
+        for cell in plan.cells
+        if plan.imported is None
+        and not (plan.generator_cpus_of(cell) or plan.server_cpus_of(cell))
+        and any(map(_serves_here, cell.targets))
+    ]
+    if not cells:
+        return ""
+    where = "" if len(cells) == len(plan.cells) else f" in {len(cells)} of {len(plan.cells)} cells"
+    return f"Load generator and server shared all CPUs{where}: each took from the other."
+
+
+def _serves_here(target: TargetPlan) -> bool:
+    if target.url is not None:
+        return server_url.parse(target.url).on_this_machine
+    return not kinds.of(target.kind).in_engine
 
 
 def _split(where: str, generator: Sequence[int], servers: Sequence[int]) -> str:
