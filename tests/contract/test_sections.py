@@ -22,6 +22,7 @@ NO_MARKDOWN = {
     "time": "charts only",
     "latency": "charts only; what it has in numbers are sections of their own",
     "waits": "a chart only",
+    "glossary": "its readers know the terms, or where docs/glossary.md is",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a report says so that it cannot be missed: shared CPUs, warnings, why a number is missing."""
+"""What a report says so that it cannot be missed: shared CPUs, warnings, missing numbers."""
 
 from __future__ import annotations
 

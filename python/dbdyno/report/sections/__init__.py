@@ -20,6 +20,7 @@ from dbdyno.report.sections.load import (
 )
 from dbdyno.report.sections.setting import (
     environment,
+    glossary,
     hooks,
     plans,
     reproduce,
@@ -66,6 +67,7 @@ SECTIONS = (  # in the order of the page, except for the summary at its head
     warnings.SECTION,
     hooks.SECTION,
     environment.SECTION,
+    glossary.SECTION,
     reproduce.SECTION,
 )
 

@@ -238,6 +238,10 @@ if (main && data.cells.length) {
   });
 }
 
+/* A phone has no room for the contents beside the text. */
+var contents = document.querySelector(".contents");
+if (contents && window.matchMedia("(max-width:760px)").matches) contents.open = false;
+
 /* Saves a chart with the page's style and colours resolved in it. */
 function rules() {
   var kept = [];
