@@ -76,7 +76,7 @@ def test_metric_names_have_words_and_units() -> None:
     groups = ("readers", "updater")
     p95 = names.describe("readers.service_ms_p95", groups)
     assert (p95.group, p95.column, p95.unit, p95.better) == ("readers", "readers p95 ms", "ms", -1)
-    assert names.describe("status.Com_select").label == "Com_select"
+    assert names.describe("status.Com_select").label == "Server: Com_select"
     assert names.describe("disk.write_bytes_per_s").unit == "bytes/s"
     ordered = names.order(
         ["cpu.user", "updater.service_ms_p95", "readers.operations_per_s"], groups

@@ -34,14 +34,6 @@ function mean(t, values) {
   return n ? sum / n : null;
 }
 
-var SOURCES = {cpu: "CPU", memory: "Memory", disk: "Disk", server: "Server process"};
-
-/* "db.server" as "db: server process". */
-function sourceName(source) {
-  var dot = source.lastIndexOf("."), last = source.slice(dot + 1), name = SOURCES[last] || last;
-  return dot < 0 ? name : source.slice(0, dot) + ": " + name.charAt(0).toLowerCase() + name.slice(1);
-}
-
 /* Lines share a chart only where the smaller ones can still be read. */
 function biggest(values) { return values.reduce(function (m, v) { return Math.max(m, Math.abs(v || 0)); }, 0); }
 
@@ -153,20 +145,20 @@ function showSamples(trial) {
     var s = trial.sources[source], counters = /(^|\.)status$/.test(source), charts = [];
     var lines = Object.keys(s.v).map(function (name) {
       var human = humanUnit(data.units[source + "." + name] || "", s.v[name]);
-      return {name: name, unit: human.unit, values: human.values, top: biggest(human.values)};
+      return {name: data.names[source + "." + name] || name, unit: human.unit, values: human.values, top: biggest(human.values)};
     });
     lines = lines.filter(function (line) {
-      if (line.top === 0) zero.push(source + "." + line.name);
+      if (line.top === 0) zero.push(data.sources[source] + ": " + line.name);
       return line.top !== 0;
     });
     if (!counters) lines.sort(function (a, b) { return b.top - a.top; });
     lines.forEach(function (line) {
       var home = counters ? null : charts.filter(function (c) { return c.unit === line.unit && c.lines.length < 6 && (line.unit === "%" || c.top < 25 * line.top); })[0];
       if (!home) {
-        home = {title: counters ? line.name : sourceName(source), unit: line.unit, top: line.top, lines: []};
+        home = {title: counters ? line.name : data.sources[source], unit: line.unit, top: line.top, lines: []};
         charts.push(home);
       }
-      home.lines.push({label: counters ? "value" : line.name.replace(/_(percent|bytes_per_s|per_s|bytes|cores|ms)$/, "").replace(/_/g, " "), values: line.values});
+      home.lines.push({label: counters ? "value" : line.name, values: line.values});
     });
     charts.forEach(function (c) {
       if (c.lines.length === 1 && !counters) { c.title += ": " + c.lines[0].label; c.lines[0].label = "value"; }

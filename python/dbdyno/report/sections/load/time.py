@@ -10,13 +10,14 @@ from dbdyno.report.section import Section
 from dbdyno.report.text import names
 from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE
+from dbdyno.wording import sampled
 
 OUTAGES_MAX, WARNINGS_MAX = 50, 10  # of a trial
 
 
 def view(context: Context) -> dict[str, Any] | None:
-    """Cells with the ids of their trials, an entry a trial, units; None where nothing was recorded
-    over time."""
+    """Cells with the ids of their trials, an entry a trial, names and units; None where nothing
+    was recorded over time."""
     plan, read = context.plan, context.trials
     points = series.points_for(len(read.series), len(read.samples) + 3 * len(context.groups))
     cells = []
@@ -36,11 +37,17 @@ def view(context: Context) -> dict[str, Any] | None:
         entry["outages"] = outages[:OUTAGES_MAX]
         entry["warnings"] = list(r.warnings)[:WARNINGS_MAX]
         entries[r.id] = entry
-    units = {
-        f"{s}.{n}": "share" if s.rpartition(".")[2] == "cpu" and "_" not in n else names.unit_of(n)
-        for s, n in read.samples
+    short = {
+        f"{source}.{name}": sampled.short(f"{source.rpartition('.')[2]}.{name}")
+        for source, name in read.samples
     }
-    return {"cells": cells, "trials": entries, "units": units}
+    return {
+        "cells": cells,
+        "trials": entries,
+        "sources": {source: sampled.source(source) for source, _ in read.samples},
+        "names": short,
+        "units": {metric: names.unit_of(metric) for metric in short},
+    }
 
 
 SECTION = Section(view, "Over time")
