@@ -10,7 +10,7 @@ function css(name) { return getComputedStyle(document.documentElement).getProper
 
 /* Numbers as in the rest of the page: three significant digits, comma thousands. */
 function sig3(v) {
-  if (v === null || v === undefined || !isFinite(v)) return "–";
+  if (v === null || v === undefined || !isFinite(v)) return "none here";
   if (v === 0) return "0";
   var digits = 2 - Math.floor(Math.log10(Math.abs(v)));
   if (digits > 8) return v.toExponential(2);
@@ -179,10 +179,16 @@ function show(id) {
   trial.outages.forEach(function (o) {
     said.push("Outage from " + sig3(o[0]) + " s " + (o[1] === null ? "to the end" : "to " + sig3(o[1]) + " s") + (o[2] ? ": " + o[2] : "") + ".");
   });
-  trial.warnings.forEach(function (w) { said.push("⚠ " + w); });
-  document.getElementById("trial-note").textContent = said.join(" ");
   if (trial.t.length) showLoad(trial);
-  else document.getElementById("trial-note").textContent = said.concat("Nothing was recorded.").join(" ");
+  else said.push("Nothing was recorded.");
+  var note = document.getElementById("trial-note");
+  note.textContent = said.join(" ");
+  trial.warnings.forEach(function (w) {
+    var link = document.createElement("a");
+    link.href = "#warnings"; link.className = "warnmark"; link.textContent = "⚠ " + w;
+    note.appendChild(document.createTextNode(" "));
+    note.appendChild(link);
+  });
   showSamples(trial);
 }
 
