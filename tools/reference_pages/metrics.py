@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 from dbdyno.experiment.claims import metrics
 from dbdyno.samplers import SAMPLERS
@@ -102,7 +103,7 @@ def _row(metric: metrics.Metric) -> tuple[str, ...]:
 
 def _sampler(path: str) -> tuple[str, str, str]:
     module, name = import_module(f"dbdyno.samplers.{path}"), path.rpartition(".")[2]
-    found = next(
+    found: Any = next(
         member
         for member in vars(module).values()
         if isinstance(member, type)

@@ -47,13 +47,13 @@ def _reserved(module: Any) -> frozenset[str]:
 def _words(system: System) -> Iterator[tuple[str, str, str]]:
     defaults = system.resolve(TargetPlan("db", system.kind)).words
     yield from (_row(word) for word in defaults)
-    asked = [
+    asked: list[dict[str, Any]] = [
         *({"durability": level} for level in DURABILITY),
         *({"isolation": level} for level in ISOLATION),
         {"memory_bytes": MEMORY_BYTES},
     ]
     for words in asked:
-        target = TargetPlan("db", system.kind, **words)  # type: ignore[arg-type]
+        target = TargetPlan("db", system.kind, **words)
         try:
             found = system.resolve(target).words
         except DynoError as error:

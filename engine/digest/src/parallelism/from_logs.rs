@@ -1,4 +1,4 @@
-//! Computes from logs what parallel replication could bring.
+//! Estimates the speed-up of parallel replication from logs.
 
 use crate::aggregate::tally::Tally;
 use crate::document::SCHEMA_VERSION;
@@ -121,7 +121,7 @@ impl EventConsumer for Writes {
         if !WRITES.contains(&verb) {
             return;
         }
-        // A table's own schema says more than the session's.
+        // The qualified name's schema takes precedence over the default one.
         let own = distilled.tables.first().and_then(|table| table.split_once('.'));
         let schema = own.map_or(event.database, |(schema, _)| schema.as_bytes());
         let stands_for = u64::from(weight(event));
@@ -191,7 +191,7 @@ impl Items for Binlog<'_> {
         for schema in &transaction.schemas {
             let sums = self.all.by_schema.entry(schema.clone()).or_default();
             sums.0 += 1;
-            // What was written to several at once is shared out.
+            // Divide the bytes of a transaction among its schemas.
             sums.1 += transaction.bytes / schemas;
         }
     }

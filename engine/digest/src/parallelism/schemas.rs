@@ -1,8 +1,8 @@
-//! Replication in parallel by schema: each schema's writes one after the other, schemas side by side.
+//! Bounds parallel replication by schema: writes of one schema are serial, schemas are parallel.
 //!
-//! With t1 >= t2 >= ... what the schemas' writes cost (time, or bytes where no time is known), nothing
-//! can be faster than t1: the bound is their sum by t1. All n are busy for tn, exactly n - 1 for
-//! t(n-1) - tn, and so on.
+//! Let t1 >= t2 >= ... be the costs of the schemas' writes (time, or bytes if times are unknown).
+//! Replication takes at least t1, so the speed-up is at most their sum divided by t1. All n schemas
+//! are busy for tn, exactly n - 1 for t(n-1) - tn, and so on.
 
 use schemars::JsonSchema;
 use serde::Serialize;

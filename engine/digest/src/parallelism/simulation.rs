@@ -1,20 +1,21 @@
-//! A replica with N workers, fed with the transactions of a binary log in their order.
+//! Simulates a replica with N workers that applies the transactions of a binary log.
 //!
-//! The coordinator hands each transaction, in the log's order, to the worker that is free first, as
-//! soon as what the rule demands is committed; it does not look past a transaction that must wait. By
-//! schema each worker has a queue (`queues`), so that the coordinator goes on past a busy schema. By
-//! MariaDB's domains and group commits it is the worker that waits, and the coordinator goes on as long
-//! as another worker is free. With commit order kept, a worker whose transaction is done waits until all
-//! before it (MariaDB: of its domain) are committed. What a transaction costs is given: times, rows or
-//! bytes; only ratios come out.
+//! The coordinator assigns each transaction, in the log's order, to the worker that is free first, as
+//! soon as the transactions that the rule demands are committed. While a transaction waits, so does
+//! the coordinator, with two exceptions. By schema, each worker has a queue (`queues`), so the
+//! coordinator continues past a busy schema. By MariaDB's domains and group commits, the worker waits,
+//! and the coordinator continues while another worker is free. With preserved commit order, a worker
+//! commits only after all earlier transactions (MariaDB: of its domain). Costs of transactions are
+//! inputs (times, rows or bytes); the results are ratios.
 //!
-//! By rows a transaction waits as `binlog_transaction_dependency_tracking = WRITESET` has it: for all up
-//! to the last one that changed one of its rows. The history of rows holds as many as MySQL's by
-//! default, and begins anew where there is no room, so memory has a bound: after that, all wait for
-//! all up to there. A transaction with more rows than the history holds waits for all before it.
+//! By rows, a transaction waits as with `binlog_transaction_dependency_tracking = WRITESET`: for all
+//! transactions up to the last one that changed one of its rows. The history of rows has the size of
+//! MySQL's default. When it is full, it is cleared, and all later transactions wait for all up to that
+//! one. A transaction with more rows than the history holds waits for all before it.
 //!
-//! Sources: MySQL manual, `binlog_transaction_dependency_history_size`, `replica_parallel_type`, `replica_preserve_commit_order`,
-//! `binlog_transaction_dependency_tracking`; MariaDB knowledge base, "Parallel Replication".
+//! Sources: MySQL manual, `binlog_transaction_dependency_history_size`, `replica_parallel_type`,
+//! `replica_preserve_commit_order`, `binlog_transaction_dependency_tracking`; MariaDB knowledge base,
+//! "Parallel Replication".
 
 use super::queues::{self, Queues};
 use crate::inspect::binlog::{KEYS_MAX, Order, Transaction};
@@ -65,7 +66,7 @@ impl History {
     fn add(&mut self, number: usize, transaction: &Transaction) -> usize {
         let is_known = transaction.has_all_keys && !transaction.is_ddl;
         if !is_known || transaction.is_large {
-            // Nobody knows what it touches, or it would be too much to remember.
+            // The log does not show its rows, or they exceed the history.
             self.cleared += u64::from(is_known);
             self.begin_anew(number);
             return number - 1;
@@ -198,7 +199,7 @@ impl Simulation {
         for apply in &self.transactions {
             let Reverse(worker) = free.pop().unwrap_or_default();
             let start = worker.max(handed).max(waits.ready(rule, apply));
-            // MySQL's coordinator waits itself, in MariaDB the worker does.
+            // In MySQL the coordinator waits, in MariaDB the worker.
             let waits_at_worker = matches!(rule, Rule::Log) && apply.order.domain.is_some();
             handed = if waits_at_worker { handed.max(worker) } else { start };
             let end = commits.end(commit_order, apply, start + apply.cost);
@@ -271,7 +272,7 @@ impl Waits {
     fn by_log(&mut self, order: &Order) -> u64 {
         if let (Some(last), Some(sequence)) = (order.last_committed, order.sequence) {
             if self.prefix.last().is_some_and(|(before, _)| sequence <= *before) {
-                // Another file: numbers begin anew, and nothing is known across.
+                // Another file: numbers restart, and dependencies across files are unknown.
                 self.before = self.all;
                 self.prefix.clear();
             }
@@ -279,7 +280,7 @@ impl Waits {
         }
         let Some(domain) = order.domain else { return self.all };
         let group = self.groups.entry(domain).or_default();
-        // Without a number a transaction was committed by itself.
+        // A transaction without a commit ID was committed alone.
         if order.commit_id.is_none() || group.0 != order.commit_id {
             *group = (order.commit_id, group.2, group.2);
         }
@@ -289,7 +290,7 @@ impl Waits {
     /// When all up to this number are committed.
     fn committed(&self, number: i64) -> u64 {
         let Some((first, _)) = self.prefix.first() else { return 0 };
-        // Mostly none is missing, so that it is where it must be.
+        // Usually no number is missing, and the entry is at its expected index.
         let expected = usize::try_from(number - first).ok().and_then(|at| self.prefix.get(at));
         if let Some((_, committed)) = expected.filter(|(other, _)| *other == number) {
             return *committed;
@@ -360,7 +361,7 @@ mod tests {
         // The third needs the first two; the fourth the first only.
         let orders = [mysql(1, 0), mysql(2, 0), mysql(3, 2), mysql(4, 1)];
         assert_eq!(simulation(&orders, &[2, 2, 2, 2]).takes(Rule::Log, false, 2), 4);
-        // A second file's numbers begin anew: nothing overlaps with the first.
+        // The second file's numbers restart: it does not overlap with the first.
         let files = [mysql(1, 0), mysql(2, 0), mysql(1, 0), mysql(2, 0)];
         assert_eq!(simulation(&files, &[3, 1, 1, 3]).takes(Rule::Log, false, 8), 6);
     }
@@ -376,7 +377,7 @@ mod tests {
 
     #[test]
     fn numbers_of_transactions_that_are_left_out_are_not_those_of_others() {
-        // Of two streams that are written side by side, one transaction in flight each, only one is there.
+        // Two concurrent streams, each with one transaction in flight; the log holds one stream.
         let orders = [mysql(2, 0), mysql(4, 1), mysql(6, 3), mysql(8, 5)];
         assert_eq!(simulation(&orders, &[4, 4, 4, 4]).takes(Rule::Log, false, 2), 8);
         let orders = [mysql(2, 0), mysql(4, 2), mysql(6, 4), mysql(8, 6)];

@@ -1,5 +1,6 @@
-//! Finds correlated parameters: places that hold the same value within a transaction, a row that is read and then changed, an order
-//! and its lines. And places that number what a transaction repeats, from the same first number on.
+//! Finds correlated parameters: places with the same value within a transaction, such as a row that is
+//! read and then updated, or an order and its lines. Also finds counters: places that number the
+//! repetitions within a transaction, always from the same first number on.
 
 use schemars::JsonSchema;
 use serde::Serialize;

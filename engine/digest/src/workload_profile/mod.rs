@@ -1,9 +1,10 @@
-//! What a workload is made of, so that one like it can be run: statements with places for their
-//! values, how the values are spread, and which statements a session sends together.
+//! Workload profile: a statistical model of a log's load, from which a similar load can be generated. It
+//! contains statements with places for their values, the distributions of the values, and the units of
+//! statements that a session sends together.
 //!
-//! No literal is kept, but for hints, which stay as they are written: of numbers, dates and times the least and the greatest; of ranges their widths
-//! and of lists their lengths; of texts their lengths
-//! and what kinds of characters stand where; of hot values how often they come, not which they are.
+//! The profile contains no literals except those of hints. It contains the least and the greatest number,
+//! date and time; the widths of ranges; the lengths of lists and texts; the kinds of characters by
+//! position; and the frequencies of hot values, without the values.
 //!
 //! Events must come in the log's order.
 
@@ -298,7 +299,7 @@ fn at_once(lives: Vec<(u64, u64)>) -> Option<u64> {
     if lives.is_empty() || lives.len() >= LIVES_MAX {
         return None;
     }
-    // A life of one statement begins before it ends.
+    // The life of a session with one statement begins before it ends.
     let mut changes: Vec<(u64, bool)> =
         lives.into_iter().flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     changes.sort_unstable();

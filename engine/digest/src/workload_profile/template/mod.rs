@@ -1,4 +1,4 @@
-//! Makes templates: statements with names in place of values, and one element of each list.
+//! Makes templates: statements with names in place of values, and with one element of each list.
 
 mod layout;
 
@@ -128,8 +128,8 @@ impl Template {
                 Kind::Parameter => text.first() == Some(&b'$'),
                 _ => false,
             };
-            // Comments and line breaks between tokens come down to a space. A name needs one where
-            // a literal did without.
+            // Comments and line breaks between tokens become a space. A place needs a space where
+            // its literal did not.
             let is_apart = token.begin > end_before && self.sign.is_none();
             if !self.text.is_empty() && (is_apart || self.touches(text, is_place)) {
                 self.text.push(b' ');

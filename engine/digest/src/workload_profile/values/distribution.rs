@@ -1,8 +1,8 @@
 //! The distribution of numbers (widths of ranges, lengths of lists), as a few numbers with their shares.
 //!
-//! Few different ones are counted exactly. Of more, a sample of all is kept (Vitter, "Random Sampling
-//! with a Reservoir", 1985, algorithm R), and told as the means of groups of the same size in their
-//! order, so that the mean comes back.
+//! Up to 20 different numbers are counted exactly. Of more, a random sample is kept (Vitter, "Random
+//! Sampling with a Reservoir", 1985, algorithm R). The sorted sample is reported as the means of groups
+//! of equal size, which preserves the overall mean.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(found.values.len(), GROUPS);
         for (at, value) in found.values.iter().enumerate() {
             let expected = (at as f64 + 0.5) / GROUPS as f64 * 1e5;
-            // Five standard deviations of a quantile of so many.
+            // Five standard deviations of a quantile of a sample of this size.
             let within = 5.0 * 0.5 / (SAMPLE as f64).sqrt() * 1e5;
             assert!((value - expected).abs() < within, "{at}: {value}");
         }

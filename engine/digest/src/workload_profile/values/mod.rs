@@ -1,4 +1,4 @@
-//! Summarises the values of one place in a statement, without keeping any of them.
+//! Summarises the values of one place in a statement, without storing any of them.
 
 pub(in crate::workload_profile) mod ascending;
 pub(in crate::workload_profile) mod distribution;
@@ -227,7 +227,7 @@ impl Values {
     /// Shares of the values that surely come up more often than the others.
     fn hot(&self, present: u64, distinct: u64) -> Vec<f64> {
         let counts = self.counts();
-        // A counter that was taken over may count too much by the least one's count.
+        // A counter that changed hands may exceed the true count by at most the smallest counter.
         let error =
             if distinct > COUNTERS as u64 { counts.last().copied().unwrap_or(0) } else { 0 };
         let even = present as f64 / distinct.max(1) as f64;
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn hot_keys_show_their_shares_and_the_exponent() {
-        // By inversion of the distribution's sum, theta = 1 over 1,000 values.
+        // Draws by inversion of the cumulative distribution, theta = 1 over 1,000 values.
         let weights: Vec<f64> = (1..=1000).map(|k| 1.0 / f64::from(k)).collect();
         let total: f64 = weights.iter().sum();
         let drawn = (0..50_000).map(|n| {
