@@ -65,7 +65,7 @@ class Drawn:
 
     def used(self, terms: Iterable[Term]) -> list[Term]:
         """Those of the terms that sections above use."""
-        text = " ".join(self.texts)
+        text = " ".join(self.texts).lower()
         return [term for term in terms if term.among(text)]
 
     def _joined(self, partials: Iterable[tuple[str, str]]) -> Markup:

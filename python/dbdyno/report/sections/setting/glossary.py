@@ -33,9 +33,12 @@ class Term:
     definition: str
 
     def among(self, text: str) -> bool:
-        """Whether a text has it as a word."""
-        form = _FORMS.get(self.name, f"{re.escape(self.name)}s?")
-        return re.search(rf"(?<![\w-])({form})(?![\w-])", text, re.IGNORECASE) is not None
+        """Whether a text in lower case has it as a word."""
+        form = _FORMS.get(self.name)
+        if form is None and self.name not in text:
+            return False  # which a search would find out a hundred times more slowly
+        form = form or f"{re.escape(self.name)}s?"
+        return re.search(rf"(?<![\w-])({form})(?![\w-])", text) is not None
 
 
 def _glossary() -> tuple[Term, ...]:
