@@ -217,11 +217,14 @@ def test_an_experiment_is_checked_started_watched_and_stopped(
 ) -> None:
     page = opened(address, "/experiment")
     editor = page.get_by_label("YAML")
-    editor.fill(experiment("300ms").replace("blocks: 3", "blocks: three"))
+    wrong = experiment("long").replace("blocks: 3", "blocks: three")
+    editor.fill(wrong)
     page.wait_for_selector("#checked >> text=line 11, column 9")
-    page.locator("#checked a").click()
     chosen = "(t => t.value.slice(t.selectionStart, t.selectionEnd))(document.activeElement)"
-    assert page.evaluate(chosen) == "three"
+    for link, word in zip(page.locator("#checked a").all(), ("three", "long"), strict=True):
+        link.click()
+        assert page.evaluate(chosen) == word
+    assert problems(page) == []
     editor.fill(experiment("3s"))
     page.wait_for_selector("#checked >> text=valid")
     page.get_by_role("button", name="Dry run").click()

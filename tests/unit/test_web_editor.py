@@ -49,6 +49,19 @@ def test_a_mistake_has_its_line_and_the_text_stays(browser: TestClient) -> None:
     assert browser.get("/experiment.json").json()["started"] == []
 
 
+def test_every_mistake_has_its_line_and_leads_there(browser: TestClient) -> None:
+    text = EXAMPLE.replace("blocks: 3", "blocks: three").replace("duration: 5s", "duration: long")
+    lines = text.splitlines()
+    places = [1 + lines.index(each) for each in ("duration: long", "blocks: three")]
+    checked = send(browser, "/experiment.json", text=text, do="check").json()["checked"]
+    assert [one["line"] for one in checked["mistakes"]] == places
+    assert checked["what"] == checked["mistakes"][0]["what"]
+    page = send(browser, "/experiment", text=text, do="check").text
+    assert "2 mistakes, by line" in page
+    for line in places:
+        assert f'data-line="{line}"' in page
+
+
 @pytest.mark.parametrize(
     "text", ["", "x", "a: [", "\x00", "!!python/object:os.system x", "&a [*a]"]
 )
