@@ -84,9 +84,10 @@ def report(
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
 
-    source = latest.chosen(run, directory)
+    meant = latest.chosen(run, directory)
+    source = meant.path
     if run is None:
-        click.echo(f"run directory: {source}", err=True)
+        meant.announce()
     place = to or _default(source, redacted)
     wanted = {name: path for name, path in for_ci.items() if path is not None}
 

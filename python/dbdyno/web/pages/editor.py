@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -13,6 +14,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Spec
 from dbdyno.plan.make import check_settings
+from dbdyno.store import lock
 from dbdyno.store.catalogue import Wanted
 from dbdyno.store.manifest import RUNNING
 from dbdyno.web.page import Elsewhere, Page
@@ -90,9 +92,11 @@ def sent(site: Site, request: Request, form: FormData) -> Page | Elsewhere:
 
 
 def stopped(site: Site, request: Request, form: FormData) -> Elsewhere:
-    """Ends the run with the id in the address, if it was started here."""
-    run = request.path_params["id"]
-    _runner(site).stop(run, now=form.get("do") == "now")
+    """Ends the run with the id in the address, wherever on this machine it was started. DynoError
+    where that cannot be done from here."""
+    run, now = request.path_params["id"], form.get("do") == "now"
+    if not _runner(site).stop(run, now=now):
+        lock.stop(Path(site.line(run).path), now=now)
     return Elsewhere(f"/runs/{run}" if form.get("from") == "run" else "/experiment")
 
 
