@@ -46,7 +46,7 @@ def test_who_works_in_a_run_gets_the_signal(tmp_path: Path, now: bool, code: int
         lock.check_stoppable(tmp_path)
         lock.stop(tmp_path, now=now)
         assert process.wait(timeout=30) == code
-    with pytest.raises(DynoError, match="nobody works"):
+    with pytest.raises(DynoError, match="no process works"):
         lock.stop(tmp_path, now=now)
 
 

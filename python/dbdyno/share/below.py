@@ -48,7 +48,7 @@ def below(directory: Path) -> Iterator[Below]:
 
 
 def bring_up_to_date(catalogue: Catalogue, directory: Path) -> None:
-    """Has the catalogue of a directory list the runs that are there now. DynoError as `below`."""
+    """Has the catalogue of a directory list its present runs. DynoError as `below`."""
     catalogue.refresh(((one.name, one.path) for one in below(directory)), trusted)
 
 

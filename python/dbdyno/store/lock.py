@@ -122,10 +122,10 @@ def check_stoppable(run: Path) -> None:
 @contextlib.contextmanager
 def _worker(run: Path) -> Iterator[int]:
     """A pidfd of the process that works in `run`. It refers to that process alone: opened before
-    the process is looked at, it excludes that its number is given to another one in between."""
+    the process is examined, it excludes that its number is given to another one in between."""
     pid = holder(run)
     if pid is None:
-        raise DynoError(f"nobody works in {run.name} any more", fix="load the page again")
+        raise DynoError(f"no process works in {run.name} any more", fix="load the page again")
     there = f"stop it where it was started: Ctrl-C there, or kill -INT {pid or 'PID'}"
     elsewhere = DynoError(
         f"the process that works in {run.name} is not known here",
@@ -151,7 +151,8 @@ def _worker(run: Path) -> Iterator[int]:
 
 
 def _has_locked(pid: int, path: Path) -> bool:
-    """Whether a process of ours holds the lock on this very file. Source: proc(5), `fdinfo`."""
+    """Whether a process of this account holds the lock on this very file. Source: proc(5) on
+    `fdinfo`."""
     place = Path("/proc") / str(pid)
     try:
         wanted = os.lstat(path)

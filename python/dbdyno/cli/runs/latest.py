@@ -54,11 +54,12 @@ def chosen(run: Path | None, directory: Path | None) -> Chosen:
     if run is not None:
         return Chosen(run)
     from dbdyno.share.below import bring_up_to_date
-    from dbdyno.store.catalogue import Catalogue, Wanted
+    from dbdyno.store.catalogue import Catalogue, Line, Wanted
     from dbdyno.store.manifest import RUNNING
 
     directory = directory or userconfig.read().runs or RUNS
-    found, under_way = None, []
+    found: Line | None = None
+    under_way: list[Line] = []
     if directory.is_dir():
         with contextlib.closing(Catalogue(directory)) as catalogue:
             bring_up_to_date(catalogue, directory)

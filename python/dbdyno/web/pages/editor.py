@@ -60,7 +60,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Checked:
-    """All mistakes of a text, by line; or the experiment, where there are none."""
+    """All mistakes of a text, by line; if there is none, the experiment."""
 
     spec: Spec | None
     mistakes: tuple[Mistake, ...] = ()
