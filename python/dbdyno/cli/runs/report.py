@@ -105,9 +105,10 @@ def report(
     added = annotate.given(settings, recommend, logo)
     if added and redacted:
         raise click.UsageError("a redacted report shows nothing that was added: omit --redact")
-    source = latest.chosen(run, directory)
+    meant = latest.chosen(run, directory)
+    source = meant.path
     if run is None:
-        click.echo(f"run directory: {source}", err=True)
+        meant.announce()
     place = to or _default(source, redacted)
     printed = _printing(pdf, place / (BRIEF if brief else HTML))
     wanted = {name: path for name, path in for_ci.items() if path is not None}

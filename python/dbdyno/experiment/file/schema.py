@@ -6,10 +6,12 @@ can check.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from dbdyno.experiment.file import synonyms
 from dbdyno.experiment.model import (
     WORD_PATTERN,
     ClaimModel,
@@ -26,6 +28,8 @@ from dbdyno.experiment.targets.hooks import (
     WaitModel,
 )
 from dbdyno.experiment.types import Scalar
+
+SYNONYM = "x-synonym-of"  # keyword of a key that is a word for another one
 
 
 class SetForm(Strict):
@@ -70,5 +74,23 @@ def json_schema() -> dict[str, Any]:
     schema = Experiment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "dbdyno experiment"
-    schema["oneOf"] = [{"required": ["workload"]}, {"required": ["groups"]}]
+    _take_synonyms(schema["properties"], synonyms.OF_FILE)
+    for model in schema["$defs"].values():
+        if model.get("title", "").endswith("Group"):
+            _take_synonyms(model["properties"], synonyms.OF_GROUP)
+    schema["required"].remove("experiment")
+    words = [word for word, key in synonyms.OF_FILE.items() if key == "experiment"]
+    schema["allOf"] = [_one_of("experiment", *words), _one_of("workload", "groups")]
     return schema
+
+
+def _take_synonyms(properties: dict[str, Any], words: Mapping[str, str]) -> None:
+    """Adds the words of other tools, so that an editor does not mark them as mistakes."""
+    for word, key in words.items():
+        described = {SYNONYM: key, "description": f"the same as `{key}`, in another tool's word"}
+        kept = {name: each for name, each in properties[key].items() if name != "default"}
+        properties[word] = kept | {"title": word.capitalize()} | described
+
+
+def _one_of(*keys: str) -> dict[str, Any]:
+    return {"oneOf": [{"required": [key]} for key in keys]}

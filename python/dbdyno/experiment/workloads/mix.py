@@ -30,6 +30,7 @@ BRANCHES_MAX = 1000  # of a step
 CHOICES_MAX = 64  # that steps of a transaction share
 SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
 ENGINES_OWN = ("begin", "commit", "other")  # names of classes
+PREPARED = ("select", "insert", "update", "delete", "replace", "with", "values")
 FRAME = ("begin", "start", "commit", "rollback", "end", "savepoint", "release", "xa")
 
 Name = Annotated[str, Field(pattern=SQL_NAME)]
@@ -288,6 +289,16 @@ def statements(options: Options) -> Iterator[tuple[str, str]]:
     """Every statement that is ever sent: its place, and its text."""
     for keys, each in _sqls(WORKLOAD.meaning(options)):
         yield ".".join(keys), each["sql"]
+
+
+def prepared(options: Options) -> dict[str, str]:
+    """Statements that are ever sent and may be prepared to see whether a server takes them, which
+    runs nothing: by their text, the first place of each."""
+    found: dict[str, str] = {}
+    for place, sql in statements(options):
+        if sqltext.keyword(sql) in PREPARED:
+            found.setdefault(sql, place)
+    return found
 
 
 def _sqls(full: Options) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
