@@ -1,0 +1,63 @@
+"""Evidence by a model: what it computes against the article's figures."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tools.gallery.evidence.figures import Figure
+from tools.gallery.verdict import REFUTED, SUPPORTED, Judged
+
+from dbdyno import models
+from dbdyno.models import calculate, given, kinds
+from dbdyno.models.model import Model
+from dbdyno.report.models import words
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """`given` as on the command line of `dyno model`; `gives`: outputs and the article's figures,
+    which are right if what is computed rounds to them, or lies `within` a share of them."""
+
+    model: str
+    gives: Mapping[str, str]
+    given: Mapping[str, str] = field(default_factory=dict)
+    within: str = ""
+
+    @property
+    def command(self) -> str:
+        """The call that prints the answer."""
+        inputs = (shlex.quote(f"{name}={value}") for name, value in self.given.items())
+        return " ".join(["dyno model", self.model, *inputs])
+
+    kind: ClassVar[str] = "model"
+
+    def judge(self) -> Judged:
+        """Each of the figures must be what the model gives."""
+        model = models.load(self.model)
+        answer = calculate.answer(model, given.take(model, self.given, {}))
+        values = words.all_shown(answer)
+        wrong = [
+            name for name, text in self.gives.items() if not self._right(model, answer, name, text)
+        ]
+        found = [
+            f"{name} {values[name]}" + (f" (article: {said})" if said != values[name] else "")
+            for name, said in self.gives.items()
+        ]
+        source = f"[{self.model}](../models/{self.model}.md)"
+        return Judged(REFUTED if wrong else SUPPORTED, ", ".join(found), source)
+
+    def _right(self, model: Model, answer: calculate.Answer, name: str, text: str) -> bool:
+        kind, value = model.kind_of(name), answer.values[name]
+        if not isinstance(value, float) or kind.name == "date":
+            return bool(value == kind.parse(text))
+        said, half = kinds.as_written(kind, text)
+        if self.within:
+            figure = Figure(said=f"{said:.12f}", within=self.within)
+            return figure.verdict(value) == SUPPORTED
+        return abs(value - said) <= half * (1 + 1e-9) + 1e-12 * abs(said)
+
+
+EVIDENCE = Modelled
