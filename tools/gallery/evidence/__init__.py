@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from tools.gallery.evidence import computed, digests, models, proofs, runs
 from tools.gallery.verdict import Judged
 
 
 class Evidence(Protocol):
-    """What can judge a conclusion. `kind` is a word for the table; `command` repeats it in a shell,
-    and is empty if the page's other commands do."""
-
-    kind: ClassVar[str]
+    """What can judge a conclusion. `command` repeats it in a shell; empty if the page's other
+    commands do."""
 
     @property
     def command(self) -> str: ...

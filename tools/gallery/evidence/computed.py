@@ -11,24 +11,13 @@ from tools.gallery.verdict import Judged
 from dbdyno.models.expression import CONSTANTS, parsed
 
 
-@dataclass(frozen=True)
-class Computed:
+@dataclass(frozen=True, kw_only=True)
+class Computed(Figure):
     """`computed` is a formula of numbers and units (`3000 * 16 * KiB / MB`), as models have it."""
 
     computed: str
-    said: str = ""
-    within: str = ""
-    at_least: str = ""
-    at_most: str = ""
     unit: str = ""
     command: ClassVar[str] = ""
-
-    @property
-    def figure(self) -> Figure:
-        """What the article says of it."""
-        return Figure(self.said, self.within, self.at_least, self.at_most)
-
-    kind: ClassVar[str] = "arithmetic"
 
     def judge(self) -> Judged:
         """The value rounds to the figure, or it does not."""
@@ -38,8 +27,8 @@ class Computed:
         value = float(formula({}))
         unit = f" {self.unit}" if self.unit else ""
         return Judged(
-            self.figure.verdict(value),
-            f"`{formula.text}` = {shown(value)}{unit} (article: {self.figure.text})",
+            self.verdict(value),
+            f"`{formula.text}` = {shown(value)}{unit} (said: {self.text})",
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from tools.gallery.evidence.figures import Figure, shown
 from tools.gallery.inputs import LOGS
@@ -18,17 +18,13 @@ from tools.gallery.verdict import Judged
 from dbdyno.execute.engine import job
 
 
-@dataclass(frozen=True)
-class Digested:
+@dataclass(frozen=True, kw_only=True)
+class Digested(Figure):
     """The number at `at` (keys and places, by dots) of the document that `dyno digest --json`
     writes of the log `digest`, with further `options`."""
 
     digest: str
     at: str
-    said: str = ""
-    within: str = ""
-    at_least: str = ""
-    at_most: str = ""
     options: Sequence[str] = ()
     about: str = ""
 
@@ -38,16 +34,13 @@ class Digested:
         options = "".join(f" {option}" for option in self.options)
         return f"python -m tools.gallery --log {self.digest} | dyno digest -{options}"
 
-    kind: ClassVar[str] = "digest"
-
     def judge(self) -> Judged:
         """What the digest found against what is in the log."""
-        figure = Figure(self.said, self.within, self.at_least, self.at_most)
         value: Any = _document(self.digest, tuple(self.options))
         for key in self.at.split("."):
             value = value[int(key)] if isinstance(value, list) else value[key]
-        found = f"{self.about or self.at} {shown(float(value))} (article: {figure.text})"
-        return Judged(figure.verdict(float(value)), found, "digest of a generated log")
+        found = f"{self.about or self.at} {shown(float(value))} (said: {self.text})"
+        return Judged(self.verdict(float(value)), found, "digest of a generated log")
 
 
 @lru_cache

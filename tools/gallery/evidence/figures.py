@@ -10,10 +10,11 @@ from tools.gallery.verdict import REFUTED, SUPPORTED
 _FIGURE = re.compile(r"-?[0-9][0-9_]*(?:\.([0-9]+))?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
-    """What an article says of a number: a figure that it rounded (right if the number rounds to
-    it, or lies within a share of it), or the least and the most it may be."""
+    """What an article says of a number, as evidence has it among its keys: a figure that it rounded
+    (right if the number rounds to it, or lies within a share of it), or the least and the most it
+    may be."""
 
     said: str = ""
     within: str = ""
@@ -45,9 +46,9 @@ class Figure:
         """What the article says, in words."""
         if self.said:
             return self.said + (f" within {self.within}" if self.within else "")
-        low = f"at least {self.at_least}" if self.at_least else ""
-        high = f"at most {self.at_most}" if self.at_most else ""
-        return " and ".join(filter(None, (low, high)))
+        if self.at_least and self.at_most:
+            return f"{self.at_least} to {self.at_most}"
+        return f"at least {self.at_least}" if self.at_least else f"at most {self.at_most}"
 
 
 def shown(value: float) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from tools.gallery.evidence.figures import Figure
 from tools.gallery.verdict import REFUTED, SUPPORTED, Judged
@@ -19,10 +18,12 @@ from dbdyno.report.models import words
 @dataclass(frozen=True)
 class Modelled:
     """`given` as on the command line of `dyno model`; `gives`: outputs and the article's figures,
-    which are right if what is computed rounds to them, or lies `within` a share of them."""
+    which are right if what is computed rounds to them, or lies `within` a share of them;
+    `at_least`: outputs and the least that they may be."""
 
     model: str
-    gives: Mapping[str, str]
+    gives: Mapping[str, str] = field(default_factory=dict)
+    at_least: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     within: str = ""
 
@@ -32,22 +33,23 @@ class Modelled:
         inputs = (shlex.quote(f"{name}={value}") for name, value in self.given.items())
         return " ".join(["dyno model", self.model, *inputs])
 
-    kind: ClassVar[str] = "model"
-
     def judge(self) -> Judged:
         """Each of the figures must be what the model gives."""
         model = models.load(self.model)
         answer = calculate.answer(model, given.take(model, self.given, {}))
         values = words.all_shown(answer)
-        wrong = [
-            name for name, text in self.gives.items() if not self._right(model, answer, name, text)
-        ]
+        checks = [(name, said, self._right) for name, said in self.gives.items()]
+        checks += [(name, said, _reached) for name, said in self.at_least.items()]
+        right = [holds(model, answer, name, said) for name, said, holds in checks]
         found = [
-            f"{name} {values[name]}" + (f" (article: {said})" if said != values[name] else "")
+            f"{name} {values[name]}" + (f" (said: {said})" if said != values[name] else "")
             for name, said in self.gives.items()
         ]
+        found += [
+            f"{name} {values[name]} (at least {said})" for name, said in self.at_least.items()
+        ]
         source = f"[{self.model}](../models/{self.model}.md)"
-        return Judged(REFUTED if wrong else SUPPORTED, ", ".join(found), source)
+        return Judged(SUPPORTED if all(right) else REFUTED, ", ".join(found), source)
 
     def _right(self, model: Model, answer: calculate.Answer, name: str, text: str) -> bool:
         kind, value = model.kind_of(name), answer.values[name]
@@ -58,6 +60,12 @@ class Modelled:
             figure = Figure(said=f"{said:.12f}", within=self.within)
             return figure.verdict(value) == SUPPORTED
         return abs(value - said) <= half * (1 + 1e-9) + 1e-12 * abs(said)
+
+
+def _reached(model: Model, answer: calculate.Answer, name: str, text: str) -> bool:
+    value, least = answer.values[name], model.kind_of(name).parse(text)
+    assert isinstance(value, float) and isinstance(least, float)
+    return value >= least
 
 
 EVIDENCE = Modelled

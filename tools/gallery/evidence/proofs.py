@@ -6,15 +6,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from tools.gallery.evidence.figures import Figure, shown
 from tools.gallery.places import DOCS
 from tools.gallery.verdict import Judged
 
 
-@dataclass(frozen=True)
-class Proved:
+@dataclass(frozen=True, kw_only=True)
+class Proved(Figure):
     """The last number at `column` in the row of `table` whose cells are `row` (of `predicted /
     observed` what was observed); with `against` its ratio to that of another row."""
 
@@ -22,10 +22,6 @@ class Proved:
     table: str
     row: Mapping[str, str]
     column: str
-    said: str = ""
-    within: str = ""
-    at_least: str = ""
-    at_most: str = ""
     against: Mapping[str, str] | None = None
 
     @property
@@ -33,18 +29,15 @@ class Proved:
         """Measures the row of the proof again."""
         return f'make proof ROWS="{self.proof}"'
 
-    kind: ClassVar[str] = "proof"
-
     def judge(self) -> Judged:
         """The number against the article's figure."""
-        figure = Figure(self.said, self.within, self.at_least, self.at_most)
         value, found = self._number(self.row)
         if self.against is not None:
             other, text = self._number(self.against)
             value /= other
             found = f"{found}, against {text}: {shown(value)}"
-        said = f"{self.column} at {found} (article: {figure.text})"
-        return Judged(figure.verdict(value), said, "[proof](../proof.md)")
+        said = f"{self.column} at {found} (said: {self.text})"
+        return Judged(self.verdict(value), said, "[proof](../proof.md)")
 
     def _number(self, at: Mapping[str, str]) -> tuple[float, str]:
         """A row's number, and in words where it stands and what its cell says."""

@@ -31,8 +31,6 @@ class Claimed:
     at: Mapping[str, str] = field(default_factory=dict)
     command: ClassVar[str] = ""  # the page shows a run's command once
 
-    kind: ClassVar[str] = "run"
-
     def judge(self) -> Judged:
         """The claims' verdicts, with ratios or values and their intervals."""
         if not bundles.path(self.run).exists():
