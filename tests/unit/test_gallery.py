@@ -145,7 +145,7 @@ def runs_at_all(command: str) -> None:
         assert words[2].removeprefix("ROWS=") in {row.name for row in proof_rows()}
     elif words[:2] == ["python", "-m"]:
         assert words[2:4] == ["tools.gallery", "--log"] and words[4] in LOGS
-        assert words[5:8] == ["|", "dyno", "digest"]
+        assert "dyno digest" in command
     elif words[:2] == ["dyno", "import"]:
         assert studies.find_imported(words[3]).is_file()
     else:

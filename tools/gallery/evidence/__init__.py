@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tools.gallery.evidence import computed, digests, models, proofs, runs
+from tools.gallery.evidence import computed, digests, models, proofs, runs, workloads
 from tools.gallery.verdict import Judged
 
 
@@ -25,6 +25,7 @@ KINDS: Mapping[str, type[Any]] = {
     "model": models.EVIDENCE,
     "computed": computed.EVIDENCE,
     "digest": digests.EVIDENCE,
+    "workload": workloads.EVIDENCE,
     "proof": proofs.EVIDENCE,
 }
 

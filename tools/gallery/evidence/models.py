@@ -41,8 +41,9 @@ class Modelled:
         checks = [(name, said, self._right) for name, said in self.gives.items()]
         checks += [(name, said, _reached) for name, said in self.at_least.items()]
         right = [holds(model, answer, name, said) for name, said, holds in checks]
+        near = f" within {self.within}" if self.within else ""
         found = [
-            f"{name} {values[name]}" + (f" (said: {said})" if said != values[name] else "")
+            f"{name} {values[name]}" + (f" (said: {said}{near})" if said != values[name] else "")
             for name, said in self.gives.items()
         ]
         found += [
