@@ -10,6 +10,8 @@ from typing import Any
 from tools.gallery import bundles
 from tools.gallery.article import Measurement
 
+LOAD_QUIET = 4.0  # tasks, on two CPUs; a run's own server and generator are in them
+
 
 def facts(run: Measurement) -> str:
     """One paragraph, from the bundle alone."""
@@ -22,13 +24,19 @@ def facts(run: Measurement) -> str:
     cell = manifest["plan"]["cells"][0]
     return (
         f"{link}, {when:%Y-%m-%d}: {len(trials)} trials of {cell['duration_s']:g} s in"
-        f" {len(result['blocks'])} blocks. {_machine(manifest['environment'])} {_load(result)}"
+        f" {result['blocks']} blocks. {_machine(manifest['environment'])} {_load(result)}"
     )
 
 
 def _machine(environment: Mapping[str, Any]) -> str:
-    systems = ", ".join(f"{kind} {version}" for kind, version in environment["systems"].items())
+    systems = ", ".join(_system(*one) for one in environment["systems"].items())
     return f"{environment['cores']} CPUs ({environment['cpu_model']}); {systems}."
+
+
+def _system(kind: str, version: str) -> str:
+    """`files` are those of the kernel; a system that names itself is not named twice."""
+    number = version.partition("-")[0]
+    return number if kind.partition(" ")[0].lower() in number.lower() else f"{kind}: {number}"
 
 
 def _load(result: Mapping[str, Any]) -> str:
@@ -39,4 +47,6 @@ def _load(result: Mapping[str, Any]) -> str:
     ]
     if not found:
         return ""
-    return f"Tasks that ran or waited for a CPU or a disk, ours and others': {median(found):.1f}."
+    return (
+        "The machine was busy with other work:" if median(found) > LOAD_QUIET else "Meanwhile"
+    ) + f" {median(found):.1f} tasks ran or waited for a CPU or a disk, this run's own included."
