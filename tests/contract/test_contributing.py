@@ -89,11 +89,11 @@ ROWS = {
         ("python/dbdyno/analysis/causes/rules/__init__.py",),
     ),
     "a check of the machine": Row(
-        "python/dbdyno/rules/check",
+        "python/dbdyno/rules/machine",
         "*.py",
         PACKAGE,
-        r"from dbdyno\.rules\.check import [^(\n]*\b{name}\b",
-        ("python/dbdyno/rules/check/__init__.py",),
+        r"from dbdyno\.rules\.machine import [^(\n]*\b{name}\b",
+        ("python/dbdyno/rules/machine/__init__.py",),
         frozenset({"activity", "finding"}),
     ),
     "a format to import": Row(

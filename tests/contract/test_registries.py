@@ -27,7 +27,7 @@ from dbdyno.kinds.kind import IO
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
-from dbdyno.rules import check
+from dbdyno.rules import machine as machine_checks
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -301,10 +301,10 @@ def test_every_family_of_causes_is_listed_and_tested() -> None:
 
 
 def test_every_family_of_checks_is_listed_and_tested() -> None:
-    families = {family.__name__.rpartition(".")[2] for family in check.FAMILIES}
-    assert modules("rules/check") - {"activity", "finding"} == families
-    for rule in check.CHECKS:
-        assert covered(f'"{rule.name}"', "tests/unit/test_rules_check.py"), rule.name
+    families = {family.__name__.rpartition(".")[2] for family in machine_checks.FAMILIES}
+    assert modules("rules/machine") - {"activity", "finding"} == families
+    for rule in machine_checks.CHECKS:
+        assert covered(f'"{rule.name}"', "tests/unit/test_rules_machine.py"), rule.name
 
 
 # -- samplers ------------------------------------------------------------------------------------

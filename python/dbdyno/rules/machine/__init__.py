@@ -7,9 +7,9 @@ it reads (tests bring their own), and no check knows plans or runs.
 
 from __future__ import annotations
 
-from dbdyno.rules.check import clock, cpus, limits, load, memory, storage
-from dbdyno.rules.check.activity import sample
-from dbdyno.rules.check.finding import (
+from dbdyno.rules.machine import clock, cpus, limits, load, memory, storage
+from dbdyno.rules.machine.activity import sample
+from dbdyno.rules.machine.finding import (
     FINE,
     FOUND,
     NOT_KNOWN,
