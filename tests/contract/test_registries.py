@@ -270,6 +270,8 @@ NAMED = {
     "models": "models of one kind of server say so in their inputs",
     "cli/starter.py": "examples for each kind",
     "cli/init.py": "the kind of an example that needs no server",
+    "facts": "whose facts they are",
+    "rules/check": "which engines a rule is for",
     "digest/servers/mysql.py": "which schema has a server's counters",
     "digest/workload/experiment.py": "which kind wrote a log",
     "digest/workload/schema/reading.py": "how a kind keeps its schema",

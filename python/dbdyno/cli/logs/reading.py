@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,11 +110,10 @@ class Progress:
             self._drawn = False
 
 
-def credentials_of(options: Options) -> Credentials:
-    """Where the password of a URL comes from."""
+def credentials_of(typed: Mapping[str, Any]) -> Credentials:
+    """Where the password of a URL comes from, as it was typed."""
     from dbdyno.experiment.types import Credentials
 
-    typed = options.url
     sources = ("password_env", "password_file", "password_command", "defaults_group")
     if sum(typed[name] is not None for name in sources) > 1:
         raise click.UsageError("name one source of the password")
