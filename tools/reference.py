@@ -12,7 +12,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from reference_pages import man
+from reference_pages import man, rules
 from reference_pages.markdown import NOTE, link_list
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +27,7 @@ PAGES = {
     "engine": "`dyno-engine`, its drivers and their options",
     "studies": "every shipped study",
     "checks": "every check of the machine before the first trial",
+    "rules": "every rule of `dyno check`",
     "sharing": "tables, OpenMetrics, the live endpoint, bundles, redaction",
     "run-directory": "what a run leaves on disk",
     "security": "what a server may ask of us before it is trusted",
@@ -41,6 +42,7 @@ WRITTEN = {
 def pages() -> dict[Path, str]:
     """Path -> text of every page, the index included."""
     texts = {f"{name}.md": _text(name) for name in PAGES}
+    texts |= {f"rules/{name}.md": _noted(text) for name, text in rules.pages().items()}
     texts["README.md"] = f"# Reference\n\n{NOTE}\n\n{link_list(PAGES | WRITTEN)}\n"
     found = {REFERENCE / name: text for name, text in texts.items()}
     return found | {MANUAL / name: text for name, text in man.pages().items()}
@@ -48,7 +50,8 @@ def pages() -> dict[Path, str]:
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Pages that differ from what is on disk, and files that are no page."""
-    there = {*REFERENCE.glob("*"), *MANUAL.glob("*")} - {REFERENCE / f"{n}.md" for n in WRITTEN}
+    there = {path for path in (*REFERENCE.rglob("*"), *MANUAL.glob("*")) if path.is_file()}
+    there -= {REFERENCE / f"{name}.md" for name in WRITTEN}
     differ = {path for path, text in wanted.items() if _read(path) != text}
     return sorted(differ | (there - wanted.keys()))
 
@@ -75,7 +78,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _text(name: str) -> str:
-    body: str = import_module(f"reference_pages.{name.replace('-', '_')}").page()
+    return _noted(import_module(f"reference_pages.{name.replace('-', '_')}").page())
+
+
+def _noted(body: str) -> str:
     title, _, rest = body.partition("\n")
     return f"{title}\n\n{NOTE}\n{rest.rstrip()}\n"
 

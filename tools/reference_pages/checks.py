@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.rules.check import FAMILIES
+from dbdyno.rules.machine import FAMILIES
 from reference_pages.markdown import code, sections, table
 
 INTRO = """Before the first trial dbdyno looks at the machine it runs on, for half a second. What may disturb a measurement is printed, with its

@@ -18,14 +18,14 @@ from dbdyno.plan.outlook.estimate import Estimate, Touched
 from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.two_versions.differences import differences
 from dbdyno.plan.types import Plan
-from dbdyno.rules import check
+from dbdyno.rules import machine as machine_checks
 from dbdyno.wording.plurals import count
 from dbdyno.wording.verdicts.headline import quoted
 
 
 def show(
     plan: Plan,
-    findings: Sequence[check.Finding],
+    findings: Sequence[machine_checks.Finding],
     as_json: bool,
     write_to: Collection[str] = (),
     warned: Sequence[str] = (),
@@ -45,7 +45,7 @@ def show(
         click.echo()
         return 0
     click.echo(f"{plan.name}: {plan.question}")
-    for line in (*_lines(plan, cost), *check.lines(findings, external.places(plan.cells))):
+    for line in (*_lines(plan, cost), *machine_checks.lines(findings, external.places(plan.cells))):
         click.echo(line)
     for line in warned:
         click.echo(f"warning: {visible(line)}")

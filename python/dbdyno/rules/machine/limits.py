@@ -6,7 +6,7 @@ Source: cgroups(7), versions 1 and 2; read by `plan.machine`.
 from __future__ import annotations
 
 from dbdyno.plan import machine
-from dbdyno.rules.check.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
+from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
 
 
 def _quota(place: Place) -> Finding:

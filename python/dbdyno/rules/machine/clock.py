@@ -5,7 +5,7 @@ Source: Documentation/timers/timekeeping.rst of the kernel; vDSO support by sour
 
 from __future__ import annotations
 
-from dbdyno.rules.check.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
+from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
 
 _CURRENT = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _FAST = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})

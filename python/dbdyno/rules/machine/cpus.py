@@ -7,7 +7,7 @@ topology, Documentation/ABI/stable/sysfs-devices-node.
 from __future__ import annotations
 
 from dbdyno.plan.machine import cpu_list
-from dbdyno.rules.check.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
+from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
 
 _CPU = "sys/devices/system/cpu"
 _STEADY_GOVERNOR = "performance"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dbdyno.rules import check
-from dbdyno.rules.check import activity
-from dbdyno.rules.check.activity import Activity, Reading
-from dbdyno.rules.check.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Space
+from dbdyno.rules import machine as machine_checks
+from dbdyno.rules.machine import activity
+from dbdyno.rules.machine.activity import Activity, Reading
+from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Space
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
@@ -164,7 +164,7 @@ def machine(root: Path, files: Files, more: dict[str, Any]) -> Place:
 
 
 def found(name: str, place: Place) -> Finding:
-    return next(one for one in check.look(place) if one.check == name)
+    return next(one for one in machine_checks.look(place) if one.check == name)
 
 
 @pytest.mark.parametrize(("name", "files", "more", "state", "said"), SEEN)
@@ -179,15 +179,15 @@ def test_a_check_tells_what_it_sees(
 
 def test_every_check_is_tried_in_all_three_states() -> None:
     tried = {(name, state) for name, _, _, state, _ in SEEN}
-    names = {rule.name for rule in check.CHECKS}
+    names = {rule.name for rule in machine_checks.CHECKS}
     assert tried == {(name, state) for name in names for state in (FOUND, FINE, NOT_KNOWN)}
 
 
 def test_nothing_is_fine_on_a_machine_that_tells_nothing(tmp_path: Path) -> None:
-    findings = check.look(Place(root=tmp_path, cpus=(0, 1)))
-    assert len(findings) == len(check.CHECKS)
+    findings = machine_checks.look(Place(root=tmp_path, cpus=(0, 1)))
+    assert len(findings) == len(machine_checks.CHECKS)
     assert {one.state for one in findings} == {NOT_KNOWN}
-    (said,) = check.lines(findings)
+    (said,) = machine_checks.lines(findings)
     assert said.startswith("checks not known here: governor, turbo, smt, numa")
 
 
@@ -202,16 +202,16 @@ def test_a_partition_has_the_queue_of_its_disk(tmp_path: Path) -> None:
 
 
 def test_where_all_servers_are_external_no_data_directory_is_checked(tmp_path: Path) -> None:
-    findings = check.look(Place(root=tmp_path, cpus=(0,), stores_data=False))
+    findings = machine_checks.look(Place(root=tmp_path, cpus=(0,), stores_data=False))
     assert not {"io_scheduler", "disk_full"} & {one.check for one in findings}
-    assert "not of the host of db1:3306" in check.lines(findings, ["db1:3306"])[-1]
+    assert "not of the host of db1:3306" in machine_checks.lines(findings, ["db1:3306"])[-1]
 
 
 def test_each_finding_is_said_with_effect_and_cure() -> None:
     one = Finding("swap", FOUND, "20 MiB of swap are in use", "it is slow", "swapoff -a")
     fine = Finding("numa", FINE, "one NUMA node")
     said = ["check swap: 20 MiB of swap are in use; it is slow. Cure: swapoff -a"]
-    assert check.lines([one, fine]) == said
+    assert machine_checks.lines([one, fine]) == said
 
 
 # -- who used the CPUs ---------------------------------------------------------------------------

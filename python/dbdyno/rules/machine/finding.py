@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dbdyno.rules.check.activity import Activity
+from dbdyno.rules.machine.activity import Activity
 
 FOUND, FINE, NOT_KNOWN = "found", "fine", "not known"
 _READ_MAX = 1 << 20

@@ -5,7 +5,7 @@ Both are seen for half a second only; the samplers of a trial see all of it.
 
 from __future__ import annotations
 
-from dbdyno.rules.check.finding import FINE, FOUND, Finding, Place, Rule, not_known
+from dbdyno.rules.machine.finding import FINE, FOUND, Finding, Place, Rule, not_known
 
 _BUSY_MIN_SHARE = 0.05  # of all CPUs
 _STEAL_MIN_NOW, _STEAL_MIN_EVER = 0.02, 0.01

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.rules.check.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule
+from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule
 
 _FAIR = frozenset({"bfq", "cfq"})
 _FULL = 0.9

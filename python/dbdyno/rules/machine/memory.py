@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.rules.check.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
+from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
 
 _THP = "sys/kernel/mm/transparent_hugepage/enabled"
 _SWAPPINESS_MAX = 10
