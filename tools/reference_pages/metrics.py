@@ -13,11 +13,11 @@ from dbdyno.samplers.server import process
 from dbdyno.store.metrics.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
 
-INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; where a group is open in some cells only they are refused.
+INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; they are an error if a group is an open loop in some cells only.
 The same names are in results, claims, conditions and charts. With several groups, a group's metrics start with its
-name (`readers.transactions_per_s`); with several targets in a cell, what is sampled of a server starts with the target's
+name (`readers.transactions_per_s`); with several targets in a cell, samples of a server start with the target's
 (`db.status.Threads_running`). Only committed work counts, in throughput and in latency. Service time runs from a transaction's first byte sent to its
-answer, response time from when it was due, which only an [open loop](../guide/open-loop.md) knows: a group with `rate` or `find`."""
+answer, response time from its due time, which exists only in an [open loop](../guide/open-loop.md): a group with `rate` or `find`."""
 
 SAMPLED = """Sampled once a second on the trial's clock, by threads of `dyno`, not by the load threads. The value of a trial is the
 mean over its measured time. A source that cannot be read leaves a gap and a warning, never a failed trial."""
@@ -25,22 +25,22 @@ mean over its measured time. A source that cannot be read leaves a gap and a war
 OF_GENERATOR = (
     (
         "generator.busy_max",
-        "largest share of a second that a load thread was busy; above 0.8 the generator limits",
+        "largest busy share of a load thread in any second; above 0.8 the generator limits the load",
     ),
     (
         "generator.lag_ms_p99",
-        "how long answers may have lain unread, at most: the error bar of the latencies. Counted"
-        " from when the poll before returned, the request was sent or the sleeping thread was"
-        " woken, whichever was last; how long the thread waits for a CPU is not in it",
+        "upper bound of the time that answers waited to be read, which is the error of latencies. It"
+        " starts at the return of the previous poll, the send of the request or the wake-up of the"
+        " thread, whichever was last; it excludes waits for a CPU",
     ),
     (
         "generator.load_threads",
-        "threads that drove the sessions: as `load_threads` says, else as a probe before the first"
-        " trial found best, else by sessions and CPUs",
+        "number of threads that drove the sessions: `load_threads`, otherwise the optimum of a probe"
+        " before the first trial, otherwise derived from sessions and CPUs",
     ),
 )
 
-IMPORTED = """A run that `dyno import` made has what its tool told, under the names above where they mean the same, and else under the tool's own:"""
+IMPORTED = """A run from `dyno import` has the values of its tool, under the names above if the meaning is the same, otherwise under names of the tool:"""
 
 OF_TOOLS = (
     (
