@@ -16,7 +16,7 @@ def page() -> str:
         "Guide: [sharing results](../guide/sharing.md).",
         "## Tables",
         "`dyno export RUN --csv DIR` and `--parquet DIR`. Each table begins with these columns, then one `level.FACTOR` for each factor. Empty: unknown, or"
-        " does not apply. Trials that are over are in it, void ones too (`status`); attempts that were repeated are not.",
+        " does not apply. The tables contain all finished trials, void ones included (`status`), but not repeated attempts.",
         _columns(tables.KEYS),
         *(part for each in tables.TABLES.values() for part in _table(each)),
         "## Metrics for Prometheus",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.share import bundle
+from dbdyno.share.opened import trusted
+from dbdyno.store.catalogue import Catalogue
 from dbdyno.store.manifest import MANIFEST
 
 DEPTH_MAX = 8
@@ -44,6 +46,11 @@ def below(directory: Path) -> Iterator[Below]:
             )
         name = path.relative_to(directory).as_posix()
         yield Below(path, directory.name if name == "." else name)
+
+
+def bring_up_to_date(catalogue: Catalogue, directory: Path) -> None:
+    """Has the catalogue of a directory list its present runs. DynoError as `below`."""
+    catalogue.refresh(((one.name, one.path) for one in below(directory)), trusted)
 
 
 def _found(directory: Path, depth: int) -> Iterator[Path]:

@@ -54,6 +54,17 @@ def _for_ci(name: str, what: str) -> Callable[[Any], Any]:
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
 @annotate.options
+@click.option(
+    "--brief", is_flag=True, help="Also write brief.html: the answer on two printed pages."
+)
+@click.option(
+    "--pdf",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="",
+    help="Also print to PDF, by the Chromium of this machine; with --brief the short form"
+    " [default: report.pdf or brief.pdf, next to the page].",
+)
 @_for_ci("comment", "the answer as Markdown for a comment on a pull or merge request")
 @_for_ci("annotations", "verdicts as workflow commands of GitHub Actions")
 @_for_ci("sarif", "refuted and undecided claims as SARIF 2.1.0, at their lines")
@@ -69,6 +80,8 @@ def report(
     settings: tuple[str, ...],
     recommend: Path | None,
     logo: Path | None,
+    brief: bool,
+    pdf: str | None,
     strict: bool,
     decisive: bool,
     as_json: bool,
@@ -85,20 +98,24 @@ def report(
     from dbdyno.cli import unprivileged
     from dbdyno.cli.running.finish import conclude
     from dbdyno.report import ci
-    from dbdyno.report.write import HTML, MARKDOWN, RESULT
+    from dbdyno.report.write import BRIEF, HTML, MARKDOWN, RESULT
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
 
     added = annotate.given(settings, recommend, logo)
     if added and redacted:
         raise click.UsageError("a redacted report shows nothing that was added: omit --redact")
-    source = latest.chosen(run, directory)
+    meant = latest.chosen(run, directory)
+    source = meant.path
     if run is None:
-        click.echo(f"run directory: {source}", err=True)
+        meant.announce()
     place = to or _default(source, redacted)
+    printed = _printing(pdf, place / (BRIEF if brief else HTML))
     wanted = {name: path for name, path in for_ci.items() if path is not None}
 
     def also(report: Report) -> None:
+        if brief:
+            output.put(report.brief(), place / BRIEF, "brief")
         for name, path in wanted.items():
             output.put(ci.FORMATS[name](report), path, name)
 
@@ -117,12 +134,39 @@ def report(
                 click.echo(f"bundle: {bundle_to} ({size_bytes / 2**20:.1f} MiB)", err=True)
         return code
 
-    makes = [*(place / name for name in (RESULT, MARKDOWN, HTML)), *wanted.values()]
+    makes = [*(place / name for name in (RESULT, MARKDOWN, HTML, BRIEF)), *wanted.values()]
     if added:
         makes.append(source / ANNOTATIONS)
     if bundle_to is not None:
         makes += [bundle_to, source / RESULT]
-    return unprivileged.reading(drawn, [source], makes)
+    code = unprivileged.reading(drawn, [source], makes)
+    printed()
+    return code
+
+
+def _printing(asked: str | None, page: Path) -> Callable[[], None]:
+    """What prints `page` once it is written: not in a child without root, which can start no
+    Chromium. Nothing where it was not asked for. DynoError where that is impossible."""
+    if asked is None:
+        return lambda: None
+    from dbdyno.report import pdf
+
+    to = Path(asked) if asked else page.with_suffix(".pdf")
+    if to.suffix.lower() != ".pdf":  # `--pdf RUN` would replace a bundle
+        raise DynoError(
+            f"--pdf {to} does not end in .pdf",
+            cause="an argument behind --pdf is the file to write",
+            fix="name RUN before --pdf, or a FILE that ends in .pdf",
+        )
+    program = pdf.find()
+
+    def print_() -> None:
+        made = pdf.printed(diskfiles.read(page, files.STREAM_BYTES_MAX), program)
+        with output.explained(to), diskfiles.replacing(to) as file:
+            file.write(made)
+        click.echo(f"pdf: {to}", err=True)
+
+    return print_
 
 
 @contextlib.contextmanager

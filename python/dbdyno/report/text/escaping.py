@@ -74,6 +74,13 @@ def script_json(value: Any) -> Markup:
     return Markup(dumped)
 
 
+def css_string(text: object) -> Markup:
+    """Text as a string of CSS, safe inside a style element: all but letters and digits by their
+    codes."""
+    codes = (c if c.isascii() and c.isalnum() else f"\\{ord(c):x} " for c in visible(text))
+    return Markup(f'"{"".join(codes)}"')
+
+
 def markdown(text: object) -> str:
     """Text for a Markdown paragraph or table cell: one line, nothing in it is markup."""
     return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))

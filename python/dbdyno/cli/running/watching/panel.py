@@ -10,9 +10,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from dbdyno.analysis.under_way.so_far import Asked, Mean, SoFar
 from dbdyno.cli.running.watching.eta import Eta
 from dbdyno.cli.running.watching.lines import Silent
-from dbdyno.cli.running.watching.so_far import Asked, Mean, SoFar
 from dbdyno.cli.running.watching.text import (
     BOUNDS,
     headline_of,

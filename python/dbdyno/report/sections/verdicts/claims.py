@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 from rich.console import RenderableType
@@ -60,6 +60,7 @@ _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
 CLAIMED = "†"  # behind the interval of a ratio that a claim is about
 # Parts of one claim that are listed before the rest is folded away.
 SHOWN = 4
+BRIEF_MAX = 6  # claims of the short form
 
 _DETAIL = re.compile(r" \([^()]*\)$")
 # "generator-bound (lag)" has its explanation among the warnings; it is not repeated for each claim.
@@ -137,6 +138,7 @@ class View:
     claims: list[ClaimView]
     figures: list[Figure]  # one, or none
     looking: str  # number of interim looks
+    more: int = 0  # claims that the short form omits
 
 
 def view(context: Context) -> View | None:
@@ -147,6 +149,11 @@ def view(context: Context) -> View | None:
     if not shown and not figures:
         return None
     return View(shown, figures, looking.sentence if looking else "")
+
+
+def shortened(view: View) -> View:
+    """The first claims: their verdicts and the chart are a page at most."""
+    return replace(view, claims=view.claims[:BRIEF_MAX], more=len(view.claims[BRIEF_MAX:]))
 
 
 def headline(context: Context) -> list[Figure]:
@@ -439,4 +446,4 @@ def _short(why: str) -> str:
     )
 
 
-SECTION = Section(view, main=10, markdown=80, terminal=80, form=form)
+SECTION = Section(view, main=10, markdown=80, terminal=80, brief=40, form=form, shortened=shortened)

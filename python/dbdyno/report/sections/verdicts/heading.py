@@ -76,4 +76,4 @@ def form(view: View) -> Iterator[RenderableType]:
         yield from (Text(view.loud, style="bold yellow"), Text())
 
 
-SECTION = Section(view, header=10, markdown=10, terminal=10, form=form)
+SECTION = Section(view, header=10, markdown=10, terminal=10, brief=10, form=form)

@@ -30,4 +30,4 @@ def form(view: View) -> Iterator[RenderableType]:
     yield from (Text(), Text.assemble(("Recommendation: ", "bold"), visible(view.text)))
 
 
-SECTION = Section(view, header=35, markdown=35, terminal=35, form=form)
+SECTION = Section(view, header=35, markdown=35, terminal=35, brief=35, form=form)
