@@ -42,6 +42,7 @@ def environment(*, escaped: bool) -> Environment:
         script_json=escaping.script_json,
         css=escaping.css_string,
         md=escaping.markdown,
+        paragraphs=escaping.paragraphs,
         fence=escaping.fence,
         slug=escaping.slug,
     )

@@ -17,12 +17,11 @@ from dbdyno.cli.logs.reading import (
     Options,
     Progress,
     all_classes,
-    credentials_of,
     read_log,
     seconds,
 )
 from dbdyno.cli.runs.stored import stored
-from dbdyno.cli.terminal import output
+from dbdyno.cli.terminal import login, output
 from dbdyno.errors import DynoError
 
 if TYPE_CHECKING:
@@ -156,15 +155,7 @@ FOR_S = "1m"
 @click.option(
     "--every", metavar="TIME", help=f"Of a URL or with --follow: interval [default: {EVERY_S}]."
 )
-@click.option("--password-env", metavar="NAME", help="Environment variable with the password.")
-@click.option("--password-file", metavar="FILE", help="File with the password.")
-@click.option("--password-command", metavar="COMMAND", help="Command that prints the password.")
-@click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
-@click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
-@click.option("--cleartext-password", is_flag=True, default=None,
-              help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
-@click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
+@login.options
 def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
     """Report the statements on which a server spent its time.
 
@@ -174,12 +165,12 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     changing anything. Statements are shown without their literals.
     """
     from dbdyno.digest import reading
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
 
     if not sources:
         raise click.UsageError("name a log, `-` for standard input, or a server's URL")
     for source in sources:
-        servers.refuse_unknown(source)
+        server_url.refuse_unknown(source)
     form = output.form(form, typed.pop("as_json"))
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")
@@ -223,7 +214,7 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
             if side_by_side:
                 return _compare(sources, options)
             return _parallelism(sources, options, accepts_censored)
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         if len(sources) > 1:
             raise click.UsageError("one URL at a time, and not together with logs")
         raw, code = _sampled(sources[0], options)
@@ -247,9 +238,7 @@ def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
     brief, now_s = typed.pop("brief"), time.time()
     for name in ("since", "until"):
         typed[name] = ago.resolved(f"--{name}", typed[name], now_s)
-    url_names = ("for_", "every", "password_env", "password_file", "password_command",
-                 "defaults_group", "tls", "cleartext_password", "server_public_key")  # fmt: skip
-    url = {name: typed.pop(name) for name in url_names}
+    url = {name: typed.pop(name) for name in ("for_", "every", *login.NAMES)}
     engine: list[tuple[str, str | bool]] = []
     for port in typed.pop("ports"):
         engine.append(("--port", str(port)))
@@ -265,14 +254,14 @@ def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
 def _compare(sources: Sequence[str], options: Options) -> int:
     from dbdyno.digest import compare as comparing
     from dbdyno.digest import document
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
     from dbdyno.report.digest import beside
 
     if len(sources) != 2:
         raise click.UsageError("--compare takes two: A B")
     if options.format == "pt":
         raise click.UsageError("--compare has no `pt` layout: text, json, markdown or html")
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--compare takes logs and saved digests: save one with --json first")
     if sources[0] == sources[1] == STDIN:
         raise click.UsageError("only one of the two can come from standard input")
@@ -300,9 +289,9 @@ def _compare(sources: Sequence[str], options: Options) -> int:
 
 def _parallelism(sources: Sequence[str], options: Options, accepts_censored: bool) -> int:
     from dbdyno.digest import censoring, parallelism
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
 
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--parallelism is made from logs, not from a server's URL")
     if options.format == "pt":
         raise click.UsageError("--parallelism has no `pt` layout: text, json, markdown or html")
@@ -323,9 +312,9 @@ def _parallelism(sources: Sequence[str], options: Options, accepts_censored: boo
 
 def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored: bool) -> int:
     from dbdyno.digest import censoring, document, replay_file
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
 
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--trace needs logs: statement counters have no order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError("--trace writes its own file: no --format, --out")
@@ -385,10 +374,10 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
     choice = chosen.make(**{key: given.get(key) for key in  # type: ignore[arg-type]
                             ("group_by", "order_by", "limit", "db", "user")})  # fmt: skip
     typed = options.url
-    login = credentials_of(options)
+    credentials = login.credentials(options.url)
     for_s = seconds("--for", typed["for_"] or FOR_S)
     every_s = seconds("--every", typed["every"] or EVERY_S)
-    source = servers.open_source(url, login, typed["tls"])
+    source = servers.open_source(url, credentials, typed["tls"])
     progress = Progress()
     interrupts: list[int] = []
     try:

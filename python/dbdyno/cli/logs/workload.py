@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from dbdyno.cli.logs.reading import STDIN, Options, all_classes, credentials_of, read_log
-from dbdyno.cli.terminal import output
+from dbdyno.cli.logs.reading import STDIN, Options, all_classes, read_log
+from dbdyno.cli.terminal import login, output
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.digest import document, reading
 from dbdyno.digest.document import Document
@@ -65,7 +65,7 @@ def write(sources: Sequence[str], options: Options, asked: Asked) -> int:
 
 
 def _refuse(sources: Sequence[str], options: Options) -> None:
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--workload needs logs: statement counters lack values and order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError(
@@ -118,9 +118,9 @@ def _tell(found: coverage.Coverage, asked: Asked) -> None:
 
 def _catalogs(url: str, options: Options, found: Document) -> Mapping[str, Catalog]:
     """What a server says of the databases of a log."""
-    if not servers.is_url(url):
+    if not server_url.is_url(url):
         raise click.UsageError("--schema-of takes a server's URL, such as mysql://app@host/shop")
-    server = servers.open_server(url, credentials_of(options), options.url["tls"])
+    server = servers.open_server(url, login.credentials(options.url), options.url["tls"])
     try:
         return schema_reading.of_databases(server, server_url.parse(url).schema, found)
     finally:

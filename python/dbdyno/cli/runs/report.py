@@ -13,10 +13,11 @@ import click
 
 from dbdyno import diskfiles
 from dbdyno.cli.running import gate as gates
-from dbdyno.cli.runs import latest
+from dbdyno.cli.runs import annotate, latest
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
+from dbdyno.store.annotation import ANNOTATIONS
 from dbdyno.store.text import files
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _for_ci(name: str, what: str) -> Callable[[Any], Any]:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory of the reports [default: RUN; RUN/redacted; that of a bundle].",
 )
+@annotate.options
 @click.option(
     "--brief", is_flag=True, help="Also write brief.html: the answer on two printed pages."
 )
@@ -75,6 +77,9 @@ def report(
     redacted: bool,
     bundle_to: Path | None,
     to: Path | None,
+    settings: tuple[str, ...],
+    recommend: Path | None,
+    logo: Path | None,
     brief: bool,
     pdf: str | None,
     strict: bool,
@@ -86,7 +91,7 @@ def report(
 
     Writes result.json, report.html and report.md of RUN, a run directory or a bundle (without
     it, of the latest run), and prints the answer. With --redact, whatever is written or printed is
-    redacted.
+    redacted. With --set, --recommend or --logo, RUN keeps what is added for later reports.
     """
     # All of it here, and not in a child that has given root up, which can read no modules.
     import dbdyno.wording.findings  # noqa: F401
@@ -97,9 +102,13 @@ def report(
     from dbdyno.share import bundle, redact  # noqa: F401
     from dbdyno.share.opened import opened
 
-    source = latest.chosen(run, directory)
+    added = annotate.given(settings, recommend, logo)
+    if added and redacted:
+        raise click.UsageError("a redacted report shows nothing that was added: omit --redact")
+    meant = latest.chosen(run, directory)
+    source = meant.path
     if run is None:
-        click.echo(f"run directory: {source}", err=True)
+        meant.announce()
     place = to or _default(source, redacted)
     printed = _printing(pdf, place / (BRIEF if brief else HTML))
     wanted = {name: path for name, path in for_ci.items() if path is not None}
@@ -112,6 +121,8 @@ def report(
 
     def drawn() -> int:
         with stored(source), opened(source) as found, _shared(found, redacted) as shown:
+            if added:
+                annotate.put(source, added)
             there = _made(place, found)
             code = conclude(
                 shown, strict=strict, decisive=decisive, as_json=as_json, to=there, also=also
@@ -124,6 +135,8 @@ def report(
         return code
 
     makes = [*(place / name for name in (RESULT, MARKDOWN, HTML, BRIEF)), *wanted.values()]
+    if added:
+        makes.append(source / ANNOTATIONS)
     if bundle_to is not None:
         makes += [bundle_to, source / RESULT]
     code = unprivileged.reading(drawn, [source], makes)
@@ -183,7 +196,9 @@ def _default(run: Path, redacted: bool) -> Path:
 
 def _made(place: Path, run: Run) -> Path:
     """The directory for the reports, there by now. Another run's reports are never overwritten."""
-    if (place / "manifest.json").exists() and place.resolve() != run.path.resolve():
+    from dbdyno.store.manifest import MANIFEST
+
+    if (place / MANIFEST).exists() and place.resolve() != run.path.resolve():
         raise DynoError(
             f"{place} is the directory of another run",
             cause="its reports would be overwritten",

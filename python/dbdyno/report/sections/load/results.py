@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate, Findings
-from dbdyno.experiment.claims.metrics import COST, OPEN, SEARCH, info
+from dbdyno.experiment.claims.known_metrics import COST, OPEN, SEARCH
+from dbdyno.experiment.claims.metrics import info
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
