@@ -98,8 +98,8 @@ def ratio_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> l
 
 
 def _why(judged: bool) -> Callable[[int], str]:
-    """Why a ratio has no interval, where others have one. Empty where none has: the head of the
-    report states that once."""
+    """Words for a ratio without an interval, by its blocks: the reason, if others have one; else
+    the head of the report says it once."""
     few = f"not judged: fewer than {BLOCKS_MIN} blocks"
     return lambda blocks: few if judged and blocks < BLOCKS_MIN else "not judged"
 
