@@ -20,7 +20,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 from pairs import alternate
 from servers import server
@@ -28,6 +30,7 @@ from sides import TIMEOUT_S, run
 
 from dbdyno.execute.engine import job
 from dbdyno.execute.engine.request import DATABASE
+from dbdyno.systems.mysql.managed import MysqlServer
 
 ROOT = Path(__file__).parents[1]
 SEED = 7
@@ -130,8 +133,8 @@ def digest_core(options: Options) -> list[Row]:
             mean = mean_bytes(path)
             pairs = alternate(
                 f"digest {event_bytes} B",
-                lambda path=path: digest_mb_s(path),
-                lambda path=path: peer_mb_s(path),
+                partial(digest_mb_s, path),
+                partial(peer_mb_s, path),
                 min(options.pairs, 5),
             )
         rows.append(
@@ -156,7 +159,7 @@ def digest_cores(options: Options) -> list[Row]:
             f"| slow log, {name} | "
             + alternate(
                 f"digest, {name}",
-                lambda ours=ours: ours(path),
+                partial(ours, path),
                 lambda: one_core_mb_s(path),
                 options.pairs,
             ).row("MB/s")
@@ -207,7 +210,7 @@ def digest_memory(_: Options) -> list[Row]:
         last = ""
         for line in reading.stdout:
             last = line
-        _, status, usage = os.wait4(reading.pid, 0)
+        _pid, status, usage = os.wait4(reading.pid, 0)
         killer.cancel()
     reading.returncode = os.waitstatus_to_exitcode(status)
     if reading.returncode != 0:
@@ -224,18 +227,19 @@ def digest_binlog(options: Options) -> list[Row]:
     """A row-format binary log, one core; figures of one side."""
     config = {"log_bin": "binlog", "binlog_format": "ROW", "max_binlog_size": "1G", "server_id": 1}
     with server("mariadb", **config) as bench:
+        mariadb = cast("MysqlServer", bench.server)
         table = f"{DATABASE}.t"
-        bench.server.rows(
+        mariadb.rows(
             f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT, b VARCHAR(100), c DATETIME)"
         )
         for first in range(0, BINLOG_ROWS, ROWS_A_TRANSACTION):
             of = f"BETWEEN {first + 1} AND {first + ROWS_A_TRANSACTION}"
-            bench.server.rows(
+            mariadb.rows(
                 f"INSERT INTO {table} SELECT seq, seq % 997, REPEAT('x', seq % 100), NOW()"
                 f" FROM {DATABASE}.seq_1_to_{BINLOG_ROWS} WHERE seq {of}"
             )
-            bench.server.rows(f"UPDATE {table} SET a = a + 1 WHERE id {of}")
-        ((base,),) = bench.server.rows("SELECT @@log_bin_basename")
+            mariadb.rows(f"UPDATE {table} SET a = a + 1 WHERE id {of}")
+        ((base,),) = mariadb.rows("SELECT @@log_bin_basename")
         path = Path(f"{base}.000001")
         rates = [digest_mb_s(path) for _ in range(options.pairs)]
         size = path.stat().st_size / MB

@@ -119,7 +119,7 @@ def _rounds(name: str, sides: Mapping[str, Side], count: int) -> dict[str, list[
     """All sides in turns, forth and back."""
     found: dict[str, list[float]] = {side: [] for side in sides}
     for number in range(count):
-        names = list(sides) if number % 2 == 0 else list(reversed(sides))
+        names = list(sides) if number % 2 == 0 else list(reversed(list(sides)))
         for side in names:
             found[side].append(sides[side]())
         seen = ", ".join(f"{side} {rates[-1]:.4g}" for side, rates in found.items())

@@ -157,7 +157,7 @@ def frozen_server(_: Options) -> list[Row]:
         )
         freezer.start()
         try:
-            _, end = ours(request)
+            end = ours(request)[1]
         finally:
             ended.set()
             freezer.join()

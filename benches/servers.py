@@ -53,9 +53,7 @@ def server(kind: str, **config: Any) -> Iterator[Bench]:
     with Scratch() as scratch:
         directory = scratch.path / "server"
         system.prepare(binaries, directory, resolved)
-        running = system.start(
-            binaries, directory, resolved, cpus=sorted(os.sched_getaffinity(0)), transport="tcp"
-        )
+        running = system.start(binaries, directory, resolved, cpus=sorted(os.sched_getaffinity(0)))
         try:
             running.create_schema(DATABASE)
             yield Bench(kind, running, running.engine_target(target, resolved, DATABASE))

@@ -1,8 +1,8 @@
 """Writes docs/reference/ and the manual pages in share/man/ from the programs themselves, so that
-they cannot say anything else. Pages of `WRITTEN` are written by hand, and only listed.
+they always agree. Pages of `WRITTEN` are written by hand, and only listed.
 
-`make reference` rewrites the pages; `--check` only says which are stale (exit code 1), which is
-what `tests/contract/test_docs.py` asks. Each page is one module of `reference_pages` with a
+`make reference` rewrites the pages; `--check` only lists stale pages (exit code 1), as in
+`tests/contract/test_docs.py`. Each page is one module of `reference_pages` with a
 function `page() -> str`; the order here is that of the index.
 """
 
@@ -12,7 +12,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from reference_pages import man
+from reference_pages import man, rules
 from reference_pages.markdown import NOTE, link_list
 
 ROOT = Path(__file__).parents[1]
@@ -23,13 +23,14 @@ PAGES = {
     "claims": "the grammar of claims and conditions, and the verdicts",
     "metrics": "every metric and every source of samples",
     "workloads": "every workload with its options and presets",
-    "systems": "every system, and what the words mean to it",
+    "systems": "every system, with its settings for each portable option",
     "engine": "`dyno-engine`, its drivers and their options",
     "studies": "every shipped study",
     "checks": "every check of the machine before the first trial",
+    "rules": "every rule of `dyno check`",
     "sharing": "tables, OpenMetrics, the live endpoint, bundles, redaction",
-    "run-directory": "what a run leaves on disk",
-    "security": "what a server may ask of us before it is trusted",
+    "run-directory": "the files of a run",
+    "security": "the demands of servers during login, and the policy for each",
 }
 # Written by hand: they describe behaviour that no program lists.
 WRITTEN = {
@@ -41,6 +42,7 @@ WRITTEN = {
 def pages() -> dict[Path, str]:
     """Path -> text of every page, the index included."""
     texts = {f"{name}.md": _text(name) for name in PAGES}
+    texts |= {f"rules/{name}.md": _noted(text) for name, text in rules.pages().items()}
     texts["README.md"] = f"# Reference\n\n{NOTE}\n\n{link_list(PAGES | WRITTEN)}\n"
     found = {REFERENCE / name: text for name, text in texts.items()}
     return found | {MANUAL / name: text for name, text in man.pages().items()}
@@ -48,7 +50,8 @@ def pages() -> dict[Path, str]:
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Pages that differ from what is on disk, and files that are no page."""
-    there = {*REFERENCE.glob("*"), *MANUAL.glob("*")} - {REFERENCE / f"{n}.md" for n in WRITTEN}
+    there = {path for path in (*REFERENCE.rglob("*"), *MANUAL.glob("*")) if path.is_file()}
+    there -= {REFERENCE / f"{name}.md" for name in WRITTEN}
     differ = {path for path, text in wanted.items() if _read(path) != text}
     return sorted(differ | (there - wanted.keys()))
 
@@ -75,7 +78,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _text(name: str) -> str:
-    body: str = import_module(f"reference_pages.{name.replace('-', '_')}").page()
+    return _noted(import_module(f"reference_pages.{name.replace('-', '_')}").page())
+
+
+def _noted(body: str) -> str:
     title, _, rest = body.partition("\n")
     return f"{title}\n\n{NOTE}\n{rest.rstrip()}\n"
 

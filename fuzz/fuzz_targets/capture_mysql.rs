@@ -1,4 +1,4 @@
-//! Any bytes as a capture of MySQL's protocol.
+//! Parses arbitrary bytes as a network capture of MySQL's protocol.
 #![no_main]
 
 mod capturing;

@@ -1,17 +1,18 @@
-//! Any bytes as a capture: as a file, or as what two ends say in segments of a file that is right.
+//! Parses arbitrary bytes as a network capture: as the file itself, or as the TCP payload of two peers in a
+//! valid file.
 
 use crate::reading::{self, Places, Way};
 use dyno_digest::logs::format::Settings;
 
-/// Reads `data` as a capture of what the format `name` speaks at `port`.
+/// Parses `data` as a capture in format `name` of a server at `port`.
 pub fn read(name: &str, port: u16, data: &[u8]) {
     let Some(way) = Way::of(data) else { return };
     let log = log(way.choice, way.log, port);
     reading::read(reading::format(name), Places::Within, &Settings::default(), &way.through(&log));
 }
 
-/// The capture; `kind` says which. Segments are a byte for side, number and flags, one for their
-/// length, and their bytes.
+/// Builds the capture, of the variant `kind`. Each segment in `rest` is a byte for side, sequence number and
+/// flags, a byte for the length, and the payload.
 fn log(kind: u8, mut rest: &[u8], port: u16) -> Vec<u8> {
     if kind & 1 == 1 {
         return rest.to_vec();
@@ -29,7 +30,7 @@ fn log(kind: u8, mut rest: &[u8], port: u16) -> Vec<u8> {
         let (bytes, behind) = behind.split_at((*length as usize).min(behind.len()));
         rest = behind;
         let side = usize::from(head & 1);
-        // Some are not kept whole, some come again, some are lost.
+        // Some segments are truncated, some retransmitted, some lost.
         let cut = if head & 0x70 == 0x70 { 3 } else { 0 };
         let flags = if head & 0x7E == 0x7E { 17 } else { 16 };
         time_us += 1;

@@ -1,6 +1,6 @@
-//! Statements of clients that speak gbk, gb18030, sjis, cp932, big5 or a character set of single bytes, made of
-//! pieces that the input chooses: what stands in quotes shows in no fingerprint, no verb and tables, and no
-//! workload, however the statement is cut. The first byte says which character set, the second where it is cut.
+//! Statements in gbk, gb18030, sjis, cp932, big5 or a single-byte character set, built from pieces that the
+//! input selects. Quoted text must not appear in fingerprints, distills or workload profiles, wherever the
+//! statement is truncated. The first byte selects the character set, the second the truncation.
 #![no_main]
 
 use dyno_digest::sql::distill::distill;
@@ -11,7 +11,7 @@ use dyno_digest::workload_profile::Shaper;
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 
-/// Bytes that lead, from and to, and bytes that trail.
+/// Ranges of lead bytes and of trail bytes, both inclusive.
 type Charset = (&'static [(u8, u8)], &'static [(u8, u8)]);
 
 const CHARSETS: [Charset; 4] = [
@@ -21,10 +21,10 @@ const CHARSETS: [Charset; 4] = [
     (&[(0xa0, 0xff)], &[]),
 ];
 
-/// What stands in quotes only.
+/// Text that occurs only in quotes.
 const MARK: &str = "secret";
 
-/// Code without backslashes; it never has quotes that are open.
+/// SQL without backslashes and without unclosed quotes.
 const CODE: [&str; 16] = [
     " and b = ", " and b in (1, ", ", ", ")", " values (", "), (", " union select ", " from ", "(", " as ",
     " /* it's */ ", " -- \"\n", ".", " 7 ", " is null", " x",
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let text = &whole[..whole.len().saturating_sub(usize::from(*cut))];
     let is_utf8 = std::str::from_utf8(text).map_or_else(|e| e.error_len().is_none(), |_| true);
     if is_utf8 {
-        return; // and read so
+        return; // and parsed as UTF-8
     }
     FINGERPRINTER.with_borrow_mut(|fingerprinter| {
         let shown = fingerprinter.fingerprint(text);
@@ -72,7 +72,7 @@ fn statement(charset: Charset, data: &[u8]) -> Vec<u8> {
     text
 }
 
-/// A string with what clients write in one, ended by its quote.
+/// Appends a quoted string with content as clients write it.
 fn quoted(quote: u8, charset: Charset, data: &mut impl Iterator<Item = u8>, text: &mut Vec<u8>) {
     text.push(quote);
     for _ in 0..data.next().unwrap_or(0) % 8 {
@@ -96,7 +96,7 @@ fn name(charset: Charset, data: &mut impl Iterator<Item = u8>, text: &mut Vec<u8
     text.push(b'`');
 }
 
-/// A character, every other one with a backslash or a backtick for its second byte.
+/// Appends a character. Half of the multi-byte ones have a backslash or backtick as their second byte.
 fn character((leads, trails): Charset, data: &mut impl Iterator<Item = u8>, text: &mut Vec<u8>) {
     let mut of = |ranges: &[(u8, u8)]| {
         let byte = data.next().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Any bytes as a log of MongoDB.
+//! Parses arbitrary bytes as a log of MongoDB.
 #![no_main]
 
 mod reading;

@@ -1,9 +1,9 @@
-//! Any bytes as a binary log: as they are, or as the bodies of events that are framed rightly.
-//! Transactions too are the same however the log comes, and a replica of any size gains by them no
-//! more than it has workers.
+//! Parses arbitrary bytes as a binary log: unchanged, or as the bodies of valid events. Transactions must
+//! not depend on how the log is split into pieces, and the speedup of a simulated replica must not exceed
+//! its number of workers.
 //!
-//! Framed: each event is its type's place in `KINDS`, a length and so many bytes. A type with its
-//! highest bit set has its body packed (or, of a whole transaction, wrapped) as its server does.
+//! In the second case, each event is the index of its type in `KINDS`, a length and the body. If the highest
+//! bit of the type is set, the body is compressed (or, for a transaction payload, wrapped) as by the server.
 #![no_main]
 
 mod reading;
@@ -36,7 +36,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Events around bodies, in a file of a server of version 5.5 (no checksums), 9 or 10.11-MariaDB.
+/// Builds a binary log of server 5.5 (without checksums), 9.1 or MariaDB 10.11 from event bodies.
 fn frame(choice: u8, mut bodies: &[u8]) -> Vec<u8> {
     let server = [&b"9.1.0"[..], b"5.5.62-log", b"10.11.9-MariaDB"][usize::from(choice >> 2) % 3];
     let has_checksums = choice & 0x40 != 0 && !server.starts_with(b"5.5");
@@ -50,7 +50,7 @@ fn frame(choice: u8, mut bodies: &[u8]) -> Vec<u8> {
     if has_checksums {
         event(&mut log, 15, &description, true);
     } else {
-        // There is room for one all the same.
+        // The description event has room for a checksum in any case.
         description.extend_from_slice(&[0; 4]);
         event(&mut log, 15, &description, false);
     }
@@ -88,7 +88,7 @@ fn event(log: &mut Vec<u8>, kind: u8, body: &[u8], has_checksum: bool) {
     }
 }
 
-/// MariaDB's compressed record: zlib (RFC 1950) with one stored block.
+/// MariaDB's compressed record: zlib (RFC 1950) with one stored (uncompressed) block.
 fn packed(data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u16).to_le_bytes();
     let mut record = vec![0x82, length[1], length[0], 0x78, 0x01, 1];
@@ -104,9 +104,9 @@ fn packed(data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// A transaction's events, framed like the whole log, in one that says it is not compressed.
+/// A transaction payload event without compression, of events built like those of the log.
 fn wrapped(mut bodies: &[u8]) -> Vec<u8> {
-    // Its compression: none.
+    // Compression type: none.
     let mut payload = vec![2, 3, 252, 255, 0, 0];
     while let Some((&[kind, length], rest)) = bodies.split_first_chunk::<2>() {
         let (body, rest) = rest.split_at(usize::from(length).min(rest.len()));

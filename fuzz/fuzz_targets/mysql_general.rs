@@ -1,4 +1,4 @@
-//! Any bytes as a general query log of MySQL.
+//! Parses arbitrary bytes as a general query log of MySQL.
 #![no_main]
 
 mod reading;

@@ -1,4 +1,4 @@
-//! Any bytes as Google Cloud's entries of PostgreSQL's log, its prefix given.
+//! Parses arbitrary bytes as Google Cloud's log entries of PostgreSQL, with a given line prefix.
 #![no_main]
 
 mod reading;

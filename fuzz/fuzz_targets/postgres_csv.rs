@@ -1,4 +1,4 @@
-//! Any bytes as a csvlog of PostgreSQL.
+//! Parses arbitrary bytes as a csvlog of PostgreSQL.
 #![no_main]
 
 mod reading;

@@ -1,4 +1,4 @@
-//! Any bytes as a jsonlog of PostgreSQL.
+//! Parses arbitrary bytes as a jsonlog of PostgreSQL.
 #![no_main]
 
 mod reading;

@@ -1,5 +1,5 @@
-//! Any bytes as PostgreSQL's log of lines, its prefix to be found out: where one is found, the log is
-//! read by it, and it is the same again when it is given.
+//! Parses arbitrary bytes as PostgreSQL's stderr log with detection of the line prefix. A detected prefix
+//! must be usable for the log, and equal to itself when given.
 #![no_main]
 
 mod reading;
@@ -9,7 +9,7 @@ use reading::{Places, Way};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(mut way) = Way::of(data) else { return };
-    // Whether it is such a log is the same question.
+    // Detection of the format would repeat the detection of the prefix.
     way.detects = false;
     let kind = reading::format("postgres-stderr");
     let Ok(format) = (kind.open)(&Settings::default(), way.log) else { return };

@@ -1,4 +1,4 @@
-//! Any bytes as PostgreSQL's log of lines, its prefix given.
+//! Parses arbitrary bytes as PostgreSQL's stderr log, with a given line prefix.
 #![no_main]
 
 mod reading;
@@ -22,7 +22,7 @@ const PREFIXES: [&str; 11] = [
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(mut way) = Way::of(data) else { return };
-    // Finding the prefix out takes a hundred times as long as reading: `postgres_prefix` does.
+    // Detecting the prefix takes a hundred times as long as parsing; `postgres_prefix` tests it.
     way.detects = false;
     let line_prefix = Some(PREFIXES[usize::from(way.choice) % PREFIXES.len()].to_owned());
     let settings = Settings { line_prefix, ..Settings::default() };

@@ -1,4 +1,4 @@
-//! Any bytes as PostgreSQL's lines by syslog, their prefix given.
+//! Parses arbitrary bytes as PostgreSQL's syslog lines, with a given line prefix.
 #![no_main]
 
 mod reading;

@@ -1,4 +1,5 @@
-//! Any bytes as a log: however it comes, it holds the same events, and they lie within it.
+//! Parses arbitrary bytes as a log. The events must not depend on how the log is split into pieces, and
+//! must lie within it.
 
 use dyno_digest::event::Event;
 use dyno_digest::logs::format::{Context, Format, FormatKind, Settings};
@@ -6,30 +7,30 @@ use dyno_digest::sink::{Part, Sink};
 use dyno_digest::logs::formats::FORMATS;
 use std::cell::RefCell;
 
-/// So much of a log is shown to what finds its format out, which takes longest.
+/// Bytes of the log that format detection, the slowest step, receives.
 const HEAD: usize = 256;
 
-/// What a format says of the places of its events.
+/// What a format guarantees about the byte ranges of its events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code)] // Each target uses one.
 pub enum Places {
-    /// One after the other; no byte is an event's twice, or an event's and not understood.
+    /// In order and disjoint, also from the ranges not understood.
     Apart,
-    /// The same, but an event may be told late.
+    /// Disjoint, but an event may be reported late.
     Late,
-    /// One after the other; lines within may be not understood.
+    /// In order and disjoint; lines within an event may be not understood.
     InOrder,
-    /// An event may be told late and be made of several places: no more bytes than the log has.
+    /// An event may be reported late and consist of several ranges; the total is at most the log's length.
     Joined,
-    /// Within the log, and no more.
+    /// Within the log, without further guarantees.
     Within,
 }
 
-/// How a log is read, from the first bytes of an input.
+/// How to parse the log, derived from the first bytes of the input.
 pub struct Way<'a> {
-    /// For what the target chooses.
+    /// A byte for the target's own choices.
     pub choice: u8,
-    /// Whether the format is also asked if the log is its own, which may take long.
+    /// Whether format detection runs too, which may take long.
     pub detects: bool,
     cuts: [usize; 2],
     /// The log.
@@ -37,7 +38,8 @@ pub struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    /// Four bytes: choices, two cuts (the second 256 times as coarse), a choice; then the log.
+    /// Parses the input: flags, two cuts (the second coarser), the target's choice, a byte each; then the
+    /// log. `None` if it is shorter than four bytes.
     pub fn of(data: &'a [u8]) -> Option<Self> {
         let (&[flags, near, far, choice], log) = data.split_first_chunk::<4>()?;
         let near = usize::from(near) % (log.len() + 1);
@@ -45,28 +47,28 @@ impl<'a> Way<'a> {
         Some(Self { choice, detects: flags & 15 == 0, cuts, log })
     }
 
-    /// The same way through another log.
+    /// The same choices for another log.
     #[allow(dead_code)]
     pub fn through<'b>(&self, log: &'b [u8]) -> Way<'b> {
         let cuts = self.cuts.map(|cut| cut.min(log.len()));
         Way { choice: self.choice, detects: self.detects, cuts, log }
     }
 
-    /// The log's pieces' ends, the last one its own.
+    /// The ends of the log's three pieces.
     pub fn ends(&self) -> [usize; 3] {
         let [one, two] = self.cuts;
         [one.min(two), one.max(two), self.log.len()]
     }
 }
 
-/// What a reading gave, its buffers used again.
+/// The result of a parse; its buffers are reused.
 #[derive(Default)]
 struct Taken {
-    /// All that events say, one after the other.
+    /// The serialized content of all events.
     said: Vec<u8>,
-    /// Begin, end.
+    /// Begin and end of each event, as byte offsets.
     events: Vec<(u64, u64)>,
-    /// Begin, end.
+    /// Begin and end of each range not understood, as byte offsets.
     not_understood: Vec<(u64, u64)>,
 }
 
@@ -77,8 +79,8 @@ impl Taken {
         self.not_understood.clear();
     }
 
-    /// What is not understood in the log's order, neighbours as one: how it comes in pieces depends on
-    /// how the log comes.
+    /// Sorts the ranges not understood and merges adjacent ones, since their division depends on that of the
+    /// log.
     fn join(&mut self) {
         self.not_understood.sort_unstable();
         self.not_understood.dedup_by(|next, last| {
@@ -122,7 +124,7 @@ impl Sink for Taken {
 
     fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str) {
         assert!(!why.is_empty());
-        // A time alone: its line is an event all the same.
+        // Concerns only a timestamp, whose line is still an event.
         if why.starts_with("a time in a zone") {
             return;
         }
@@ -130,12 +132,12 @@ impl Sink for Taken {
     }
 }
 
-/// A format by its name.
+/// The format of this name.
 pub fn format(name: &str) -> &'static FormatKind {
     FORMATS.iter().find(|kind| kind.name == name).expect("a format of this name")
 }
 
-/// Reads a log whole, as it comes from a pipe and, if it is divisible, in parts.
+/// Parses a log as a whole, as a stream and, if the format is divisible, in parts, and compares the results.
 pub fn read(kind: &FormatKind, places: Places, settings: &Settings, way: &Way<'_>) {
     thread_local!(static TAKEN: RefCell<[Taken; 2]> = RefCell::default());
     let head = &way.log[..way.log.len().min(HEAD)];
@@ -196,7 +198,7 @@ fn check(taken: &Taken, places: Places, length: u64) {
     }
 }
 
-/// As it comes from a pipe: first up to one end, then up to the next.
+/// Parses the log as a stream, whose available bytes grow to each of `ends`.
 fn in_pieces(format: &dyn Format, log: &[u8], ends: &[usize], taken: &mut Taken) {
     let (mut context, mut at) = (Context::default(), 0);
     for &end in ends {
@@ -212,7 +214,7 @@ fn in_pieces(format: &dyn Format, log: &[u8], ends: &[usize], taken: &mut Taken)
     }
 }
 
-/// As threads read it.
+/// Parses the log in independent parts, as threads do.
 fn in_parts(format: &dyn Format, way: &Way<'_>, taken: &mut Taken) {
     let mut begin = 0;
     for end in way.ends().map(|at| format.boundary(way.log, at)) {

@@ -1,11 +1,11 @@
-//! Any bytes as replies of Redis: read whole and in pieces they are the same values. The first byte
-//! says how large the pieces are, and whether small strings are kept.
+//! Parses arbitrary bytes as replies of Redis. The values must not depend on how the input is split. The
+//! first byte selects the size of the pieces and whether small strings are stored.
 #![no_main]
 
 use dyno_protocol::resp::{Reader, Token};
 use libfuzzer_sys::fuzz_target;
 
-/// The values of `data`, given in pieces of `size`, as text; and whether it was no RESP.
+/// The values of `data`, parsed in pieces of `size` bytes, as text; and whether it is not RESP.
 fn values(data: &[u8], size: usize, keep: bool) -> (Vec<String>, bool) {
     let mut reader = Reader::new(keep);
     let (mut inbox, mut values) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
-//! Any bytes as a statement, in each language: tokens cover the text in order; fingerprints are what
-//! their keys say, show no literal, and are stable. The first byte says where the input is cut into
-//! two statements.
+//! Parses arbitrary bytes as a statement in each language. Tokens must be in order; fingerprints must be
+//! equal exactly if their keys are, contain no literals and be stable. The first byte is the offset that
+//! divides the input into two statements.
 #![no_main]
 
 use dyno_digest::sql::distill::distill;
@@ -10,7 +10,7 @@ use dyno_digest::sql::token::{Kind, Lexer};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 
-/// What stands in literals and may never stand in fingerprints.
+/// Text of literals, which must not appear in fingerprints.
 const MARK: &[u8] = b"7391";
 
 thread_local!(static FINGERPRINTERS: RefCell<[Fingerprinter; 2]> =
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
             let shows_marks = tokens(data, language);
             let text = fingerprints(fingerprinter, one, two);
             distill(data, language);
-            // Bytes that are no UTF-8 are written in digits.
+            // Bytes that are not UTF-8 are shown as digits.
             if !shows_marks && two.is_empty() && std::str::from_utf8(data).is_ok() {
                 assert!(!contains(text.as_bytes(), MARK), "a literal in {text}");
             }
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
     });
 });
 
-/// Whether the statement has a mark elsewhere than in literals and comments.
+/// Whether the mark occurs in a token that is not a literal.
 fn tokens(statement: &[u8], language: Language) -> bool {
     let mut lexer = Lexer::new(statement, language);
     let (mut at, mut shows_marks) = (0, false);
@@ -54,12 +54,12 @@ fn tokens(statement: &[u8], language: Language) -> bool {
     }
 }
 
-/// The first one's fingerprint, after both were held against their keys.
+/// Checks the fingerprints of both statements against their keys; returns the first fingerprint.
 fn fingerprints(fingerprinter: &mut Fingerprinter, one: &[u8], two: &[u8]) -> String {
     let keys = [one, two].map(|statement| fingerprinter.key(statement));
     let [first, second] = [one, two].map(|statement| fingerprinter.fingerprint(statement));
     assert_eq!(keys[0] == keys[1], first == second, "{first}\n{second}");
-    // What came before does not count.
+    // The key must not depend on earlier statements.
     assert_eq!(keys[0], fingerprinter.key(one));
     fingerprinter.pt_id(one);
     first

@@ -1,15 +1,16 @@
-//! Any events as a trace, and any bytes as one: what is written is what was sent, session by session;
-//! what can be read is written again as it was; nothing else is a trace.
+//! Writes arbitrary events to a replay file, and parses arbitrary bytes as one. A written file must contain
+//! each session's statements in order; a valid file must have the same content after reading and writing
+//! it; other bytes must be rejected without a panic.
 //!
-//! The first byte says which. Events are two bytes (kind, connection and time; duration), a length, and
-//! text, parameters, database and user with zero bytes between.
+//! The first byte selects the test. An event is two bytes (kind, connection and time; duration), a length,
+//! and text, parameters, database and user, separated by zero bytes.
 #![no_main]
 
 use dyno_core::trace::{Index, Language, MAGIC, Meta, Origin, VERSION, Writer};
 use dyno_digest::event::{Event, Kind};
 use dyno_digest::replay_file::Tracer;
 
-/// Session, begin, duration, effect, class, origin, text.
+/// Session, begin in ns, duration in ns, effect, class, origin, text.
 type Owned = (u32, i64, u64, u8, u32, u32, Vec<u8>);
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -21,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Events of a log, by connection.
+/// Writes events by connection, and checks the replay file.
 fn events(choice: u8, mut data: &[u8]) {
     let language = if choice & 1 == 0 { Language::Mysql } else { Language::Postgres };
     let mut bytes = Vec::new();
@@ -59,13 +60,13 @@ fn events(choice: u8, mut data: &[u8]) {
             assert!(sent.iter().any(|sent| is_within(&of, sent)), "a session in another order");
         }
     }
-    // Seldom: what is no tracer's is written again each time.
+    // Only sometimes, since the other tests always do this.
     if choice & 4 != 0 {
         again(&bytes);
     }
 }
 
-/// The event; `now_ns` moves on.
+/// Builds an event and advances `now_ns`.
 fn event<'a>(head: u8, took: u8, body: &'a [u8], now_ns: &mut i64) -> Event<'a> {
     let mut texts = body.splitn(4, |&byte| byte == 0);
     let mut text = || texts.next().unwrap_or_default();
@@ -103,7 +104,7 @@ fn event<'a>(head: u8, took: u8, body: &'a [u8], now_ns: &mut i64) -> Event<'a> 
     }
 }
 
-/// What the meta data say of all events is so.
+/// Checks the metadata against all events.
 fn counts(meta: &Meta, all: &[Owned]) {
     assert_eq!(meta.events, all.len() as u64);
     assert_eq!(meta.effects.values().sum::<u64>(), meta.events);
@@ -118,7 +119,7 @@ fn counts(meta: &Meta, all: &[Owned]) {
     assert!(meta.classes.iter().map(|class| class.events).eq(classes));
 }
 
-/// Whether `part` is `whole` without some of it.
+/// Whether `part` is a subsequence of `whole`.
 fn is_within(part: &[&[u8]], whole: &[&[u8]]) -> bool {
     let mut whole = whole.iter();
     part.iter().all(|text| whole.any(|other| other == text))
@@ -140,7 +141,7 @@ fn read(index: &Index, trace: &[u8]) -> Vec<Owned> {
     all
 }
 
-/// If these bytes are a trace, its events make the same one.
+/// If `trace` is a replay file, writes its events again and compares the files' events and metadata.
 fn again(trace: &[u8]) {
     let Ok(index) = Index::read(trace) else { return };
     let mut writer = Writer::new(Vec::new(), index.language).expect("memory");
@@ -156,8 +157,9 @@ fn again(trace: &[u8]) {
     assert_eq!(read(&index, trace), read(&other, &second));
 }
 
-/// A trace whose checksums are right. Behind three bytes (sessions, events, origins) blocks: session,
-/// length, what stands behind the session's number; or, behind 255, the footer as it is.
+/// Builds a replay file with valid checksums. `data` is three bytes (numbers of sessions, events and
+/// origins), then blocks: session, length, and the content after the session's number. A session 255
+/// precedes a literal footer.
 fn framed(choice: u8, data: &[u8]) -> Vec<u8> {
     let mut trace = MAGIC.to_vec();
     trace.extend(VERSION.to_le_bytes());
@@ -180,7 +182,7 @@ fn framed(choice: u8, data: &[u8]) -> Vec<u8> {
         let claimed = if session & 128 == 0 { session } else { length & 127 };
         number(&mut index, claimed.into());
         number(&mut index, payload.len() as u64);
-        // The number of events, which nobody asks for.
+        // The number of events, which the reader ignores.
         index.push(0);
         blocks = blocks.saturating_add(1);
     }
@@ -205,7 +207,7 @@ fn framed(choice: u8, data: &[u8]) -> Vec<u8> {
     trace
 }
 
-/// LEB128.
+/// Appends a number in LEB128.
 fn number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 128 {
         out.push(value as u8 | 128);

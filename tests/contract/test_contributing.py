@@ -90,12 +90,27 @@ ROWS = {
         ("python/dbdyno/analysis/causes/rules/__init__.py",),
     ),
     "a check of the machine": Row(
-        "python/dbdyno/rules/check",
+        "python/dbdyno/rules/machine",
         "*.py",
         PACKAGE,
-        r"from dbdyno\.rules\.check import [^(\n]*\b{name}\b",
-        ("python/dbdyno/rules/check/__init__.py",),
+        r"from dbdyno\.rules\.machine import [^(\n]*\b{name}\b",
+        ("python/dbdyno/rules/machine/__init__.py",),
         frozenset({"activity", "finding"}),
+    ),
+    "a rule of `dyno check`": Row(
+        "python/dbdyno/rules/check",
+        "*/*.py",
+        PACKAGE,
+        r"from dbdyno\.rules\.check\.\w+ import (?:\([^)]*|[^(\n]*)\b{name}\b",
+        ("__init__.py",),
+    ),
+    "a form of file to check": Row(
+        "python/dbdyno/facts/files",
+        "*.py",
+        PACKAGE,
+        r"^    \"[a-z.]+\": {name},$",
+        ("python/dbdyno/facts/targets.py",),
+        frozenset({"text", "datadir"}),
     ),
     "a format to import": Row(
         "python/dbdyno/imports/formats",
@@ -185,7 +200,7 @@ def test_every_path_of_the_table_is_there() -> None:
     named = re.findall(r"`((?:engine|python|studies|tools|tests)/[^`]*)`", "".join(told().values()))
     assert len(named) > 20
     for path in named:
-        wild = re.sub(r"NAME|FAMILY", "*", path).rstrip("/")
+        wild = re.sub(r"NAME|FAMILY|PACK", "*", path).rstrip("/")
         assert any(ROOT.glob(wild)), path
 
 

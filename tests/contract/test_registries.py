@@ -27,7 +27,7 @@ from dbdyno.kinds.kind import IO
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
-from dbdyno.rules import check
+from dbdyno.rules import machine as machine_checks
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -270,6 +270,8 @@ NAMED = {
     "models": "models of one kind of server say so in their inputs",
     "cli/starter.py": "examples for each kind",
     "cli/init.py": "the kind of an example that needs no server",
+    "facts": "whose facts they are",
+    "rules/check": "which engines a rule is for",
     "digest/servers/mysql.py": "which schema has a server's counters",
     "digest/workload/experiment.py": "which kind wrote a log",
     "digest/workload/schema/reading.py": "how a kind keeps its schema",
@@ -301,10 +303,10 @@ def test_every_family_of_causes_is_listed_and_tested() -> None:
 
 
 def test_every_family_of_checks_is_listed_and_tested() -> None:
-    families = {family.__name__.rpartition(".")[2] for family in check.FAMILIES}
-    assert modules("rules/check") - {"activity", "finding"} == families
-    for rule in check.CHECKS:
-        assert covered(f'"{rule.name}"', "tests/unit/test_rules_check.py"), rule.name
+    families = {family.__name__.rpartition(".")[2] for family in machine_checks.FAMILIES}
+    assert modules("rules/machine") - {"activity", "finding"} == families
+    for rule in machine_checks.CHECKS:
+        assert covered(f'"{rule.name}"', "tests/unit/test_rules_machine.py"), rule.name
 
 
 # -- samplers ------------------------------------------------------------------------------------

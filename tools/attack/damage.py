@@ -58,10 +58,10 @@ def of_bytes(seed: int) -> dict[str, Bytes]:
     }
     for _ in range(6):
         at, bit = rng.random(), rng.randrange(8)
-        found[f"bit {bit} at {at:.4f}"] = lambda raw, at=at, bit=bit: _flipped(raw, at, bit)
+        found[f"bit {bit} at {at:.4f}"] = partial(_flipped, at=at, bit=bit)
     for _ in range(3):
         at = rng.random()
-        found[f"a piece is gone at {at:.4f}"] = lambda raw, at=at: _without(raw, at)
+        found[f"a piece is gone at {at:.4f}"] = partial(_without, at=at)
     return found
 
 

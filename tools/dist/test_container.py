@@ -60,7 +60,7 @@ class Buildah:
     def _run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
         where = ["--root", self.store / "root", "--runroot", self.store / "run"]
         environment = {**os.environ, "BUILDAH_ISOLATION": "chroot", "STORAGE_DRIVER": "vfs"}
-        command = ["buildah", *where, *words]
+        command: list[str | Path] = ["buildah", *map(str, where), *words]
         return subprocess.run(command, cwd=ROOT, env=environment, text=True, stdout=-1, stderr=-2)
 
 

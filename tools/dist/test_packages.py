@@ -89,7 +89,7 @@ def test_both_halves_work_in_a_clean_environment(clean: dict[str, str], tmp_path
         assert (tmp_path / kind / "report.html").exists(), said
 
 
-INSTALLERS = {
+INSTALLERS: dict[str, tuple[list[str | Path], str]] = {
     "pip": ([sys.executable, "-m", "venv", "{home}/venv"], "{home}/venv/bin/dyno"),
     "pipx": ([TOOLS / "bin/pipx", "install", "dbdyno"], "{home}/.local/bin/dyno"),
     "uv": ([TOOLS / "bin/uv", "tool", "install", "dbdyno"], "{home}/.local/bin/dyno"),

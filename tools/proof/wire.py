@@ -48,7 +48,7 @@ def pair(effort: Effort, delay: str, pause_s: float, length_s: float) -> Pair:
 @contextlib.contextmanager
 def null_server(engine: Path, delay: str, record: Path) -> Iterator[int]:
     """The port of a null server; its record is complete when it has ended."""
-    command = [engine, "null-server", "--delay", delay, "--record", record]
+    command: list[str | Path] = [engine, "null-server", "--delay", delay, "--record", record]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -162,7 +162,7 @@ def _row(name: str, field: dict[str, Any], whole: dict[str, Any]) -> tuple[str, 
 
 def _of_part(field: dict[str, Any]) -> str:
     """What a key means that has no words of its own: what the part says that it refers to."""
-    several = next(iter(field.get("patternProperties", {}).values()), {})
+    several: dict[str, Any] = next(iter(field.get("patternProperties", {}).values()), {})
     several = several or field.get("additionalProperties") or {}
     for each, words in ((field, "{}; see below"), (several, "by name: {}; see below")):
         if isinstance(each, dict) and "$ref" in each:

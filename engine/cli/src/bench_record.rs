@@ -1,14 +1,14 @@
-//! `dyno-engine bench-record`: what recording one operation costs, beside two reads of the clock,
-//! which is what measuring costs any client.
+//! `dyno-engine bench-record`: measures the cost of recording one operation, next to that of two clock
+//! reads, which any client needs for a latency.
 
 use crate::output;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_generator::metrics::group::GroupMetrics;
 use std::hint::black_box;
 
-/// Operations a round: so few that most rounds are not interrupted on a busy machine.
+/// Operations per round, few enough that most rounds are not preempted on a busy machine.
 const OPERATIONS: u64 = 2_000;
-/// Rounds; the median counts.
+/// Number of rounds, of which the median is reported.
 const ROUNDS: usize = 2_001;
 
 /// Runs the command; returns the exit code.
@@ -16,7 +16,7 @@ pub fn main() -> i32 {
     let clock = MonotonicClock;
     let clock_ns = clock.read_cost_ns();
     let recorder = GroupMetrics::new(16);
-    // Latencies as they come: mostly near a median, a few far away.
+    // Realistic latencies: most near the median, a few far above.
     let values: Vec<u64> = (0..4096_u64)
         .map(|n| {
             let spread = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48;
@@ -51,7 +51,7 @@ fn record_one(recorder: &GroupMetrics, n: u64, value_ns: u64) {
     });
 }
 
-/// Nanoseconds an operation, the median of all rounds.
+/// Median over all rounds of the time per operation, ns.
 fn median(mut work: impl FnMut()) -> f64 {
     let clock = MonotonicClock;
     let mut rounds: Vec<u64> = (0..ROUNDS)

@@ -1,9 +1,9 @@
-//! What a digest may still do once its logs are open: parse them, and write what it says.
+//! Confines a digest, once its logs are open, to parsing them and writing its output.
 //!
-//! Logs are written by others, so whoever finds a defect in a parser gets what this process has. All of it is
-//! given up before the first byte is read and before there is a second thread: Landlock takes files, TCP
-//! ports and signals, seccomp takes sockets, programs and other processes, and root becomes an
-//! account that owns nothing. What the kernel lacks is left out: the digest is made all the same.
+//! Logs are untrusted input: a defect in a parser could give an attacker the rights of this process. The
+//! process therefore drops them before it reads the first byte and before it starts a second thread:
+//! Landlock denies files, TCP ports and signals; seccomp denies sockets, programs and other processes;
+//! root becomes an unprivileged user. Where the kernel lacks a mechanism, the digest runs without it.
 //! Sources: landlock(7), seccomp(2), capabilities(7), credentials(7); docs/decisions/privileges.md.
 
 use crate::signals;
@@ -15,20 +15,20 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The account of whoever is nobody: Linux's overflow id, which needs no entry in /etc/passwd.
+/// The unprivileged user: Linux's overflow id, which needs no entry in /etc/passwd.
 const NOBODY: libc::uid_t = 65534;
 
-/// Kinds of access that the tests have seen refused; the crate leaves out those that the kernel does not know.
+/// Landlock ABI up to which tests verify denials. The crate omits access rights that the kernel lacks.
 const TESTED: ABI = ABI::V6;
 
-/// What is still to be done with files once all logs are open.
+/// File operations that remain necessary once all logs are open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// The log that is followed is opened again when another has its name.
+    /// Reopening a followed log after its rotation.
     Reopening(PathBuf),
-    /// The file that is written gets its name when it is whole.
+    /// Renaming the output file once it is complete.
     Renaming(PathBuf),
 }
 
@@ -38,7 +38,7 @@ const CAP_DAC_READ_SEARCH: u32 = 2;
 const CAP_FOWNER: u32 = 3;
 
 impl Needs {
-    /// Directories, and what may be done in them.
+    /// Directories, and the access allowed in each.
     fn files(&self) -> Vec<(PathBuf, BitFlags<AccessFs>)> {
         match self {
             Self::Nothing => Vec::new(),
@@ -51,7 +51,7 @@ impl Needs {
         }
     }
 
-    /// What root keeps of its rights over files.
+    /// The capabilities that root keeps.
     fn capabilities(&self) -> &'static [u32] {
         match self {
             Self::Nothing => &[],
@@ -61,8 +61,8 @@ impl Needs {
     }
 }
 
-/// Where a log of this name may be found once more: in the directories of its name and of the file that has
-/// it now. A link may lead anywhere next time.
+/// Directories in which a log of this name may be reopened: that of the path and that of the current file.
+/// For a symbolic link, `/`, since its target may change.
 fn places_of(log: &Path) -> Vec<PathBuf> {
     if log.is_symlink() {
         return vec!["/".into()];
@@ -78,17 +78,17 @@ fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// Gives up all that is not needed, as far as the machine allows.
+/// Drops all rights except `needs`, as far as the kernel allows.
 pub fn confine(needs: &Needs) {
-    // Each on its own: where one cannot be had, the others still hold.
+    // The mechanisms are independent: if one fails, the others still apply.
     let _ = restrict_files(needs);
     let _ = leave_root(needs);
     let _ = refuse_calls();
-    // A change of account makes the kernel forget it.
+    // A change of user clears the parent-death signal.
     signals::end_with_parent();
 }
 
-/// Landlock: no files but those that are open, no TCP, no signals to others.
+/// Landlock: denies all files except open ones and those of `needs`, TCP, and signals to other processes.
 fn restrict_files(needs: &Needs) -> Result<RestrictionStatus, RulesetError> {
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(TESTED))?
@@ -96,7 +96,7 @@ fn restrict_files(needs: &Needs) -> Result<RestrictionStatus, RulesetError> {
         .scope(Scope::from_all(TESTED))?
         .create()?;
     for (place, access) in needs.files() {
-        // One that is not there needs no rule.
+        // A directory that does not exist needs no rule.
         if let Ok(place) = PathFd::new(place) {
             rules = rules.add_rule(PathBeneath::new(place, access))?;
         }
@@ -104,24 +104,24 @@ fn restrict_files(needs: &Needs) -> Result<RestrictionStatus, RulesetError> {
     rules.restrict_self()
 }
 
-/// Root becomes nobody. Who must rename a file stays root, since a file server may ask for the account, but
-/// keeps nothing else of root's rights.
+/// Changes root to [`NOBODY`] and drops capabilities. A process that must rename a file remains root, since
+/// a file server may check the user, but keeps no other capabilities.
 fn leave_root(needs: &Needs) -> io::Result<()> {
     // SAFETY: geteuid has no preconditions.
     if unsafe { libc::geteuid() } != 0 {
         return Ok(());
     }
     if !matches!(needs, Needs::Renaming(_)) {
-        // Where the machine does not allow it, what follows takes from root most of its rights.
+        // If this fails, dropping capabilities still removes most rights of root.
         let _ = become_nobody();
     }
     keep_capabilities(needs.capabilities())
 }
 
 fn become_nobody() -> io::Result<()> {
-    // SAFETY: PR_SET_KEEPCAPS takes a number: capabilities outlive the change of account.
+    // SAFETY: PR_SET_KEEPCAPS takes a number: capabilities survive the change of user.
     let kept = || unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) };
-    // SAFETY: setgroups reads no group of none.
+    // SAFETY: setgroups reads no element of an empty list.
     let groups = || unsafe { libc::setgroups(0, std::ptr::null()) };
     // SAFETY: setresgid takes numbers.
     let group = || unsafe { libc::setresgid(NOBODY, NOBODY, NOBODY) };
@@ -131,8 +131,8 @@ fn become_nobody() -> io::Result<()> {
     if is_done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Leaves this process so many of its capabilities, effective and permitted. Where a container has no right to
-/// read all files, it may have that to all access.
+/// Reduces the effective and permitted capabilities to `kept`. If a container lacks CAP_DAC_READ_SEARCH,
+/// keeps CAP_DAC_OVERRIDE instead.
 fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
     let mut data = [Capabilities::default(); 2];
     let header = Header { version: VERSION_3, pid: 0 };
@@ -153,14 +153,14 @@ fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Of capset(2).
+/// Header of capget(2) and capset(2).
 #[repr(C)]
 struct Header {
     version: u32,
     pid: libc::c_int,
 }
 
-/// 32 capabilities.
+/// Sets of 32 capabilities, for capget(2) and capset(2).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Capabilities {
@@ -169,12 +169,12 @@ struct Capabilities {
     inheritable: u32,
 }
 
-/// Of capset(2): two times 32 capabilities.
+/// Version of capset(2) with two times 32 capabilities.
 const VERSION_3: u32 = 0x2008_0522;
 
-/// Calls that no digest makes, and that lead out of it past Landlock: to servers on sockets of this machine, to
-/// programs, to other processes, to files by another way. All else is left as it is, since what a C library
-/// calls changes from one to the next.
+/// System calls that a digest does not use and that Landlock does not restrict: access to local sockets,
+/// programs, other processes, and files by other ways. All other calls are allowed, since the calls that C
+/// libraries make differ between versions.
 const REFUSED: [libc::c_long; 21] = [
     libc::SYS_socket,
     libc::SYS_socketpair,
@@ -199,9 +199,10 @@ const REFUSED: [libc::c_long; 21] = [
     libc::SYS_keyctl,
 ];
 
-/// seccomp: the calls above fail with EPERM. Kernels before 5.16 slow down whoever has a filter, so that no
-/// code that it carries out itself reads its memory by speculation: here is none, and SPEC_ALLOW says so, which is
-/// why the filter is not installed by the crate that makes it.
+/// seccomp: makes the calls above fail with EPERM. Kernels before 5.16 slow down processes with a filter,
+/// to mitigate speculative reads by untrusted code inside the process. This process runs no such code, so
+/// that SPEC_ALLOW disables the mitigation; `seccompiler`, which compiles the filter, does not set that
+/// flag when it installs one.
 fn refuse_calls() -> Result<(), seccompiler::Error> {
     let refused = REFUSED.into_iter().map(|call| (call, Vec::new())).collect();
     let deny = SeccompAction::Errno(libc::EPERM as u32);
@@ -218,7 +219,8 @@ fn refuse_calls() -> Result<(), seccompiler::Error> {
         return failed();
     }
     let (set, allow) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW);
-    // SAFETY: the kernel copies the program, which lives through the call; both crates have it as linux/filter.h.
+    // SAFETY: the kernel copies the program, which lives through the call; both crates define it as
+    // in linux/filter.h.
     let done = unsafe { libc::syscall(libc::SYS_seccomp, set, allow, &raw const program) };
     if done == 0 { Ok(()) } else { failed() }
 }
@@ -233,7 +235,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::process::Command;
 
-    /// Runs this on a thread of its own: Landlock and seccomp hold for the thread that asks for them.
+    /// Runs `work` on a separate thread, since Landlock and seccomp apply to the calling thread.
     fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         std::thread::spawn(work).join().unwrap()
     }
@@ -242,7 +244,7 @@ mod tests {
         done.err().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
     }
 
-    /// What Landlock does in this kernel; none: it has none, and there is nothing to look at.
+    /// Enables Landlock and returns its status; `None` if the kernel lacks it.
     fn restricted(needs: &Needs) -> Option<RulesetStatus> {
         let status = restrict_files(needs).unwrap().ruleset;
         (status != RulesetStatus::NotEnforced).then_some(status)
@@ -322,10 +324,10 @@ mod tests {
             assert!(is_refused(UnixStream::connect("/run/dbus/system_bus_socket")));
             assert!(is_refused(UnixStream::pair()));
             assert!(is_refused(Command::new("/bin/true").status()));
-            // SAFETY: an io_uring is asked for with room for nothing, which fails before it is looked at.
+            // SAFETY: the call has a null pointer for its parameters, which fails before it is read.
             let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, 0) };
             assert_eq!((ring, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::EPERM)));
-            // Threads and memory are.
+            // Threads and memory remain available.
             assert_eq!(apart(|| vec![1_u8; 1 << 20].len()), 1 << 20);
         });
     }

@@ -1,7 +1,8 @@
-//! `dyno-engine digest LOG...`: what a server's logs say, as one JSON document.
+//! `dyno-engine digest LOG...`: summarizes a server's logs in one JSON document.
 //!
-//! Events on standard output, one JSON object a line: `progress` (bytes of files read, and of how many)
-//! at most ten times a second, then `digest` with the document (or `shape`, `parallelism`), or `failed`.
+//! Writes events to standard output, one JSON object per line: `progress` (bytes read, and total bytes) at
+//! most ten times per second, then `digest` with the document (or `shape`, `parallelism`, `trace`), or
+//! `failed`.
 
 use crate::confined::{self, Needs};
 use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
@@ -64,7 +65,7 @@ Exit codes: 0 done, 1 some input was not parsed (--strict), 2 the command line o
 3 interrupted.
 ";
 
-/// With `--strict`: some input was not parsed.
+/// Exit code with `--strict`: some input was not parsed.
 const NOT_PARSED: i32 = 1;
 
 /// Runs the command; returns the exit code.
@@ -118,7 +119,7 @@ fn trace(request: &Request, out: &Path, watching: &mut Watching) -> Result<(), E
     watching.read(&logs.inputs);
     let mut told = serde_json::to_value(&meta).unwrap_or_default();
     if let Some(told) = told.as_object_mut() {
-        // Of these there may be many: they stand in the trace.
+        // Only the numbers of classes and origins, which may be many; the trace lists them.
         let (classes, origins) = (meta.classes.len(), meta.origins.len());
         let of = [("inputs", json!(logs.inputs)), ("censored", json!(logs.censored))];
         told.extend(of.map(|(key, value)| (key.to_owned(), value)));
@@ -147,7 +148,7 @@ fn line(value: &Value) {
     }
 }
 
-/// Writes what happens as events.
+/// Writes progress and documents as events.
 struct Watching {
     needs: Needs,
     every: Duration,
@@ -189,7 +190,7 @@ impl Watcher for Watching {
     }
 }
 
-/// What is made of the logs.
+/// The requested output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
     Document,
@@ -262,7 +263,7 @@ impl Arguments {
         Ok(all)
     }
 
-    /// What is still to be done with files once the logs are open.
+    /// The file operations that remain necessary once the logs are open.
     fn needs(&self) -> Needs {
         match (&self.wanted, self.request.logs.as_slice()) {
             (Wanted::Trace(out), _) => Needs::Renaming(out.clone()),
@@ -308,7 +309,7 @@ fn number<T: FromStr>(name: &str, text: &str) -> Result<T, Error> {
     text.parse().map_err(|_| wrong(format!("{name}: {text} is no number that fits")))
 }
 
-/// Unix seconds, or a moment after RFC 3339, as nanoseconds since 1970.
+/// Parses Unix seconds or an RFC 3339 timestamp to nanoseconds since 1970.
 fn moment(name: &str, text: &str) -> Result<i64, Error> {
     timestamp::parse(text).ok_or_else(|| {
         wrong(format!("{name}: {text} is neither Unix seconds nor like 2026-01-31T12:00:00Z"))
@@ -341,7 +342,7 @@ fn order_by(text: &str) -> Result<OrderBy, Error> {
     })
 }
 
-/// `95%:20`, `95%`, `20` or `all`.
+/// Parses `95%:20`, `95%`, `20` or `all`.
 fn limit(text: &str) -> Result<Limit, Error> {
     if text == "all" {
         return Ok(Limit { share: 1.0, count: usize::MAX });
@@ -367,7 +368,7 @@ fn samples(text: &str) -> Result<bool, Error> {
     }
 }
 
-/// `+02:00`, `-0330` or seconds.
+/// Parses `+02:00`, `-0330` or seconds to seconds.
 fn offset(text: &str) -> Result<i32, Error> {
     timestamp::offset_s(text)
         .ok_or_else(|| wrong(format!("--utc-offset: {text} is neither like +02:00 nor seconds")))

@@ -1,5 +1,5 @@
-//! `dyno-engine fingerprints`: the classes of statements whose texts a server keeps, for whoever samples
-//! its counts.
+//! `dyno-engine fingerprints`: prints the statement classes of texts from a server's statement counters,
+//! for the samplers of these counters.
 
 use crate::{REFUSED, output};
 use dyno_core::shown::shown;
@@ -11,7 +11,7 @@ use dyno_digest::sql::server_text::plain;
 use serde_json::json;
 use std::io::Read;
 
-/// Texts are read up to so many bytes: servers keep some thousand statements of some thousand bytes.
+/// Maximum size of the input, bytes. Servers keep some thousand statements of some thousand bytes.
 const BYTES_MAX: u64 = 1 << 30;
 
 /// Runs the command; returns the exit code.
@@ -38,7 +38,7 @@ pub fn main(language: &str) -> i32 {
     output::text(&lines(&texts, language))
 }
 
-/// A line for each statement.
+/// One line of JSON per statement; `texts` separates statements by zero bytes.
 fn lines(texts: &[u8], language: Language) -> String {
     let mut fingerprinter = Fingerprinter::new(language);
     let texts = texts.strip_suffix(b"\0").unwrap_or(texts);

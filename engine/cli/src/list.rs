@@ -1,4 +1,4 @@
-//! `dyno-engine list`: what this build can drive, from the lists themselves.
+//! `dyno-engine list`: prints the drivers and workloads of this build.
 
 use crate::output;
 use dyno_core::driver::{DriverKind, DriverOption};

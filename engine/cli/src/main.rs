@@ -1,5 +1,5 @@
-//! `dyno-engine`: runs one job and ends. The plan comes in on standard input, events go out on
-//! standard output; nothing else is read or written but the trial's directory.
+//! `dyno-engine`: runs one job and exits. A job reads its plan from standard input and writes events to
+//! standard output and files to the trial's directory.
 
 mod bench_record;
 mod confined;
@@ -47,11 +47,11 @@ Exit codes: 0 done, 2 the plan or the machine must change (the last event says h
 3 interrupted, everything measured so far is written. Those of sysbench are its own.
 ";
 
-/// The job is done.
+/// Exit code: the job is done.
 pub const DONE: i32 = 0;
-/// The user must change something.
+/// Exit code: the user must change something.
 pub const REFUSED: i32 = 2;
-/// A signal, or the reader of the events, ended it early.
+/// Exit code: a signal or a closed standard output ended the job early.
 pub const INTERRUPTED: i32 = 3;
 
 fn main() {
@@ -82,7 +82,7 @@ fn main() {
     std::process::exit(code);
 }
 
-/// Whether this program was called by that name.
+/// Whether this program was called by the name `sysbench`.
 fn is_sysbench(all: &[String]) -> bool {
     all.first().is_some_and(|path| Path::new(path).file_name() == Some(OsStr::new("sysbench")))
 }

@@ -1,12 +1,12 @@
-//! `dyno-engine null-server`: a server that speaks the MySQL protocol and does nothing, so that
-//! what a run against it costs is the cost of the generator.
+//! `dyno-engine null-server`: a server that speaks the MySQL protocol and executes nothing, so that a run
+//! against it measures the cost of the load generator.
 //!
-//! One thread, one epoll; each ready socket is read once and answered by one write from a prebuilt
-//! buffer, at once or after a delay (`held`). With `--record` it writes down how long requests were
-//! here (`record`): what a client's latencies are held against. Any login is accepted. It listens on 127.0.0.1 (and on a Unix socket if asked to), says
-//! `{"port":P}` when ready, and at SIGTERM, SIGINT or the end of its standard input says what it
-//! spent: `{"requests":N,"cpu_s":x,"wall_s":y,"busy":0.7}`, all counted while clients were
-//! connected. Standard input is watched where it is a pipe or a terminal.
+//! One thread with one epoll reads each ready socket once and answers by one write from a prebuilt buffer,
+//! at once or after a delay (`held`). With `--record` the server logs the time that each request spent in
+//! it (`record`), for comparison with a client's latencies. It accepts any login, and listens on 127.0.0.1
+//! and optionally on a Unix socket. It prints `{"port":P}` when ready, and on SIGTERM, SIGINT or the end of
+//! standard input `{"requests":N,"cpu_s":x,"wall_s":y,"busy":0.7}`, measured while clients were connected.
+//! The end of standard input is noticed if that is a pipe or a terminal.
 //!
 //! Sources: MySQL client/server protocol, "Connection Phase" and "Command Phase"; epoll(7),
 //! signalfd(2), timerfd_create(2).
@@ -36,8 +36,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use system::{Poller, Signals, Timer};
 
-/// Runs it until it is told to stop; returns the exit code: 0, or 2 with the reason on standard
-/// error. `args`: everything behind `null-server`.
+/// Runs the server until a signal or the end of standard input. `args` are the arguments after
+/// `null-server`. Returns the exit code: 0, or 2 with the reason on standard error.
 pub fn main(args: &[String]) -> i32 {
     if matches!(args, [only] if only == "--help" || only == "-h") {
         return crate::output::text(options::HELP);
@@ -75,21 +75,21 @@ struct Server {
     tcp: TcpListener,
     unix: Option<UnixSocket>,
     signals: Signals,
-    /// Its end is ours.
+    /// Standard input, at whose end the server stops.
     input: File,
     timer: Timer,
     desk: Desk,
     delays: Delays,
     held: Held,
-    /// By descriptor.
+    /// Indexed by file descriptor.
     connections: Vec<Option<Connection>>,
     serial: u64,
     meter: Meter,
-    /// Given up to accept and close a connection when descriptors run out.
+    /// A reserved descriptor, released to accept and close a connection when descriptors run out.
     spare: Option<File>,
 }
 
-/// A Unix socket that we made; its file goes with it.
+/// A listening Unix socket; removes its file when dropped.
 struct UnixSocket {
     listener: UnixListener,
     path: PathBuf,
@@ -101,14 +101,14 @@ impl Drop for UnixSocket {
     }
 }
 
-/// Bytes read from a socket at once.
+/// Maximum number of bytes per read from a socket.
 const BUFFER_BYTES: usize = 64 << 10;
 
 impl Server {
     fn new(options: &Options, input: File) -> io::Result<Self> {
         let tcp = TcpListener::bind(("127.0.0.1", options.port))?;
         tcp.set_nonblocking(true)?;
-        // The standard library's backlog of 128 is too short for thousands of sessions at once.
+        // The standard library's backlog of 128 is too short for thousands of simultaneous connects.
         system::listen(&tcp)?;
         let unix = options.socket.as_deref().map(bind_unix).transpose()?;
         let (poller, signals, timer) = (Poller::new()?, Signals::new()?, Timer::new()?);
@@ -118,7 +118,7 @@ impl Server {
         if let Some(unix) = &unix {
             poller.add(unix.listener.as_raw_fd())?;
         }
-        // A regular file or /dev/null cannot be polled, and never closes.
+        // A regular file or /dev/null cannot be polled, and its end does not matter.
         match poller.add(input.as_raw_fd()) {
             Err(why) if why.kind() != io::ErrorKind::PermissionDenied => return Err(why),
             _ => {}
@@ -149,14 +149,14 @@ impl Server {
         Ok(self.tcp.local_addr()?.port())
     }
 
-    /// Requests, CPU seconds, seconds.
+    /// Number of requests, CPU time in s, and wall time in s, while clients were connected.
     fn spent(&mut self) -> (u64, f64, f64) {
         self.meter.stop();
         let (cpu, wall) = (self.meter.cpu, self.meter.wall);
         (self.desk.answers.requests, cpu.as_secs_f64(), wall.as_secs_f64())
     }
 
-    /// Until a signal, or the end of `input`.
+    /// Serves until a signal or the end of `input`.
     fn serve(&mut self) -> io::Result<()> {
         let tcp = self.tcp.as_raw_fd();
         let unix = self.unix.as_ref().map_or(-1, |unix| unix.listener.as_raw_fd());
@@ -198,13 +198,13 @@ impl Server {
                 Ok(socket) => self.welcome(socket)?,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(why) if why.raw_os_error() == Some(libc::EMFILE) => {
-                    // Left alone, the listener would stay ready and we would spin.
+                    // Otherwise the listener would stay ready and the loop would spin.
                     self.spare = None;
                     drop(accept(self));
                     self.spare = File::open("/dev/null").ok();
                     eprintln!("dyno-engine null-server: out of descriptors: raise `ulimit -n`");
                 }
-                // The client is gone already.
+                // The client has already disconnected.
                 Err(_) => {}
             }
         }
@@ -236,7 +236,7 @@ impl Server {
             let (next, batch) = connection.collect(&mut self.desk);
             if !self.desk.out.is_empty() {
                 let now_ns = MonotonicClock.now_ns();
-                // A client that does not wait for its answers gets them in order all the same.
+                // Answers to a client that pipelines requests stay in order.
                 let due_ns = connection.due_ns.max(now_ns + self.delays.next_ns());
                 connection.due_ns = due_ns;
                 let to = (descriptor, connection.serial);
@@ -282,7 +282,7 @@ impl Server {
         }
     }
 
-    /// Whether the input, which is ready, has ended. What is written there does not matter.
+    /// Whether the input, which is ready, has ended. Its content is discarded.
     fn input_ended(&mut self) -> bool {
         !matches!(self.input.read(&mut [0; 64]), Ok(1..))
     }
@@ -296,7 +296,7 @@ fn bind_unix(path: &std::path::Path) -> io::Result<UnixSocket> {
     Ok(UnixSocket { listener, path: path.to_path_buf() })
 }
 
-/// One line of JSON. A reader that has gone away is no reason to fail.
+/// Prints one line of JSON. A broken pipe is not an error.
 fn say(line: &serde_json::Value) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
@@ -305,7 +305,7 @@ fn say(line: &serde_json::Value) -> io::Result<()> {
     }
 }
 
-/// CPU and time spent while clients were connected.
+/// Measures CPU time and wall time while clients are connected.
 #[derive(Default)]
 struct Meter {
     open: u64,

@@ -1,5 +1,5 @@
-//! Standard output: lines for programs, text for people. A reader that went away is no error to
-//! shout about, but it ends the job.
+//! Standard output: JSON lines for programs, text for users. A closed standard output ends the job
+//! without an error message.
 
 use crate::signals;
 use dyno_core::error::{Error, Kind};
@@ -11,8 +11,8 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-/// Prints and gives the exit code. Logs and names may hold what commands a terminal: it is shown, and
-/// JSON stays what it says.
+/// Prints text and returns the exit code. Terminal control characters, which logs and names may
+/// contain, are escaped in a way that does not change the meaning of JSON.
 pub fn text(text: &str) -> i32 {
     let mut out = io::stdout().lock();
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
@@ -21,21 +21,21 @@ pub fn text(text: &str) -> i32 {
     }
 }
 
-/// Where events go once scripts may print.
+/// Receives the events after [`keep_for_events`].
 static KEPT: OnceLock<File> = OnceLock::new();
 
-/// From now on what anybody else prints, as scripts do, goes to standard error: standard output is
-/// for events alone.
+/// Reserves standard output for events: from now on, all other output, such as that of scripts, goes to
+/// standard error.
 ///
 /// # Errors
-/// [`Kind::System`] when the system has no descriptor left.
+/// [`Kind::System`] if no file descriptor is left.
 pub fn keep_for_events() -> Result<(), Error> {
     let refused = |error: io::Error| {
         Error::new(Kind::System, format!("standard output cannot be kept for events: {error}"))
             .hint("raise `ulimit -n`")
     };
     let kept = io::stdout().as_fd().try_clone_to_owned().map_err(refused)?;
-    // Already kept: nothing to do.
+    // An error means that the output is reserved already.
     let _ = KEPT.set(File::from(kept));
     // SAFETY: both descriptors are open for as long as the process lives.
     if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
@@ -44,10 +44,10 @@ pub fn keep_for_events() -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes an event as a line; when nobody reads any more, sets `stop`.
+/// Writes an event as a line of JSON; sets `stop` if standard output is closed.
 pub fn event(event: &Event, stop: &AtomicBool) {
-    // Numbers that JSON cannot hold (NaN) do not occur: every event's numbers are counts or ratios
-    // of positive lengths. Should one, the line is left out rather than broken.
+    // Serialization does not fail: numbers that JSON cannot represent (NaN) do not occur, since all
+    // are counts or ratios of positive lengths. If it failed, the line would be missing, not invalid.
     let Ok(mut line) = serde_json::to_vec(event) else { return };
     line.push(b'\n');
     let written = match KEPT.get() {
@@ -63,7 +63,7 @@ pub fn event(event: &Event, stop: &AtomicBool) {
     }
 }
 
-/// An error as the last line of a job.
+/// The event of an error, the last line of a job.
 pub fn failed(error: &Error) -> Event {
     let kind = match error.kind {
         Kind::Plan => "plan",

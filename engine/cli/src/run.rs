@@ -1,4 +1,4 @@
-//! `dyno-engine run`: a plan on standard input, carried out.
+//! `dyno-engine run`: executes the plan on standard input.
 
 use crate::{DONE, INTERRUPTED, REFUSED, output, signals};
 use dyno_core::error::{Error, Kind, Result};
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Largest plan, far above any real one.
+/// Maximum size of a plan, bytes.
 const PLAN_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Runs the command; returns the exit code.
@@ -31,7 +31,7 @@ pub fn main() -> i32 {
     }
 }
 
-/// Whether it was interrupted.
+/// Executes the plan. Returns whether it was interrupted.
 fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
     let plan = read_plan()?;
     let has_script = plan.groups.iter().any(trial::is_script);
@@ -56,7 +56,7 @@ fn carry_out(emit: &(dyn Fn(Event) + Sync)) -> Result<bool> {
     }
 }
 
-/// Tables first, then what scripts prepare: they may build upon them.
+/// Populates tables, then runs the scripts' preparation, which may depend on the tables.
 fn load(mut plan: Plan, emit: &(dyn Fn(Event) + Sync)) -> Result<()> {
     let start = Instant::now();
     let (scripts, others) = plan.groups.drain(..).partition(trial::is_script);
@@ -96,7 +96,7 @@ fn read_plan() -> Result<Plan> {
     parse_plan(&text)
 }
 
-/// Errors name the place twice: by path for who wrote the plan, by line for who looks at it.
+/// Parses a plan. Errors contain the path in the JSON and the line.
 fn parse_plan(text: &str) -> Result<Plan> {
     let mut json = serde_json::Deserializer::from_str(text);
     let plan: Plan = serde_path_to_error::deserialize(&mut json).map_err(|error| {

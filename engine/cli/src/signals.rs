@@ -1,24 +1,24 @@
-//! Signals: SIGINT and SIGTERM ask for a clean stop, SIGUSR1 says that enough has been measured,
-//! SIGHUP is ignored (a run survives a lost terminal), and the death of the parent is ours at once (prctl(2), PR_SET_PDEATHSIG): nobody is
-//! left to use what we measure, and whoever resumes the run must not meet us in its files.
+//! Signals. SIGINT and SIGTERM request a clean stop; SIGUSR1 ends the measured phase; SIGHUP is ignored,
+//! so that a run survives a lost terminal. SIGKILL follows the death of the parent at once (prctl(2),
+//! PR_SET_PDEATHSIG), since a resumed run must not compete with this process for its files.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// Set when the job must end; also by whoever finds that nobody reads the events.
+/// Set when the job must end: by a signal, or when standard output is closed.
 pub static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The process that started this one.
+/// Process id of the parent at start.
 static PARENT: AtomicI32 = AtomicI32::new(0);
 
-/// Set while a job has nothing worth keeping when cut short.
+/// Set while an interrupted job would leave no useful results.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn on_signal(_signal: libc::c_int) {
-    // An atomic store is all that is allowed and all that is needed here.
+    // An atomic store is async-signal-safe.
     STOP.store(true, Ordering::Relaxed);
 }
 
-/// Installs the handlers.
+/// Installs the signal handlers and the death signal.
 pub fn install() {
     // SAFETY: getppid has no preconditions.
     PARENT.store(unsafe { libc::getppid() }, Ordering::Relaxed);
@@ -28,11 +28,12 @@ pub fn install() {
     }
     handle(libc::SIGHUP, libc::SIG_IGN);
     block(&only(libc::SIGUSR1));
-    // Beyond a limit on file sizes (setrlimit(2)) a write then fails as on a full disk.
+    // A write beyond RLIMIT_FSIZE (setrlimit(2)) then fails with an error, as on a full disk.
     handle(libc::SIGXFSZ, libc::SIG_IGN);
 }
 
-/// Asks for our death with the parent's. Asked for again where the account has changed (prctl(2)).
+/// Requests SIGKILL on the parent's death. Must be repeated after a change of user, which clears the
+/// setting (prctl(2)).
 pub fn end_with_parent() {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number.
     unsafe {
@@ -45,11 +46,11 @@ pub fn end_with_parent() {
     }
 }
 
-/// Whether SIGUSR1 has come since this was last asked. It is blocked and taken from here, not handled:
-/// a handler would break off the calls of load threads, at whose cost the trial is not to end.
+/// Whether SIGUSR1 has arrived since the last call. The signal is blocked and fetched here, since a
+/// handler would interrupt system calls of load threads.
 pub fn enough() -> bool {
     let (set, at_once) = (only(libc::SIGUSR1), libc::timespec { tv_sec: 0, tv_nsec: 0 });
-    // SAFETY: both live through the call; what is known of the signal is not asked for.
+    // SAFETY: both live through the call; no siginfo is requested.
     unsafe {
         libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once)
             == libc::SIGUSR1
@@ -67,13 +68,13 @@ fn only(signal: libc::c_int) -> libc::sigset_t {
     }
 }
 
-/// Blocks signals in this thread and in those that it will make.
+/// Blocks signals in this thread and in threads that it creates later.
 fn block(set: &libc::sigset_t) {
-    // SAFETY: the set lives through the call; the old one is not asked for.
+    // SAFETY: the set lives through the call; the old one is not requested.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set, std::ptr::null_mut()) };
 }
 
-/// Gives SIGINT and SIGTERM their usual effect: a load has nothing worth keeping when cut short.
+/// Restores the default action of SIGINT and SIGTERM, since an interrupted load leaves no useful results.
 pub fn end_at_once() {
     AT_ONCE.store(true, Ordering::Relaxed);
     for signal in [libc::SIGINT, libc::SIGTERM] {
@@ -84,7 +85,7 @@ pub fn end_at_once() {
     }
 }
 
-/// The reader of the events has gone: ends the job, cleanly where that keeps something.
+/// Ends the job after standard output was closed: cleanly, or at once if it has no useful results.
 pub fn nobody_reads(stop: &AtomicBool) {
     stop.store(true, Ordering::Relaxed);
     if AT_ONCE.load(Ordering::Relaxed) {

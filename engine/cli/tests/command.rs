@@ -1,5 +1,5 @@
-//! The program as `dyno` sees it: exit codes, the event stream, signals, a full disk, a reader that
-//! goes away.
+//! Tests of the program as `dyno` uses it: exit codes, events, signals, a full disk and a closed standard
+//! output.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +31,7 @@ fn feed(child: &mut Child, input: &str) {
     stdin.write_all(input.as_bytes()).unwrap();
 }
 
-/// Exit code and events.
+/// Runs a plan; returns the exit code and the events.
 fn run(input: &str) -> (Option<i32>, Vec<Value>) {
     let mut child = start(&["run"]);
     feed(&mut child, input);
@@ -71,7 +71,7 @@ fn a_signal_ends_a_trial_early_with_code_3() {
         let mut events = BufReader::new(child.stdout.take().unwrap()).lines();
         let interval = |line: &str| line.contains(r#""event":"interval""#);
         assert!(events.by_ref().any(|line| interval(&line.unwrap())));
-        // A lost terminal is no reason to stop.
+        // A lost terminal does not stop the run.
         signal(&child, libc::SIGHUP);
         assert!(events.by_ref().any(|line| interval(&line.unwrap())));
         signal(&child, number);
@@ -96,7 +96,7 @@ fn enough_ends_a_trial_in_good_order_with_code_0() {
         }
     };
     assert!(events.by_ref().any(phase("warmup")));
-    // Too soon.
+    // Ignored before the measured phase.
     signal(&child, libc::SIGUSR1);
     for _ in 0..3 {
         assert!(events.by_ref().any(phase("measure")));
@@ -154,7 +154,7 @@ fn a_plan_that_is_wrong_fails_with_its_place_and_code_2() {
         assert_eq!((code, events.len()), (Some(2), 1), "{events:?}");
         assert_eq!((&events[0]["event"], &events[0]["kind"]), (&json!("failed"), &json!("plan")));
         assert!(events[0]["what"].as_str().unwrap().contains(word), "{word}: {events:?}");
-        // What is allowed stands in the hint, or beside what was given.
+        // The allowed values are in the hint, or in the message after the given value.
         let said = format!("{} {}", events[0]["hint"], events[0]["what"]);
         assert!(events[0]["hint"] != "" || said.contains("is not one of"), "{events:?}");
     }

@@ -1,10 +1,11 @@
-//! How fast keys are made: `cargo run --release -p dyno-digest --example key_speed`.
+//! Measures how fast keys of fingerprints are computed:
+//! `cargo run --release -p dyno-digest --example key_speed`.
 
 use dyno_digest::sql::fingerprint::Fingerprinter;
 use dyno_digest::sql::language::Language;
 use std::time::Instant;
 
-/// Statements of about so many bytes, alike but for their literals.
+/// 200 statements of at least `bytes` bytes that differ only in literals.
 fn statements(what: &str, bytes: usize) -> Vec<String> {
     (0..200)
         .map(|n| match what {
@@ -15,7 +16,7 @@ fn statements(what: &str, bytes: usize) -> Vec<String> {
                 }
                 text
             }
-            // Characters beyond ASCII before backslashes.
+            // Non-ASCII characters before backslashes.
             "utf8" => {
                 let mut text = format!("SELECT `名前` FROM orders WHERE id = {n}");
                 while text.len() < bytes {

@@ -1,37 +1,37 @@
-//! Selects events: by time, by user, host or database, by an expression over their fields.
+//! Filters events by time, user, host, database, and by an expression over their fields.
 //!
 //! `query_time > 0.5 and (rows_examined >= 1000 or user = 'app') and not database = 'test'`
 //!
-//! A field that an event does not have meets no comparison, not even `!=`; `not` turns the whole
-//! around. Times are seconds. `~` asks whether a text contains another.
+//! A comparison with a field that the event lacks is false, even with `!=`; `not` before it is true.
+//! Times are in seconds. `~` tests whether a text contains another.
 
 use crate::event::weight;
 use crate::event::{Event, Measure, Unit};
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 
-/// The most parentheses and `not` within each other.
+/// Maximum nesting depth of parentheses and `not`.
 const DEPTH: usize = 64;
 
-/// Which events pass: those that meet all that is given.
+/// A filter of events: an event passes if it meets all given criteria.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
-    /// Not before this end, nanoseconds since 1970. An event without an end passes neither bound.
+    /// Lower bound of the end, inclusive, nanoseconds since 1970. An event without an end fails both bounds.
     pub since_ns: Option<i64>,
-    /// Before this end.
+    /// Upper bound of the end, exclusive, nanoseconds since 1970.
     pub until_ns: Option<i64>,
-    /// The user.
+    /// Exact name of the user.
     pub user: Option<Vec<u8>>,
-    /// The host.
+    /// Exact name or address of the host.
     pub host: Option<Vec<u8>>,
-    /// The default database.
+    /// Exact name of the default database.
     pub database: Option<Vec<u8>>,
-    /// An expression.
+    /// An expression that must be true.
     pub condition: Option<Condition>,
 }
 
 impl Filter {
-    /// Whether an event is looked at.
+    /// Whether an event passes.
     #[inline]
     pub fn passes(&self, event: &Event<'_>) -> bool {
         let is = |wanted: &Option<Vec<u8>>, field: &[u8]| {
@@ -46,37 +46,37 @@ impl Filter {
     }
 }
 
-/// An expression.
+/// An expression over the fields of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// All hold.
+    /// All conditions are true.
     And(Vec<Condition>),
-    /// One holds.
+    /// At least one condition is true.
     Or(Vec<Condition>),
-    /// It does not hold.
+    /// The condition is false.
     Not(Box<Condition>),
-    /// A number is so.
+    /// A comparison of a numeric field with a number.
     Number(Number, Relation, f64),
-    /// A text is so.
+    /// A comparison of a text field with a text.
     Text(Text, Relation, Vec<u8>),
 }
 
-/// Fields that are numbers.
+/// Numeric fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
     /// Duration, seconds.
     QueryTime,
-    /// Bytes of the statement.
+    /// Length of the statement, bytes.
     StatementBytes,
-    /// Number of the connection.
+    /// Connection ID.
     Session,
-    /// How many events it stands for.
+    /// Number of events that the logged one represents.
     Weight,
     /// Any other measure; times in seconds.
     Measure(Measure),
 }
 
-/// Fields that are texts.
+/// Text fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Text {
     /// The user.
@@ -85,13 +85,13 @@ pub enum Text {
     Host,
     /// The default database.
     Database,
-    /// The error.
+    /// The error code or SQLSTATE.
     Error,
-    /// The statement.
+    /// The text of the statement.
     Statement,
 }
 
-/// How a field stands to a value.
+/// Comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// `=`
@@ -178,10 +178,10 @@ impl Relation {
 }
 
 impl Condition {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// What is wrong, and at which character.
+    /// A syntax error, with the position of the character.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         let condition = parser.or()?;
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         self.at += self.left().len() - self.left().trim_start().len();
     }
 
-    /// The next word of letters, digits and `_`, if it is there.
+    /// The next word of letters, digits and `_`; empty if there is none. Does not consume it.
     fn word(&mut self) -> &'a str {
         self.blanks();
         let left = self.left();
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// A text in single or double quotes, which are doubled within; without quotes, a word.
+    /// Parses a text in single or double quotes, which are doubled inside; or a word without quotes.
     fn string(&mut self) -> Result<Vec<u8>> {
         self.blanks();
         let left = self.left();

@@ -1,21 +1,22 @@
-//! From what a server saw to a profile: logs of several formats become events, events become
-//! classes by the fingerprint of their statement, classes become a document.
+//! Digests logs: parses logs of several formats into events, groups events into classes by statement
+//! fingerprint, and summarizes the classes in a document.
 //!
 //! | where | what |
 //! |---|---|
-//! | `event`, `sink`, `facts` | one event in the schema that all formats share; what takes events; what a log says of its server |
+//! | `event`, `sink`, `facts` | the event that all formats share; the receiver of events; facts about a log's server |
 //! | `sql/` | statements as text: tokens, fingerprints, verb and tables |
-//! | `logs/` | logs -> events: sources, chunks for several threads, one file or folder a format |
-//! | `inspect/` | files that servers or networks leave behind: binary logs, captures |
+//! | `logs/` | logs -> events: sources, chunks for several threads, one file or folder per format |
+//! | `inspect/` | binary logs and network captures -> events |
 //! | `aggregate/` | events -> classes with sums and details -> the document |
-//! | `workload_profile/` | events -> statements, their values and their order, to run a like workload |
-//! | `replay_file/` | events -> a file from which they can be sent again |
-//! | `parallelism/` | events and transactions -> what parallel replication could bring |
-//! | `request`, `sequential`, `digest` | what is asked for; logs read in order on one thread; logs read by chunks on several threads |
+//! | `workload_profile/` | events -> a statistical model of statements, values and order |
+//! | `replay_file/` | events -> a replay file |
+//! | `parallelism/` | events and transactions -> the estimated speed-up of parallel replication |
+//! | `filter`, `timestamp` | selection of events; times on the command line |
+//! | `request`, `sequential`, `digest` | the request; reading in order on one thread; reading by chunks on several threads |
 //! | `document` | the JSON document |
 //!
-//! Nothing is skipped silently: what a format does not understand is told to the sink with its
-//! position, and stands in the document.
+//! No format skips bytes silently: it reports the position of bytes that it does not understand to the
+//! sink. The document counts these bytes and lists the first pieces.
 
 pub mod aggregate;
 pub mod digest;

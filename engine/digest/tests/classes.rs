@@ -1,12 +1,12 @@
-//! Classes of whole logs: what a log that keeps one of so many stands for, and what MongoDB's log tells of
-//! cursors, plans, sorts and groups.
+//! Classes of whole logs: the weights of a sampled log, and cursors, plans, sorts and groups in MongoDB's
+//! log.
 
 mod reading;
 
 use dyno_digest::document::Document;
 use std::collections::BTreeMap;
 
-/// The document of a log that is understood.
+/// The document of a log without bytes that are not understood.
 fn read(log: &str) -> Document {
     let document = reading::read(log);
     assert_eq!(document.inputs[0].pieces_not_understood, 0, "{:?}", document.inputs[0]);
@@ -40,7 +40,7 @@ fn commands_that_are_no_statements_have_ids_of_pt_query_digest() {
     assert_eq!(class.pt_id.as_deref(), Some("E8390778DC20D4CC04FE01C5B31FD305"));
 }
 
-/// A slow operation of MongoDB.
+/// A log line of a slow operation of MongoDB.
 fn line(command: &str, plan: &str, origin: Option<&str>) -> String {
     let origin = origin.map(|origin| format!(r#""originatingCommand":{origin},"#));
     format!(

@@ -1,4 +1,4 @@
-//! Logs of a real, private PostgreSQL: the three forms of one load tell the same, and what was sent.
+//! Logs of a real, private PostgreSQL: the three forms agree with each other and with the load.
 
 use dyno_digest::event::{Event, Kind};
 use dyno_digest::logs::format::{Context, Settings};
@@ -7,7 +7,7 @@ use dyno_digest::sink::{Part, Sink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How often pgbench runs each of its statements.
+/// Number of runs of pgbench's statement.
 const TIMES: usize = 20;
 
 const STATEMENTS: &str = "\
@@ -34,7 +34,7 @@ select 2/0;
 
 const PREPARED: &str = "select a from t where a = :client_id;\n";
 
-/// What a log holds: (kind, duration, statement, user, database, error, parameters).
+/// An event of a log: (kind, duration in nanoseconds, statement, user, database, error, parameters).
 type Told = (Kind, Option<u64>, String, String, String, String, String);
 
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Sink for Kept {
     }
 }
 
-/// A data directory that is removed in the end.
+/// A data directory that is removed on drop.
 struct Cluster {
     directory: PathBuf,
     binaries: PathBuf,
@@ -71,7 +71,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// None: there is no PostgreSQL here, said aloud.
+    /// Initialises a cluster; `None`, with a message, if no PostgreSQL server is installed.
     fn new() -> Option<Self> {
         let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
             .into_iter()
@@ -112,7 +112,8 @@ impl Cluster {
         command
     }
 
-    /// Runs the load on a server of this prefix, and stops it; the logs' path without its end.
+    /// Runs the load on a server with this prefix, and stops it. Returns the logs' path without
+    /// extension.
     fn load(&self, name: &str, prefix: &str) -> PathBuf {
         let options = format!(
             "-c port={} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off \
@@ -133,7 +134,7 @@ impl Cluster {
         };
         std::fs::write(self.directory.join("load.sql"), STATEMENTS).expect("load.sql");
         std::fs::write(self.directory.join("prepared.sql"), PREPARED).expect("prepared.sql");
-        // Two of the statements fail; psql goes on.
+        // Two of the statements fail; psql continues.
         run(client("psql").args(["-X", "-q", "-o", "/dev/null", "-f", "load.sql", "postgres"]));
         run(client("pgbench").args(["-n", "-M", "prepared", "-f", "prepared.sql"]).args([
             "-t",
@@ -160,7 +161,7 @@ fn is_root() -> bool {
 }
 
 fn run(command: &mut Command) {
-    // Not output(): a server that is started would hold the pipes open.
+    // Not output(): a started server would keep the pipes open.
     let status = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     assert!(status.status().expect("program starts").success(), "{command:?}");
 }
@@ -194,8 +195,8 @@ fn the_three_logs_tell_what_was_sent() {
         assert_eq!(sorted(&csv.events), sorted(&json.events));
         let mut expected = csv.events.clone();
         if name == "first" {
-            // Without %e a log of lines knows the severity alone: of a session that came while the server was
-            // starting, it is FATAL.
+            // Without %e a log of lines has the severity alone: FATAL for a session that connected
+            // while the server was starting.
             for told in expected.iter_mut().filter(|told| !told.5.is_empty()) {
                 told.5 = if told.2 == "FATAL" { "FATAL" } else { "ERROR" }.into();
             }
@@ -206,20 +207,20 @@ fn the_three_logs_tell_what_was_sent() {
     }
 }
 
-/// Sessions that end and begin at once may stand in one log in another order than in the other.
+/// The events as sorted text: the order of sessions that end and begin at once may differ between logs.
 fn sorted(events: &[Told]) -> Vec<String> {
     let mut all: Vec<String> = events.iter().map(|told| format!("{told:?}")).collect();
     all.sort();
     all
 }
 
-/// Holds what a log tells against what was sent.
+/// Compares the events of a log with the statements sent.
 fn sent(events: &[Told]) {
     let count = |kind: Kind, begin: &str| {
         events.iter().filter(|told| told.0 == kind && told.2.starts_with(begin)).count()
     };
     let statements: Vec<&Told> = events.iter().filter(|told| told.0 == Kind::Statement).collect();
-    // psql's but for two, which switch off their own logging; pgbench's; the last one. Plans are none.
+    // psql's except two that switch off their own logging; pgbench's; the last one. Plans are no events.
     assert_eq!(statements.len(), STATEMENTS.matches(';').count() - 2 + TIMES + 1);
     assert!(statements.iter().all(|told| told.3 == "postgres" && told.4 == "postgres"));
     assert!(statements.iter().all(|told| told.1.is_some() == told.5.is_empty()), "{statements:?}");

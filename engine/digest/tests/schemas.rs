@@ -1,4 +1,4 @@
-//! The committed schemas of documents are those of the types.
+//! Compares the committed schemas of documents with those of the types.
 //!
 //! After a change: `UPDATE_SCHEMAS=1 cargo test --release -p dyno-digest --test schemas`.
 

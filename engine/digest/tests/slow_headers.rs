@@ -1,4 +1,4 @@
-//! A header of a slow log that is not understood has its place in the document, which `--strict` looks at.
+//! The document has the offset of an unknown header line of a slow log, for `--strict`.
 
 mod reading;
 

@@ -1,11 +1,11 @@
-//! One LuaJIT state for all sessions of a thread, or one a session: memory and time per resume
-//! (docs/decisions/lua-states.md).
+//! Compares one LuaJIT state for all sessions of a thread with one per session: memory and time per
+//! resume (docs/decisions/lua-states.md).
 //!
 //!     cargo run --release -p dyno-sysbench --example lua_states -- shared 4096
 //!     cargo run --release -p dyno-sysbench --example lua_states -- own 4096
 //!
-//! Sessions execute a prepared statement an event, against a database that answers at once, in
-//! turns, as a load thread resumes them.
+//! In each event a session executes a prepared statement against a database that answers at once. The
+//! sessions run in turn, as a load thread resumes them.
 
 use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress, WireProtocol};
@@ -164,7 +164,7 @@ fn main() {
         }
     };
     turn(true);
-    // Connect, prepare, the start.
+    // Connect, prepare, start.
     (0..3).for_each(|_| turn(false));
     println!(
         "{states} states, {count} sessions: begun in {:.2} s, {:.1} KiB a session",

@@ -1,9 +1,9 @@
-//! The Lua API over primitives that answer at once (`api/fake.lua`): what scripts see, and what is
-//! asked of the primitives.
+//! Tests of the Lua API over primitives that answer at once (`api/fake.lua`): results that scripts get,
+//! and calls that the primitives receive.
 
 use std::path::Path;
 
-/// The lines that a script prints, logs and sends, with these options of the fake.
+/// The lines that a script prints, logs and sends, with these options of the fake primitives.
 fn lines(options: &str, script: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // SAFETY: the scripts are those of this file; they use `ffi` and `debug`, which safe states lack.
@@ -20,7 +20,7 @@ fn lines(options: &str, script: &str) -> String {
     run.call((script, options)).expect("runs")
 }
 
-/// Of a script with the usual options.
+/// The same with default options.
 fn said(script: &str) -> String {
     lines("{}", script)
 }

@@ -1,5 +1,5 @@
-//! Load threads over real sockets, against servers that behave, die, hang, and talk rubbish, with
-//! scripts in plain Rust.
+//! Tests of load threads over real sockets, with scripts in plain Rust, against servers that work, die,
+//! hang, or send garbage.
 
 #[path = "../../generator/tests/toy/mod.rs"]
 mod toy;
@@ -17,7 +17,7 @@ use toy::{Server, serve};
 
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Answers for ever.
+/// A server that answers every request.
 fn good() -> Server {
     serve(|_, lines| {
         lines.say("hi\n")?;
@@ -175,7 +175,7 @@ fn a_query_that_hangs_does_not_hang_the_run_and_is_cancelled() {
     let done = trial.run();
     assert_eq!((done.ended.how, done.ended.abandoned), (Ending::Forced { unfinished: 1 }, 0));
     assert_eq!(done.tallies.read().latency.histogram.count(), done.tallies.read().events);
-    // The server hears of it when it does: there is no answer to wait for.
+    // No answer follows a cancel request, so the test polls until it arrives.
     while server.cancels.load(Ordering::Relaxed) == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -200,7 +200,7 @@ fn an_answer_without_end_is_cut_and_keeps_nobody_from_working() {
 
 #[test]
 fn a_server_that_answers_nothing_any_more_is_not_waited_for() {
-    // Three sessions, and the one that asks whether anybody is there.
+    // Three sessions, and the connection that checks whether the server still responds.
     let server = serve(|number, lines| {
         if number < 3 {
             lines.say("hi\n")?;

@@ -1,24 +1,24 @@
-//! A weighted choice among many, by search in cumulative weights: O(log n), no allocation.
+//! Weighted random choice by binary search in cumulative weights: O(log n) per draw, no allocation.
 
 use dyno_core::rng::Rng;
 
-/// How often each of some things is chosen.
+/// A discrete distribution over the indexes 0 to n - 1.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
-    /// All of so many alike.
+    /// Uniform over this many indexes.
     Even(u64),
-    /// By cumulative weights: the last one is their sum.
+    /// Cumulative weights; the last one is the total.
     Weighted(Vec<f64>),
 }
 
 impl Choice {
-    /// `n` things alike. Panics without any.
+    /// Uniform over `n` indexes. Panics if `n` is 0.
     pub fn even(n: usize) -> Self {
         assert!(n > 0, "nothing to choose from");
         Self::Even(n as u64)
     }
 
-    /// By weights, none of them negative; None if all are 0.
+    /// Proportional to `weights`, none of which may be negative. `None` if the total is 0.
     pub fn weighted(weights: &[f64]) -> Option<Self> {
         let mut sum = 0.0;
         let cumulative: Vec<f64> = weights
@@ -33,7 +33,7 @@ impl Choice {
             .then(|| if alike { Self::even(weights.len()) } else { Self::Weighted(cumulative) })
     }
 
-    /// One of them, 0-based. A single one costs no draw.
+    /// Draws an index. A uniform choice of one index does not advance `rng`.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
         match self {
@@ -41,7 +41,7 @@ impl Choice {
             Self::Even(n) => rng.below(*n) as usize,
             Self::Weighted(cumulative) => {
                 let sum = cumulative[cumulative.len() - 1];
-                // The product may be rounded up to the sum itself, which belongs to nobody.
+                // Rounding may raise the product to the total, which lies beyond the last index.
                 let x = (rng.unit() * sum).min(sum.next_down());
                 cumulative.partition_point(|&upto| upto <= x)
             }

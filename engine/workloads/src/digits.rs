@@ -1,6 +1,6 @@
-//! Random decimal digits in the shape of sysbench's columns: groups of eleven joined by dashes
-//! (`68487932199-96439406143-...`). Eight digits come from one multiplication, since filling a
-//! million rows takes 165 million of them.
+//! Random decimal digits in the format of sysbench's columns: groups of eleven joined by dashes
+//! (`68487932199-96439406143-...`). One multiplication yields eight digits, since a million rows
+//! need 165 million.
 
 use dyno_core::rng::Rng;
 
@@ -10,14 +10,14 @@ const GROUP: usize = 11;
 pub const C_GROUPS: usize = 10;
 /// Groups in column `pad`.
 pub const PAD_GROUPS: usize = 5;
-/// Bytes of `c`: 119.
+/// Length of column `c`: 119 bytes.
 pub const C_BYTES: usize = C_GROUPS * (GROUP + 1) - 1;
-/// Bytes of `pad`: 59.
+/// Length of column `pad`: 59 bytes.
 pub const PAD_BYTES: usize = PAD_GROUPS * (GROUP + 1) - 1;
 
-/// The eight decimal digits of `n < 10^8` as ASCII, most significant first in memory. Three steps
-/// split all halves at once: four and four digits, two and two, one and one, each with a
-/// multiplication by a rounded-up reciprocal that is exact in its range.
+/// The eight decimal digits of `n < 10^8` in ASCII, most significant first. Three steps split all
+/// parts in parallel: into four and four digits, two and two, one and one. The multiplications by
+/// rounded-up reciprocals are exact in their ranges.
 #[inline]
 fn eight_digits(n: u32) -> [u8; 8] {
     debug_assert!(n < 100_000_000);
@@ -31,8 +31,9 @@ fn eight_digits(n: u32) -> [u8; 8] {
     (ones | 0x3030_3030_3030_3030).to_le_bytes()
 }
 
-/// Sixteen random digits from one draw: the draw is a fraction of 2^64, and each multiplication by
-/// 10^8 moves the next eight digits before the point. The bias is below 10^16 / 2^64 = 0.06 %.
+/// Writes sixteen random digits from one draw to the first 16 bytes of `out`. The draw is a fraction of
+/// 2^64; each multiplication by 10^8 yields its next eight digits. The bias is below
+/// 10^16 / 2^64 = 0.06 %.
 #[inline]
 pub fn sixteen_digits(rng: &mut Rng, out: &mut [u8]) {
     let first = u128::from(rng.u64()) * 100_000_000;
@@ -41,7 +42,7 @@ pub fn sixteen_digits(rng: &mut Rng, out: &mut [u8]) {
     out[8..16].copy_from_slice(&eight_digits((second >> 64) as u32));
 }
 
-/// `GROUPS` groups of eleven random digits joined by dashes; `BYTES` is `12 * GROUPS - 1`.
+/// `GROUPS` groups of eleven random digits joined by dashes. `BYTES` must be `12 * GROUPS - 1`.
 #[inline]
 pub fn groups<const GROUPS: usize, const BYTES: usize>(rng: &mut Rng) -> [u8; BYTES] {
     const { assert!(BYTES == GROUPS * (GROUP + 1) - 1 && GROUPS <= C_GROUPS) };

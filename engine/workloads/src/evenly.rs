@@ -1,33 +1,33 @@
-//! Which transactions of a session do something (insert, write), spread evenly: each session numbers
-//! them without a gap and knows how many it has made, as a pure function of (session, index), where a
-//! counter that all sessions share would depend on who was faster.
+//! Selects an evenly spaced share of a session's transactions, such as those that insert. The
+//! selection and the number selected so far are pure functions of (session, index), so that each
+//! session can number its inserts without gaps and independently of the other sessions' speed.
 
-/// A share of the transactions: number i is one where `i x share` passes a whole number.
+/// A share of the transactions. Transaction i is selected if `i x share` passes an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evenly {
-    /// In units of 2^-64; `1 << 64` is all.
+    /// In units of 2^-64; `1 << 64` selects all.
     share: u128,
 }
 
 impl Evenly {
-    /// A share from 0 to 1.
+    /// Creates a selection; `share` is clamped to 0 to 1.
     pub fn new(share: f64) -> Self {
-        // Exact: a power of two. Rounded down to 2^64 at most.
+        // Exact, since the factor is a power of two; at most 2^64.
         Self { share: (share.clamp(0.0, 1.0) * 18_446_744_073_709_551_616.0) as u128 }
     }
 
-    /// How many of the first `index` transactions are chosen, where `phase` (any number) tells where
-    /// in its rhythm the session begins.
+    /// The number of selected transactions among the first `index`. `phase` shifts the session's
+    /// pattern, in units of 2^-64 of a selection.
     #[inline]
     pub fn before(&self, index: u64, phase: u64) -> u64 {
-        // Below 2^128: an index is below 2^63, and the phase below one.
+        // Below 2^128, since an index is below 2^63 and the phase below 2^64.
         ((self.share * u128::from(index >> 1) * 2
             + self.share * u128::from(index & 1)
             + u128::from(phase))
             >> 64) as u64
     }
 
-    /// Whether transaction `index` is chosen.
+    /// Whether transaction `index` is selected.
     #[inline]
     pub fn is_chosen(&self, index: u64, phase: u64) -> bool {
         self.before(index + 1, phase) > self.before(index, phase)

@@ -1,4 +1,4 @@
-//! Workloads: one file or folder each. The list of them stands in [`WORKLOADS`].
+//! Workloads, one file or folder each. [`WORKLOADS`] lists them.
 
 use dyno_core::workload::WorkloadKind;
 
@@ -16,6 +16,6 @@ pub mod replay;
 pub mod tables;
 pub mod tpcc;
 
-/// Every workload of this build, in the order of the reference.
+/// All workloads of this build, in the order of the reference manual.
 pub static WORKLOADS: &[&WorkloadKind] =
     &[&oltp::KIND, &mix::KIND, &kv::KIND, &io::KIND, &tables::KIND, &tpcc::KIND, &replay::KIND];

@@ -1,34 +1,34 @@
-//! Nested options: every value knows the path that leads to it, so that an error names it
-//! (`option params.uid.theta of workload mix: ...`). Flat options are read by
-//! [`Reader`](crate::options::Reader).
+//! Reads and validates nested options. Each value carries its path, which error messages contain
+//! (`option params.uid.theta of workload mix: ...`). [`Reader`](crate::options::Reader) reads flat
+//! options.
 
 use dyno_core::error::{Error, Kind, Result};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// A value and where it stands.
+/// A JSON value and its path in the options.
 #[derive(Debug, Clone)]
 pub struct Node<'a> {
     workload: &'static str,
     path: String,
-    /// The value itself.
+    /// The value.
     pub value: &'a Value,
 }
 
 impl<'a> Node<'a> {
-    /// The value of option `path`.
+    /// Creates a node for `value` at `path` in the options of `workload`.
     pub fn new(workload: &'static str, path: impl Into<String>, value: &'a Value) -> Self {
         Self { workload, path: path.into(), value }
     }
 
-    /// An error about it.
+    /// A plan error about this value.
     pub fn wrong(&self, why: impl Display) -> Error {
         let (path, workload) = (&self.path, self.workload);
         Error::new(Kind::Plan, format!("option {path} of workload {workload}: {why}"))
     }
 
-    /// What is wrong, with the value in front, cut to a readable length.
+    /// The error "VALUE is not WHAT", with the value truncated to 60 characters.
     fn is_not(&self, what: impl Display) -> Error {
         let shown = self.value.to_string();
         let cut: String = shown.chars().take(60).collect();
@@ -36,37 +36,37 @@ impl<'a> Node<'a> {
         self.wrong(format!("{cut}{dots} is not {what}"))
     }
 
-    /// A part of it.
+    /// The node of a member or element.
     fn part(&self, name: impl Display, value: &'a Value) -> Self {
         Self { workload: self.workload, path: format!("{}.{name}", self.path), value }
     }
 
-    /// Its members, if it is a mapping.
+    /// The names and values of a mapping. Fails for other types.
     pub fn members(&self) -> Result<Vec<(&'a str, Node<'a>)>> {
         let map = self.value.as_object().ok_or_else(|| self.is_not("a mapping"))?;
         Ok(map.iter().map(|(name, value)| (name.as_str(), self.part(name, value))).collect())
     }
 
-    /// Its fields, if it is a mapping.
+    /// A mapping, to be read field by field. Fails for other types.
     pub fn fields(&self) -> Result<Fields<'a>> {
         let map = self.value.as_object().ok_or_else(|| self.is_not("a mapping"))?;
         Ok(Fields { node: self.clone(), map, known: Vec::new() })
     }
 
-    /// Its elements, if it is a list.
+    /// The elements of a list. Fails for other types.
     pub fn items(&self) -> Result<Vec<Node<'a>>> {
         let items = self.value.as_array().ok_or_else(|| self.is_not("a list"))?;
         Ok(items.iter().enumerate().map(|(n, value)| self.part(n, value)).collect())
     }
 
-    /// Its two elements, if it is a list of two.
+    /// The elements of a list of two. Fails for other values; `of` names the elements' type in the error.
     pub fn pair(&self, of: &str) -> Result<[Node<'a>; 2]> {
         let wrong = || self.is_not(format_args!("a list of two {of}: [lowest, highest]"));
         let items = self.items().map_err(|_| wrong())?;
         <[Node<'a>; 2]>::try_from(items).map_err(|_| wrong())
     }
 
-    /// A whole number; `1e6` and `1000000.0` are taken as one too, since YAML writes them so.
+    /// Reads an integer. Accepts floats without a fraction (`1e6`, `1000000.0`), as YAML writes them.
     pub fn whole(&self, allowed: RangeInclusive<i64>) -> Result<i64> {
         let float = || {
             let x = self.value.as_f64()?;
@@ -79,66 +79,66 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// A number for which `allowed` holds; `range` says in words which those are.
+    /// Reads a finite number that satisfies `allowed`; `range` describes the condition in error messages.
     pub fn number(&self, allowed: impl Fn(f64) -> bool, range: &str) -> Result<f64> {
         let number = self.value.as_f64().filter(|&x| x.is_finite() && allowed(x));
         number.ok_or_else(|| self.is_not(format_args!("a number {range}")))
     }
 
-    /// A share of something.
+    /// Reads a fraction from 0 to 1.
     pub fn share(&self) -> Result<f64> {
         self.number(|x| (0.0..=1.0).contains(&x), "from 0 to 1")
     }
 
-    /// How often something comes, in proportion to its like.
+    /// Reads a relative weight from 0 to 1e15.
     pub fn weight(&self) -> Result<f64> {
         self.number(|x| (0.0..=1e15).contains(&x), "from 0 to 1e15")
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&self) -> Result<bool> {
         self.value.as_bool().ok_or_else(|| self.is_not("true or false"))
     }
 
-    /// Text.
+    /// Reads a string.
     pub fn text(&self) -> Result<&'a str> {
         self.value.as_str().ok_or_else(|| self.is_not("text"))
     }
 
-    /// One of a few words.
+    /// Reads one of the `allowed` words.
     pub fn word(&self, allowed: &[&'static str]) -> Result<&'static str> {
         let found = allowed.iter().find(|word| self.value.as_str() == Some(word)).copied();
         found.ok_or_else(|| self.is_not(format_args!("one of {}", allowed.join(", "))))
     }
 }
 
-/// The fields of a mapping; remembers which names exist.
+/// The fields of a mapping. Records the names that are read, so that unknown fields can be rejected.
 #[derive(Debug)]
 pub struct Fields<'a> {
-    /// The mapping itself.
+    /// The mapping.
     pub node: Node<'a>,
     map: &'a Map<String, Value>,
     known: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
-    /// A field, if it is there. `null` is as good as nothing.
+    /// A field, if it is present and not `null`.
     pub fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.given(name).filter(|node| !node.value.is_null())
     }
 
-    /// A field, if it is there, be it `null`.
+    /// A field, if it is present; it may be `null`.
     pub fn given(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.known.push(name);
         self.map.get(name).map(|value| self.node.part(name, value))
     }
 
-    /// A field that must be there.
+    /// A required field; fails if it is absent or `null`.
     pub fn need(&mut self, name: &'static str) -> Result<Node<'a>> {
         self.get(name).ok_or_else(|| self.node.wrong(format_args!("it has no {name}")))
     }
 
-    /// Refuses fields that were never asked for.
+    /// Fails if a field is present that was never read.
     pub fn finish(&self) -> Result<()> {
         match self.map.keys().find(|name| !self.known.contains(&name.as_str())) {
             None => Ok(()),
@@ -150,8 +150,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Refuses a name that is not plain; `what` it names. Plain names need no quotes in any SQL and
-/// stand unchanged in the names of histograms.
+/// Fails unless `name` is an ASCII identifier of at most 63 bytes, which needs no quotes in any SQL
+/// dialect or histogram name. `what` is the kind of the named object, for the error message.
 pub fn check_name(node: &Node, name: &str, what: &str) -> Result<()> {
     let mut chars = name.chars();
     let plain = chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')

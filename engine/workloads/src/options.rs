@@ -1,12 +1,12 @@
-//! Typed, checked reading of a workload's options: every error names the option and what is
-//! allowed, and an option that nobody asked for is refused at the end.
+//! Reads and validates a workload's flat options. Errors name the option and the allowed values;
+//! [`Reader::finish`] rejects options that the workload does not read.
 
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Options;
 use serde_json::Value;
 use std::ops::RangeInclusive;
 
-/// Reads options by name and remembers which names exist.
+/// Reads options by name and records the names, so that unknown options can be rejected.
 pub struct Reader<'a> {
     workload: &'static str,
     options: &'a Options,
@@ -14,7 +14,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader for the options of `workload`.
+    /// Creates a reader for the options of `workload`, whose name error messages contain.
     pub fn new(workload: &'static str, options: &'a Options) -> Self {
         Self { workload, options, known: Vec::new() }
     }
@@ -24,12 +24,12 @@ impl<'a> Reader<'a> {
         self.options.get(name)
     }
 
-    /// An error about option `name`.
+    /// A plan error about option `name`.
     pub fn wrong(&self, name: &str, why: impl std::fmt::Display) -> Error {
         Error::new(Kind::Plan, format!("option {name} of workload {}: {why}", self.workload))
     }
 
-    /// A whole number; `1e6` and `1000000.0` are taken as one too, since YAML writes them so.
+    /// Reads an integer. Accepts floats without a fraction (`1e6`, `1000000.0`), as YAML writes them.
     pub fn integer(
         &mut self,
         name: &'static str,
@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A number for which `allowed` holds; `range` says in words which those are.
+    /// Reads a number that satisfies `allowed`; `range` describes the condition in error messages.
     pub fn number(
         &mut self,
         name: &'static str,
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.wrong(name, format!("{value} is not a number {range}")))
     }
 
-    /// The same, or `word`, for which it answers none.
+    /// Like [`Reader::number`], but returns `None` if the value is `word`.
     pub fn number_or(
         &mut self,
         word: &str,
@@ -78,19 +78,19 @@ impl<'a> Reader<'a> {
         self.number(name, default, allowed, &format!("{range}, or {word}")).map(Some)
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
         let Some(value) = self.get(name) else { return Ok(default) };
         value.as_bool().ok_or_else(|| self.wrong(name, format!("{value} is not true or false")))
     }
 
-    /// Free text; empty where it is not given.
+    /// Reads a string; returns an empty one if the option is absent.
     pub fn text(&mut self, name: &'static str) -> Result<&'a str> {
         let Some(value) = self.get(name) else { return Ok("") };
         value.as_str().ok_or_else(|| self.wrong(name, format!("{value} is not text")))
     }
 
-    /// One of a few words; `default` if it is not given.
+    /// Reads one of the `allowed` words; returns `default` if the option is absent.
     pub fn word(
         &mut self,
         name: &'static str,
@@ -103,12 +103,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Whether the option was given at all.
+    /// Whether the option is present.
     pub fn given(&self, name: &str) -> bool {
         self.options.contains_key(name)
     }
 
-    /// Refuses the options that were never read.
+    /// Fails if an option is present that was never read.
     pub fn finish(&self) -> Result<()> {
         match self.options.keys().find(|name| !self.known.contains(&name.as_str())) {
             None => Ok(()),

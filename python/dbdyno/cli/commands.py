@@ -70,6 +70,10 @@ COMMANDS = {
         "Report the statements on which a server spent its time.",
         "dbdyno.cli.logs.digest",
     ),
+    "check": (
+        "Check servers and their files: findings with evidence, effect, fix and undo.",
+        "dbdyno.cli.checking.command",
+    ),
     "model": (
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",

@@ -14,7 +14,7 @@ from dbdyno import __version__, kinds
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Plan
-from dbdyno.rules import check
+from dbdyno.rules import machine as machine_checks
 from dbdyno.systems.process.scratch import mounted
 
 # A difference in any of these makes trials before and after incomparable within a block.
@@ -49,19 +49,19 @@ def describe(
     }
 
 
-def checks(plan: Plan, scratch: Path) -> tuple[check.Finding, ...]:
+def checks(plan: Plan, scratch: Path) -> tuple[machine_checks.Finding, ...]:
     """What the checks find on this machine, for a plan whose servers keep their files in `scratch`.
     Takes half a second, in which it measures what else runs."""
     targets = [target for cell in plan.cells for target in cell.targets]
-    return check.look(
-        check.Place(
+    return machine_checks.look(
+        machine_checks.Place(
             cpus=tuple(sorted(os.sched_getaffinity(0))),
             generator_cpus=plan.generator_cpus,
             server_cpus=plan.server_cpus,
             device=_device(scratch),
             space=_space(scratch),
             needed_bytes=estimate.of(plan).disk_bytes,
-            activity=check.sample(),
+            activity=machine_checks.sample(),
             stores_data=any(
                 target.url is None and kinds.of(target.kind).stores_data for target in targets
             ),
@@ -80,12 +80,12 @@ def _device(path: Path) -> tuple[int, int] | None:
     return (os.major(number), os.minor(number)) if os.major(number) else None
 
 
-def _space(path: Path) -> check.Space | None:
+def _space(path: Path) -> machine_checks.Space | None:
     try:
         found = os.statvfs(path)
     except OSError:
         return None
-    return check.Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+    return machine_checks.Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

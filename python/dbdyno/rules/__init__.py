@@ -1,1 +1,2 @@
-"""Rules that judge facts: `check` inspects a machine before anything is measured on it."""
+"""Rules that judge facts: `machine` those of a machine before anything is measured on it, `check`
+those of servers and their files."""

@@ -11,6 +11,7 @@ from dbdyno.errors import DynoError
 from dbdyno.share import bundle
 from dbdyno.share.opened import trusted
 from dbdyno.store.catalogue import Catalogue
+from dbdyno.store.manifest import MANIFEST
 
 DEPTH_MAX = 8
 RUNS_MAX = 10_000
@@ -53,7 +54,7 @@ def bring_up_to_date(catalogue: Catalogue, directory: Path) -> None:
 
 
 def _found(directory: Path, depth: int) -> Iterator[Path]:
-    if (directory / "manifest.json").is_file():
+    if (directory / MANIFEST).is_file():
         yield directory
         return
     try:

@@ -35,11 +35,11 @@ def cases() -> Iterator[Case]:
                 f"{name}: {how}", partial(_placed, sample.name, raw, place), _of(sample.name)
             )
         for how, text in _lines(raw.decode("utf-8", "replace")):
-            yield _case(f"{name}: {how}", sample.name, partial(_encoded, lambda text=text: text))
+            yield _case(f"{name}: {how}", sample.name, partial(_utf8, text))
         if sample.suffix == ".json":
             changes = list(damage.of_values(json.loads(raw)))
-            for how, text in random.Random(1).sample(changes, min(300, len(changes))):
-                yield _case(f"{name}: {how}", sample.name, partial(_encoded, text))
+            for how, written in random.Random(1).sample(changes, min(300, len(changes))):
+                yield _case(f"{name}: {how}", sample.name, partial(_encoded, written))
 
 
 def samples() -> list[Path]:
@@ -79,7 +79,11 @@ def _case(name: str, file: str, made: Callable[[], bytes]) -> Case:
 
 
 def _encoded(text: damage.Made) -> bytes:
-    return text().encode("utf-8", "surrogatepass")
+    return _utf8(text())
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _of(file: str) -> tuple[tuple[str, ...], ...]:

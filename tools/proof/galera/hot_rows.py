@@ -124,8 +124,15 @@ def table(found: list[Held], between: str) -> Table:
         )
         for one in found
     ]
-    head = ("writing nodes", "hot rows", "committed", "off", "attempts that failed")
-    head += ("certification failures", "rows taken by force")
+    head = (
+        "writing nodes",
+        "hot rows",
+        "committed",
+        "off",
+        "attempts that failed",
+        "certification failures",
+        "rows taken by force",
+    )
     return Table(
         f"Hot rows, {SESSIONS} sessions a node, {between}: predicted / observed", head, tuple(rows)
     )

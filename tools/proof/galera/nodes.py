@@ -239,7 +239,9 @@ class Nodes:
             name: Node(name, self.scratch.path / name, tuple(ports[3 * i : 3 * i + 3]), account)  # type: ignore[arg-type]
             for i, name in enumerate(NAMES)
         }
-        for name, node in self.nodes.items() if line else ():
+        if line is None:
+            return
+        for name, node in self.nodes.items():
             node.host = line.hosts[name]
             node.wrap = line.inside(name, account.uid, account.gid)
 

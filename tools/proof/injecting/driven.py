@@ -73,8 +73,8 @@ class Driven:
                     daemon=True,
                 ).start()
 
-        Deployment.engine_targets = of_deployment  # type: ignore[method-assign]
-        Sampling.start = of_sampling  # type: ignore[method-assign]
+        Deployment.engine_targets = of_deployment  # type: ignore[method-assign, assignment]
+        Sampling.start = of_sampling  # type: ignore[method-assign, assignment]
 
     def _lead(self, server: MysqlServer, target: dict[str, Any]) -> None:
         """Notes the server, and puts the proxy between."""

@@ -124,7 +124,9 @@ class Pair:
         """The binary log of the load, which is over."""
         self.source.ask("FLUSH BINARY LOGS")
         self._end = self._written()["File"]
-        [path] = Path(self.source.server.directory).rglob(self._file)
+        directory = self.source.server.directory
+        assert directory is not None
+        [path] = directory.rglob(self._file)
         return path
 
     def apply_s(self, workers: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -78,7 +78,7 @@ def ordered(plan: Plan, seed: int) -> Plan:
     return replace(plan, seed=seed, trials=order.trials(plan.cells, plan.blocks, seed))
 
 
-def records(plan: Plan, values: Sequence[float]) -> list[TrialRecord]:
+def records(plan: Plan, values: Iterable[float]) -> list[TrialRecord]:
     """What was measured: `values` by the trials' places in the run."""
     return [
         TrialRecord(trial.id, trial.block, trial.cell, COMPLETE, 0.0, {METRIC: value})

@@ -1,16 +1,16 @@
-//! What the null server says: prebuilt bytes, chosen by the request's first bytes.
+//! The null server's answers: prebuilt packets, chosen by the first bytes of the request.
 
 use dyno_protocol::mysql::flags::{COLLATION_UTF8MB4, capability, command, field_type, status};
 use dyno_protocol::mysql::handshake::Greeting;
 use dyno_protocol::mysql::packet;
 
-/// The only value that it knows: as long as sysbench's column `c`.
+/// The value in all result sets, as long as sysbench's column `c`.
 const VALUE: &[u8; 120] = &[b'x'; 120];
 
-/// What it says of a session.
+/// Status flags of all answers.
 const STATUS: u16 = status::AUTOCOMMIT;
 
-/// What it offers.
+/// Capability flags of the greeting.
 const CAPABILITIES: u32 = capability::CLIENT_MYSQL
     | capability::LONG_FLAG
     | capability::CONNECT_WITH_DB
@@ -24,20 +24,20 @@ const CAPABILITIES: u32 = capability::CLIENT_MYSQL
     | capability::PLUGIN_AUTH_LENENC
     | capability::DEPRECATE_EOF;
 
-/// What to do with a request.
+/// The reaction to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
-    /// Some commands are never answered.
+    /// The command has no answer.
     Nothing,
     /// Send these bytes.
     Ready(&'a [u8]),
-    /// Send what was appended to the caller's buffer.
+    /// Send the bytes appended to the caller's buffer.
     Built,
-    /// The client said goodbye.
+    /// Close the connection.
     Close,
 }
 
-/// All answers, and how many were given.
+/// All prebuilt answers, and the number of requests.
 #[derive(Debug)]
 pub struct Answers {
     greeting: Vec<u8>,
@@ -45,16 +45,16 @@ pub struct Answers {
     ok: Vec<u8>,
     eof: Vec<u8>,
     unknown: Vec<u8>,
-    /// By whether the client knows that EOF packets are deprecated.
+    /// Result sets without and with CLIENT_DEPRECATE_EOF, in the text protocol.
     text: [Vec<u8>; 2],
     binary: [Vec<u8>; 2],
     statement: u32,
-    /// Commands received, logins not counted.
+    /// Number of commands received, without logins.
     pub requests: u64,
 }
 
 impl Answers {
-    /// With result sets of `rows` rows.
+    /// Builds the answers, with result sets of `rows` rows.
     pub fn new(rows: u32) -> Self {
         let mut unknown = b"\xff".to_vec();
         unknown.extend_from_slice(&1047u16.to_le_bytes());
@@ -76,12 +76,13 @@ impl Answers {
         }
     }
 
-    /// What a new connection hears first.
+    /// The first packet of a new connection.
     pub fn greeting(&self) -> &[u8] {
         &self.greeting
     }
 
-    /// Reads a login: whether EOF packets are deprecated. None: it is not a login that we take.
+    /// Reads a login and returns whether it has CLIENT_DEPRECATE_EOF, and the answer. `None` if the login is
+    /// invalid, requests TLS or lacks protocol 4.1.
     pub fn login(&self, payload: &[u8]) -> Option<(bool, &[u8])> {
         let flags = u32::from_le_bytes(*payload.first_chunk()?);
         let plain = flags & capability::SSL == 0 && flags & capability::PROTOCOL_41 != 0;
@@ -95,7 +96,7 @@ impl Answers {
         let Some((first, argument)) = payload.split_first() else { return Answer::Close };
         match *first {
             command::STMT_EXECUTE => {
-                // The lowest bit of a statement's number says whether it returns rows.
+                // The lowest bit of a statement's id is set if the statement returns rows.
                 let rows = argument.first().is_some_and(|id| id & 1 == 1);
                 Answer::Ready(if rows { &self.binary[usize::from(deprecated)] } else { &self.ok })
             }
@@ -119,7 +120,7 @@ impl Answers {
     }
 }
 
-/// Whether a statement returns rows, by its first word.
+/// Whether a statement returns rows, judged by its first keyword.
 #[inline]
 fn returns_rows(sql: &[u8]) -> bool {
     let start = sql.iter().position(|byte| !byte.is_ascii_whitespace() && *byte != b'(');
@@ -142,7 +143,7 @@ fn greeting() -> Vec<u8> {
         capabilities: CAPABILITIES,
         extended: 0,
         status: STATUS,
-        // May as well be fixed: any answer is right.
+        // Constant, since any response is accepted.
         nonce: b"dyno-null-challenge-".into(),
         plugin: b"mysql_native_password".into(),
     };
@@ -151,7 +152,7 @@ fn greeting() -> Vec<u8> {
     out
 }
 
-/// An OK packet: nothing changed, no id, no warnings.
+/// An OK packet without affected rows, insert id and warnings.
 fn ok(header: u8) -> Vec<u8> {
     let [low, high] = STATUS.to_le_bytes();
     vec![header, 0, 0, low, high, 0, 0]

@@ -8,61 +8,61 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-/// What the poller must do now.
+/// The change of a connection's polling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing new.
+    /// No change.
     Same,
-    /// The client does not read: wait for it, and read nothing from it meanwhile.
+    /// The socket's send buffer is full: wait until it is writable, and do not read meanwhile.
     AwaitWritable,
-    /// It has caught up.
+    /// All answers are sent: wait for requests again.
     AwaitReadable,
-    /// It is gone, or talks rubbish.
+    /// The client has disconnected or violated the protocol.
     Close,
 }
 
-/// What all clients are served with.
+/// State and buffers that all connections share.
 #[derive(Debug)]
 pub struct Desk {
-    /// What there is to say.
+    /// The prebuilt answers.
     pub answers: Answers,
-    /// What was read last.
+    /// Input buffer.
     pub buffer: Box<[u8]>,
-    /// Answers being put together.
+    /// Output buffer for answers that are not prebuilt.
     pub out: Vec<u8>,
-    /// How long requests were here, if that is asked for.
+    /// Times of requests, with `--record`.
     pub record: Option<Record>,
 }
 
 impl Desk {
-    /// Something was received just now.
+    /// The current time if it is recorded, else 0.
     #[inline]
     fn received_ns(&self) -> u64 {
         if self.record.is_some() { MonotonicClock.now_ns() } else { 0 }
     }
 }
 
-/// A client's state.
+/// The state of a client's connection.
 #[derive(Debug)]
 pub struct Connection {
-    /// Number of the connection, never used again.
+    /// Unique number of the connection.
     pub serial: u64,
-    /// A file, since that reads and writes TCP and Unix sockets alike.
+    /// A `File`, which reads and writes both TCP and Unix sockets.
     socket: File,
-    /// Whether the client knows that EOF packets are deprecated; none before its login.
+    /// Whether the client has CLIENT_DEPRECATE_EOF; `None` before its login.
     deprecated: Option<bool>,
-    /// A request whose end has not come yet; at most one packet.
+    /// An incomplete request, at most one packet.
     partial: Vec<u8>,
-    /// Answers that the client has not taken yet; grows by one read's answers at most.
+    /// Unsent bytes of answers. Each read adds at most its own answers.
     pending: Vec<u8>,
-    /// Requests whose answers end in `pending`, each with how many bytes there are up to its end.
+    /// Batches whose answers end in `pending`, each with the offset of that end.
     unsent: VecDeque<(usize, Batch)>,
-    /// Before this no answer may leave: the last one held back goes first.
+    /// Due time of the last delayed answer, before which no later answer may be sent.
     pub due_ns: u64,
 }
 
 impl Connection {
-    /// Takes a non-blocking socket.
+    /// Creates a connection of a non-blocking socket.
     pub fn new(socket: File, serial: u64) -> Self {
         Self {
             serial,
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    /// Reads once, and answers everything that was complete by one write.
+    /// Reads once, and answers all complete requests by one write.
     #[inline]
     pub fn serve(&mut self, desk: &mut Desk) -> Next {
         let count = match read(&mut self.socket, &mut desk.buffer) {
@@ -85,7 +85,7 @@ impl Connection {
         };
         let received_ns = desk.received_ns();
         let Desk { answers, buffer, out, record } = desk;
-        // Nearly always: one whole command and nothing else, answered from a prebuilt buffer.
+        // The usual case: exactly one complete command, answered from a prebuilt buffer.
         if let (true, Some(deprecated)) = (self.partial.is_empty(), self.deprecated)
             && let Some((length, _)) = header(&buffer[..count])
             && count == HEADER_BYTES + length
@@ -109,7 +109,7 @@ impl Connection {
         self.send(out, Batch { received_ns, requests }, record)
     }
 
-    /// Reads once; `desk.out` becomes the answers to everything that was complete.
+    /// Reads once; replaces `desk.out` by the answers to all complete requests.
     pub fn collect(&mut self, desk: &mut Desk) -> (Next, Batch) {
         desk.out.clear();
         match read(&mut self.socket, &mut desk.buffer) {
@@ -125,7 +125,8 @@ impl Connection {
         }
     }
 
-    /// How many requests were answered. None: the connection is over.
+    /// Answers all complete requests into `out`, and returns their number. `None` if the connection must be
+    /// closed.
     fn take(&mut self, answers: &mut Answers, input: &[u8], out: &mut Vec<u8>) -> Option<u32> {
         out.clear();
         let requests;
@@ -144,8 +145,8 @@ impl Connection {
         Some(requests)
     }
 
-    /// Answers all complete packets; returns the bytes consumed and how many requests were answered.
-    /// None: the connection is over.
+    /// Answers all complete packets; returns the number of bytes consumed and of requests answered. `None`
+    /// if the connection must be closed.
     fn packets(
         &mut self,
         answers: &mut Answers,
@@ -155,7 +156,7 @@ impl Connection {
         let (mut at, mut requests) = (0, 0);
         while let Some((length, _)) = header(&input[at..]) {
             if length >= PAYLOAD_BYTES_MAX {
-                // Nobody sends 16 MB to a server that throws everything away.
+                // Packets of 16 MiB are not supported.
                 return None;
             }
             let from = at + HEADER_BYTES;
@@ -181,7 +182,7 @@ impl Connection {
         Some((at, requests))
     }
 
-    /// Sends now what can be sent of the answers to `batch`, keeps the rest.
+    /// Sends the answers to `batch` as far as the socket accepts them, and buffers the rest.
     #[inline]
     pub fn send(&mut self, bytes: &[u8], batch: Batch, record: &mut Option<Record>) -> Next {
         if !self.pending.is_empty() {
@@ -208,7 +209,7 @@ impl Connection {
         self.unsent.push_back((self.pending.len(), batch));
     }
 
-    /// Sends what was kept.
+    /// Sends buffered answers.
     pub fn send_pending(&mut self, record: &mut Option<Record>) -> Next {
         let Some(count) = write(&mut self.socket, &self.pending) else { return Next::Close };
         self.pending.drain(..count);

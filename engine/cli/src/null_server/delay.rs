@@ -1,33 +1,33 @@
-//! How long the null server holds an answer back.
+//! Delays of the null server's answers.
 
 use dyno_core::rng::Rng;
 use std::time::Duration;
 
-/// Longest delay: an hour, as the histograms.
+/// Maximum delay: one hour, as in the histograms.
 const DELAY_MAX: Duration = Duration::from_secs(3600);
-/// Every server draws the same delays in the same order.
+/// Fixed seed, so that each server draws the same delays in the same order.
 const SEED: u64 = 0x0064_656c_6179;
 
-/// What `--delay` takes.
+/// Syntax of `--delay`.
 pub const USAGE: &str =
     "constant:2ms, exponential:1ms (the mean) or bimodal:1ms,20ms,5% (5 % take 20 ms)";
 
 /// A distribution of delays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Delay {
-    /// Always the same.
+    /// A constant delay.
     Constant(Duration),
-    /// With this mean; cut off at an hour.
+    /// Exponentially distributed with this mean, truncated at one hour.
     Exponential(Duration),
-    /// The first, and with the given probability the second.
+    /// The second delay with the given probability, else the first.
     Bimodal(Duration, Duration, f64),
 }
 
 impl Delay {
-    /// No delay: answers go out at once.
+    /// No delay.
     pub const NONE: Self = Self::Constant(Duration::ZERO);
 
-    /// Reads `constant:2ms` and the like; none if it is not one of these.
+    /// Parses a delay in the syntax of [`USAGE`]; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match (kind, rest.split(',').collect::<Vec<_>>().as_slice()) {
@@ -46,7 +46,7 @@ impl Delay {
         match *self {
             Self::Constant(length) => length,
             Self::Exponential(mean) => {
-                // 1 - u lies in (0, 1]: its logarithm is finite.
+                // 1 - u is in (0, 1], so that its logarithm is finite.
                 let length_s = -(1.0 - rng.unit()).ln() * mean.as_secs_f64();
                 Duration::from_secs_f64(length_s.min(DELAY_MAX.as_secs_f64()))
             }
@@ -61,7 +61,7 @@ impl Delay {
     }
 }
 
-/// `250us`, `2ms`, `1.5s`; at most an hour.
+/// Parses `250us`, `2ms` or `1.5s`, at most one hour.
 fn duration(text: &str) -> Option<Duration> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let unit_s = match &text[unit_at..] {
@@ -75,7 +75,7 @@ fn duration(text: &str) -> Option<Duration> {
     is_possible.then(|| Duration::from_secs_f64(length_s))
 }
 
-/// Delays one after the other.
+/// A sequence of random delays.
 #[derive(Debug)]
 pub struct Delays {
     delay: Delay,
@@ -83,18 +83,18 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Of that distribution.
+    /// A sequence with the distribution `delay`.
     pub fn new(delay: Delay) -> Self {
         Self { delay, rng: Rng::new(SEED) }
     }
 
-    /// Whether there are any.
+    /// Whether answers are not delayed.
     #[inline]
     pub fn are_none(&self) -> bool {
         self.delay == Delay::NONE
     }
 
-    /// The next one, nanoseconds.
+    /// The next delay, ns.
     pub fn next_ns(&mut self) -> u64 {
         self.delay.draw(&mut self.rng).as_nanos() as u64
     }

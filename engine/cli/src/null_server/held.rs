@@ -1,29 +1,29 @@
-//! Answers that wait for their time: a heap by due time, so that delays do not wait for each other.
+//! Delayed answers in a heap by due time, so that delays are independent of each other.
 
 use super::record::Batch;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::os::fd::RawFd;
 
-/// An answer that waits for its time; the first one due comes first, of equal ones the older.
+/// A delayed answer. Answers are ordered by due time, then by age.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Answer {
-    /// When it is to leave.
+    /// When the answer must be sent, on the monotonic clock.
     pub due_ns: u64,
-    /// Its place among all that were ever held.
+    /// Sequence number of the answer.
     number: u64,
-    /// The client's descriptor.
+    /// The client's file descriptor.
     pub socket: RawFd,
-    /// The connection's number, since descriptors are used again.
+    /// The connection's serial number, since descriptors are reused.
     pub serial: u64,
-    /// What it says.
+    /// The bytes of the answer.
     pub bytes: Box<[u8]>,
-    /// What it answers.
+    /// The requests that it answers.
     pub batch: Batch,
 }
 
-/// All of them. A client that waits for each answer has one here at most; others are not read from
-/// faster than they read, so that there is a bound.
+/// All delayed answers. A client that waits for each answer has at most one. The number is bounded, since
+/// the server does not read from a client faster than the client reads.
 #[derive(Debug, Default)]
 pub struct Held {
     heap: BinaryHeap<Reverse<Answer>>,
@@ -31,7 +31,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Adds one; whether it is now the first one due.
+    /// Adds an answer. Returns whether it is now the first one due.
     pub fn add(
         &mut self,
         due_ns: u64,
@@ -45,12 +45,12 @@ impl Held {
         self.heap.peek().is_some_and(|Reverse(first)| first.number == number)
     }
 
-    /// When the first one is due.
+    /// Due time of the first answer.
     pub fn first_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse(first)| first.due_ns)
     }
 
-    /// Takes the first one, if it is due.
+    /// Removes and returns the first answer, if it is due.
     pub fn take_due(&mut self, now_ns: u64) -> Option<Answer> {
         if self.first_ns()? > now_ns {
             return None;

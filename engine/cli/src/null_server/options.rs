@@ -3,7 +3,7 @@
 use super::delay::{self, Delay};
 use std::path::PathBuf;
 
-/// Longest result set, rows: it is built in memory.
+/// Maximum number of rows in a result set, which is built in memory.
 const ROWS_MAX: u32 = 100_000;
 
 const USAGE: &str = "allowed are --port P, --cpu N, --rows N (at most 100000), --delay D, \
@@ -28,20 +28,20 @@ Options:
                  the receive that completed it to the send of its answer
 ";
 
-/// What was asked for.
+/// The parsed command line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// TCP port on 127.0.0.1; 0: any free one.
+    /// TCP port on 127.0.0.1; 0 selects a free one.
     pub port: u16,
-    /// CPU to stay on.
+    /// CPU to which the server is pinned.
     pub cpu: Option<usize>,
     /// Rows of every result set.
     pub rows: u32,
-    /// How long each answer is held back.
+    /// Delay of each answer.
     pub delay: Delay,
-    /// Where to write how long each request was here.
+    /// File for the times of requests.
     pub record: Option<PathBuf>,
-    /// Path of a Unix socket to listen on as well; nothing may be there yet.
+    /// Path of an additional Unix socket to listen on; it must not exist yet.
     pub socket: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Parses the arguments behind the command's name.
+    /// Parses the arguments after the command's name. An error is a message for the user.
     pub fn parse(args: &[String]) -> Result<Self, String> {
         let mut options = Self::default();
         let mut args = args.iter();

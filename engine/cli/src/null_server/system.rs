@@ -4,37 +4,37 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Connections that may wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 16_384;
 
-/// Events taken at once.
+/// Maximum number of events per wait.
 const EVENTS_MAX: usize = 1024;
 
 fn check(result: i32) -> io::Result<i32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Owns a descriptor that a call has just returned.
+/// Takes ownership of a descriptor that a system call has just returned.
 fn own(result: i32) -> io::Result<OwnedFd> {
     let descriptor = check(result)?;
-    // SAFETY: the kernel has just made this descriptor for us; nobody else owns it.
+    // SAFETY: the kernel has just created this descriptor; nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// An epoll instance, level-triggered.
+/// A level-triggered epoll instance.
 pub struct Poller(OwnedFd);
 
-/// One ready descriptor.
+/// A ready descriptor.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
-    /// Which.
+    /// The file descriptor.
     pub descriptor: RawFd,
-    /// It was waited for because it could not be written to; otherwise there is something to read,
-    /// or an end to notice by reading.
+    /// Whether the descriptor is writable, after [`Poller::await_writable`]. Otherwise it has input, or an
+    /// end or error that a read reports.
     pub writable: bool,
 }
 
-/// Room for one round's events.
+/// Buffer for the events of one wait.
 pub struct Events(Box<[libc::epoll_event; EVENTS_MAX]>);
 
 impl Default for Events {
@@ -44,23 +44,23 @@ impl Default for Events {
 }
 
 impl Poller {
-    /// An empty one.
+    /// Creates an empty instance.
     pub fn new() -> io::Result<Self> {
         // SAFETY: no pointers.
         own(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }).map(Self)
     }
 
-    /// Waits for something to read from now on; the descriptor leaves when it is closed.
+    /// Adds a descriptor, polled for input. Closing the descriptor removes it.
     pub fn add(&self, descriptor: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, descriptor, libc::EPOLLIN)
     }
 
-    /// Waits for room to write only.
+    /// Polls a descriptor for writability only.
     pub fn await_writable(&self, descriptor: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, descriptor, libc::EPOLLOUT)
     }
 
-    /// Waits for something to read again.
+    /// Polls a descriptor for input again.
     pub fn await_readable(&self, descriptor: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, descriptor, libc::EPOLLIN)
     }
@@ -72,7 +72,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Waits without end for at least one event (none after a signal).
+    /// Waits without timeout for events; returns none if a signal interrupts the wait.
     #[inline]
     pub fn wait<'a>(&self, events: &'a mut Events) -> io::Result<impl Iterator<Item = Event> + 'a> {
         // SAFETY: the kernel writes at most EVENTS_MAX entries, which is the length of the array.
@@ -89,11 +89,11 @@ impl Poller {
     }
 }
 
-/// SIGTERM and SIGINT as a readable descriptor.
+/// A signalfd of SIGTERM and SIGINT.
 pub struct Signals(OwnedFd);
 
 impl Signals {
-    /// From here on the two signals do not end the process.
+    /// Creates the descriptor and blocks the two signals, so that they no longer end the process.
     pub fn new() -> io::Result<Self> {
         // SAFETY: the set is plain data, made valid by sigemptyset before it is used, and outlives
         // the calls.
@@ -115,37 +115,37 @@ impl AsRawFd for Signals {
     }
 }
 
-/// An alarm as a readable descriptor.
+/// A timerfd on the monotonic clock.
 pub struct Timer(OwnedFd);
 
 impl Timer {
-    /// Not armed.
+    /// Creates a disarmed timer.
     pub fn new() -> io::Result<Self> {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: no pointers.
         own(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) }).map(Self)
     }
 
-    /// Goes off once, after `delay`.
+    /// Arms the timer to expire once, after `delay`.
     pub fn arm(&self, delay: Duration) -> io::Result<()> {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let value = libc::timespec {
             tv_sec: delay.as_secs() as _,
-            // Zero would disarm it.
+            // Zero would disarm the timer.
             tv_nsec: delay.subsec_nanos().max(1) as libc::c_long,
         };
         let spec = libc::itimerspec { it_interval: zero, it_value: value };
-        // SAFETY: `spec` lives through the call; the old value is not asked for.
+        // SAFETY: `spec` lives through the call; the old value is not requested.
         check(unsafe {
             libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const spec, std::ptr::null_mut())
         })?;
         Ok(())
     }
 
-    /// Takes note that it went off, so that it is not ready any more.
+    /// Reads the expiration count, so that the descriptor is no longer ready.
     pub fn clear(&self) {
         let mut count = 0u64;
-        // SAFETY: eight bytes of room, as timerfd wants; its result does not matter.
+        // SAFETY: the buffer has eight bytes, as timerfd requires; its result does not matter.
         unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), 8) };
     }
 }
@@ -156,14 +156,14 @@ impl AsRawFd for Timer {
     }
 }
 
-/// Gives a listening socket a longer backlog.
+/// Sets the backlog of a listening socket to [`BACKLOG`].
 pub fn listen(socket: &impl AsRawFd) -> io::Result<()> {
     // SAFETY: no pointers. Listening again only changes the backlog.
     check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
     Ok(())
 }
 
-/// Reads and writes return at once.
+/// Makes a socket non-blocking.
 pub fn set_nonblocking(socket: &OwnedFd) -> io::Result<()> {
     let mut on: libc::c_int = 1;
     // SAFETY: `on` lives through the call.
@@ -171,14 +171,14 @@ pub fn set_nonblocking(socket: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// SIGTERM when the parent dies.
+/// Requests SIGTERM on the parent's death.
 pub fn die_with_parent() -> io::Result<()> {
     // SAFETY: no pointers.
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })?;
     Ok(())
 }
 
-/// Stays on one CPU.
+/// Pins the process to one CPU. Fails if the CPU does not exist or is not allowed.
 pub fn pin(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {
         return Err(io::Error::other(format!("there is no CPU {cpu}")));
@@ -194,7 +194,7 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// As many descriptors as the system lets us have.
+/// Raises the soft limit of file descriptors to the hard limit.
 pub fn raise_descriptor_limit() -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` lives through both calls.
@@ -206,7 +206,7 @@ pub fn raise_descriptor_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time of this process so far, user and system.
+/// User and system CPU time of this process so far.
 pub fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` lives through the call, which cannot fail for this clock.

@@ -1,4 +1,4 @@
-//! The null server under our own driver.
+//! Tests of the null server with the engine's own driver.
 
 use super::delay::Delay;
 use super::*;
@@ -10,14 +10,14 @@ use std::io::PipeWriter;
 use std::net::TcpStream;
 use std::thread::JoinHandle;
 
-/// A server on a thread; ends when the pipe is dropped.
+/// A server on a thread; it ends when the pipe is dropped.
 struct Running {
     port: u16,
     pipe: PipeWriter,
     thread: JoinHandle<Life>,
 }
 
-/// What a server was asked in its life, and its record.
+/// A server's totals at its end, and its record.
 type Life = ((u64, f64, f64), Option<Histogram>);
 
 fn start(options: Options) -> Running {
@@ -39,7 +39,7 @@ fn options() -> Options {
     Options { rows: 3, ..Options::default() }
 }
 
-/// Reads until something happens.
+/// Reads until the driver reports progress.
 fn wait(wire: &mut dyn Wire, stream: &mut (impl Read + Write), out: &mut Vec<u8>) -> Progress {
     let (mut input, mut buffer) = (vec![], [0; 4096]);
     loop {
@@ -61,7 +61,7 @@ fn wait(wire: &mut dyn Wire, stream: &mut (impl Read + Write), out: &mut Vec<u8>
     }
 }
 
-/// Logs in and sends a read and a write, prepared or as text.
+/// Logs in and sends a read and a write, prepared or in the text protocol.
 fn converse(stream: &mut (impl Read + Write), protocol: Protocol) {
     let target = Target {
         driver: "mysql".into(),
@@ -122,7 +122,7 @@ fn our_driver_is_answered_and_every_request_is_counted() {
         assert_eq!(requests, 6 + 4);
         let histogram = histogram.unwrap();
         assert_eq!(histogram.count(), 6 + 4);
-        // At the lower end of its bucket.
+        // The minimum is the lower end of its bucket.
         assert!(histogram.min_ns() >= delay_us * 1000 * 127 / 128);
         let text = std::fs::read_to_string(&record).unwrap();
         assert!(text.lines().last().unwrap().starts_with("Tag=receive-to-send,0.000,"), "{text}");
@@ -158,7 +158,7 @@ fn a_client_that_does_not_read_is_not_read_from_and_gets_everything_in_the_end()
     drop(server.pipe);
     let ((requests, ..), histogram) = server.thread.join().unwrap();
     assert_eq!(requests, 200);
-    // Counted when the client took its last byte, each once.
+    // Each is counted once, when its last byte was sent.
     assert_eq!(histogram.unwrap().count(), 200);
 }
 
@@ -174,7 +174,7 @@ fn a_client_that_does_not_wait_is_answered_in_order_however_long_each_answer_is_
     dyno_protocol::mysql::packet::write(&mut login, 1, &flags.to_le_bytes());
     stream.write_all(&login).unwrap();
     read_packet(&mut stream);
-    // Each prepared statement gets the next number: the answers say which they belong to.
+    // Each prepared statement has the next id, which identifies its answer.
     for _ in 0..100 {
         let mut query = vec![];
         dyno_protocol::mysql::packet::write(&mut query, 0, b"\x16DELETE FROM t");

@@ -1,4 +1,4 @@
-//! Files that servers and networks leave behind, read directly.
+//! Parsers of binary files: MySQL and MariaDB binary logs, and network captures.
 
 pub mod binlog;
 pub mod capture;

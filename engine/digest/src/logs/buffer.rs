@@ -2,11 +2,11 @@
 
 use std::ops::Deref;
 
-/// Some bytes, and room behind them. Room stays as it was when bytes are given up, so that buffers that are
-/// used again are not cleared again.
+/// Bytes, and initialised room after them. Removing bytes keeps the room, so that reusing a buffer does
+/// not zero it again.
 #[derive(Debug, Default)]
 pub struct Buffer {
-    /// The bytes, and the room.
+    /// The bytes, followed by the room.
     all: Vec<u8>,
     len: usize,
 }
@@ -20,7 +20,7 @@ impl Deref for Buffer {
 }
 
 impl Buffer {
-    /// Room for bytes behind those that are there, up to `size` in all.
+    /// Room after the present bytes, up to `size` bytes in total.
     pub fn room(&mut self, size: usize) -> &mut [u8] {
         if self.all.len() < size {
             self.all.resize(size, 0);
@@ -28,23 +28,23 @@ impl Buffer {
         &mut self.all[self.len..size.max(self.len)]
     }
 
-    /// So many bytes have been put into the room.
+    /// Adds the next `bytes` bytes of the room, which the caller has written.
     pub fn took(&mut self, bytes: usize) {
         self.len = (self.len + bytes).min(self.all.len());
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.room(self.len + bytes.len())[..bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
-    /// Gives up what is behind the first `len` bytes.
+    /// Removes the bytes after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Gives up the first `count` bytes.
+    /// Removes the first `count` bytes.
     pub fn remove_first(&mut self, count: usize) {
         let count = count.min(self.len);
         self.all.copy_within(count..self.len, 0);

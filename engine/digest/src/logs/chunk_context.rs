@@ -4,7 +4,7 @@
 use crate::logs::format::Context;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Hands what is known from chunk to chunk.
+/// Passes parser context from each chunk to the next.
 #[derive(Default)]
 pub struct ChunkContext {
     known: Mutex<Known>,
@@ -13,19 +13,19 @@ pub struct ChunkContext {
 
 #[derive(Default)]
 struct Known {
-    /// The chunk that comes next, and what it must know.
+    /// Number of the next chunk, whose context follows.
     number: u64,
     time_ns: Option<i64>,
     database: Vec<u8>,
-    /// The thread of the next chunk is gone.
+    /// Whether the thread of the next chunk has panicked.
     is_broken: bool,
 }
 
 impl ChunkContext {
-    /// What chunk `number` must know; `tell` looks what it tells those behind it.
+    /// Returns the context of chunk `number`; `tell` scans that chunk for the context of later chunks.
     ///
     /// # Panics
-    /// If `tell` panics, here and in all threads that wait for it.
+    /// If `tell` panics, in this thread and in all threads that wait for it.
     pub fn pass(&self, number: u64, tell: impl FnOnce() -> Context) -> Context {
         let breaks = BreaksOnPanic(self);
         let told = tell();
@@ -55,7 +55,7 @@ impl ChunkContext {
     }
 }
 
-/// Lets nobody wait for a thread that is gone.
+/// Wakes the waiting threads when this thread panics.
 struct BreaksOnPanic<'a>(&'a ChunkContext);
 
 impl Drop for BreaksOnPanic<'_> {

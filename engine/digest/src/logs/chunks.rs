@@ -1,7 +1,7 @@
-//! Cuts a log into chunks, each beginning at an event. Threads ask for chunks in turn.
+//! Cuts a log into chunks, each beginning at an event. Threads request chunks in log order.
 //!
-//! Where a chunk ends is decided by the log alone, not by who reads it or when. What a chunk must know
-//! of what lies before it comes from the chunk before (`chunk_context`).
+//! The bytes of the log alone determine where a chunk ends, not the thread or the time of the read. A
+//! chunk's parser context comes from the chunk before it (`chunk_context`).
 
 use crate::document::NotUnderstood;
 use crate::facts::Facts;
@@ -12,29 +12,29 @@ use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of a chunk, about.
+/// Usual size of a chunk, bytes.
 pub const CHUNK: usize = 1 << 20;
-/// Where the end of a chunk is looked for: so far before the end of what was read, so that the headers
-/// there are seen whole.
+/// Bytes before the end of the buffer from where the search for a chunk's end starts, so that the
+/// search sees whole headers.
 const TAIL: usize = 64 << 10;
-/// No event is longer; memory stays bounded.
+/// Longest event, bytes: bounds memory. The rest of a longer event is skipped.
 pub const EVENT: usize = 64 << 20;
-/// So much of the log is looked at to find out its format.
+/// Bytes at the start of a log from which its format is detected.
 pub const HEAD: usize = 64 << 10;
 
-/// A log's first line may be so long, and its format is still found behind it.
+/// Longest first line, bytes, after which the format is still detected.
 const FIRST_LINE: usize = 16 << 20;
 
-/// Fewer bytes than this may be the begin of a header that has a line's end in it by chance.
+/// Bytes from which a line end counts: in fewer, it may be a byte of a binary header.
 const LINE: usize = 32;
 
-/// Some bytes of a log.
+/// A stretch of a log.
 pub struct Chunk {
-    /// Its place in the log, from 0.
+    /// Index in the log, from 0.
     pub number: u64,
     /// The bytes.
     pub bytes: Buffer,
-    /// Where they begin in the log.
+    /// Offset of the bytes in the log.
     pub offset: u64,
 }
 
@@ -43,38 +43,38 @@ pub struct Chunks<'a> {
     source: Source,
     path: &'a str,
     stop: &'static AtomicBool,
-    /// Read and not yet handed out: begins at an event.
+    /// Bytes that were read and not yet handed out. Begins at an event.
     left: Buffer,
-    /// Where `left` begins.
+    /// Offset of `left` in the log.
     offset: u64,
     /// Number of the next chunk.
     number: u64,
-    /// Buffers that readers have given back.
+    /// Buffers that readers have returned.
     spare: Vec<Buffer>,
-    /// How many chunks may be handed out until the next merge.
+    /// Number of chunks that may be handed out until the next merge.
     budget: u32,
     has_ended: bool,
-    /// The rest of an event that was too long is left out.
+    /// Whether the rest of an event longer than [`EVENT`] is being skipped.
     is_skipping: bool,
-    /// What this found that is no event.
+    /// Bytes skipped here that are not an event.
     pub not_understood: Vec<NotUnderstood>,
-    /// What the log says of its server, from the chunks read so far, with their numbers.
+    /// Facts that the log states about its server, from the chunks read so far.
     pub facts: Facts,
     facts_of: [u64; 4],
 }
 
-/// How a read of a chunk went.
+/// The result of filling a buffer.
 enum Filled {
-    /// There are as many bytes as were asked for.
+    /// As many bytes as requested.
     Full,
-    /// Fewer; more may come.
+    /// Fewer bytes; more may come.
     Partly,
-    /// Fewer; what is there is whole.
+    /// Fewer bytes; the source has ended.
     Whole,
 }
 
 impl<'a> Chunks<'a> {
-    /// The chunks of a source.
+    /// Reads chunks from a source; `path` names the log in errors.
     pub fn new(source: Source, path: &'a str, stop: &'static AtomicBool) -> Self {
         Self {
             source,
@@ -93,7 +93,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// The first bytes of the log. Waits until there are some, if the source may give more.
+    /// The first bytes of the log, at least [`HEAD`] if it has them. Waits for the first byte of a source
+    /// that may deliver more.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -109,8 +110,8 @@ impl<'a> Chunks<'a> {
         Ok(&self.left)
     }
 
-    /// The bytes that tell the log's format: its first ones, else those behind the line that these end
-    /// in, which may be the rest of a long statement: logs are cut anywhere.
+    /// The bytes that show the log's format: the log's first bytes, or those after the line in which
+    /// these end. That line may be the rest of a long statement, as logs may be cut anywhere.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -133,8 +134,8 @@ impl<'a> Chunks<'a> {
         Ok(if is_known(window) { window } else { &self.left[..head] })
     }
 
-    /// Waits until a log that grows begins as `is_known` says, or with a line: its first event may come
-    /// in several writes.
+    /// Waits until `is_known` accepts the start of a growing log, or until it has a whole line: the first
+    /// event may be written in several writes.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -150,33 +151,33 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Lets so many more chunks be handed out.
+    /// Allows `budget` chunks until the next merge.
     pub fn allow(&mut self, budget: u32) {
         self.budget = budget;
     }
 
-    /// Whether all was handed out.
+    /// Whether the last chunk was handed out.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Bytes of log so far, unpacked.
+    /// Bytes of the log handed out so far, decompressed.
     pub fn bytes(&self) -> u64 {
         self.offset
     }
 
-    /// Where the log comes from.
+    /// The source of the log.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Gives a buffer back.
+    /// Returns a buffer for reuse.
     pub fn give_back(&mut self, mut bytes: Buffer) {
         bytes.truncate(0);
         self.spare.push(bytes);
     }
 
-    /// Takes what a chunk says of the server; of several chunks the first that says it counts.
+    /// Merges the facts of chunk `number`: for each fact, the earliest chunk that states it wins.
     pub fn tell(&mut self, number: u64, facts: Facts) {
         let [server, threshold, sampled, prefix] = &mut self.facts_of;
         keep_first(number, facts.server, server, &mut self.facts.server);
@@ -185,7 +186,7 @@ impl<'a> Chunks<'a> {
         keep_first(number, facts.line_prefix, prefix, &mut self.facts.line_prefix);
     }
 
-    /// The next chunk of a divisible log; none: no more until the next merge.
+    /// The next chunk of a divisible log. `None`: no chunk until the next merge.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -202,7 +203,7 @@ impl<'a> Chunks<'a> {
                 && !self.skip(&mut bytes, format)
                 && !matches!(filled, Filled::Whole)
             {
-                // All of it belongs to the event that was too long.
+                // All bytes belong to the event that was too long.
                 if matches!(filled, Filled::Partly) {
                     return Ok(None);
                 }
@@ -233,17 +234,17 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Whether to leave the rest unread. Of a file that is followed what has been read is still taken.
+    /// Whether to leave the rest unread. Bytes already read of a followed file are still handed out.
     fn must_stop(&self) -> bool {
         !self.source.is_growing() && self.stop.load(Ordering::Relaxed)
     }
 
-    /// A file that is followed has no end.
+    /// Whether the file is followed and was not stopped: such a file has no end.
     fn is_growing_on(&self) -> bool {
         self.source.is_growing() && !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Leaves out what belongs to an event that was too long; returns whether its end was found.
+    /// Skips the rest of an event that was too long; returns whether its end was found.
     fn skip(&mut self, bytes: &mut Buffer, format: &dyn Format) -> bool {
         let end = format.boundary(bytes, 0);
         self.not_understood.push(NotUnderstood {
@@ -258,7 +259,7 @@ impl<'a> Chunks<'a> {
         !self.is_skipping
     }
 
-    /// Cuts a chunk off; what is behind it stays for the next.
+    /// Cuts off a chunk of `end` bytes; the bytes after it stay for the next chunk.
     fn cut(&mut self, mut bytes: Buffer, end: usize) -> Chunk {
         self.left.add(&bytes[end..]);
         bytes.truncate(end);
@@ -268,7 +269,7 @@ impl<'a> Chunks<'a> {
         chunk
     }
 
-    /// Reads until there are `size` bytes, if the source has them.
+    /// Reads until `bytes` has `size` bytes or the source has no more.
     fn fill(&mut self, bytes: &mut Buffer, size: usize) -> Result<Filled> {
         loop {
             if bytes.len() >= size {
@@ -294,8 +295,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Bytes for formats that are read in turn: what was left and more, and whether nothing follows.
-    /// None: no more until the next merge.
+    /// Bytes for formats that are read sequentially: (unread bytes and new ones, their offset, whether
+    /// the log ends with them). `None`: no bytes until the next merge.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -310,7 +311,7 @@ impl<'a> Chunks<'a> {
         Ok(Some((bytes, self.offset, is_last)))
     }
 
-    /// Says how much of these bytes is done with; the rest is given again.
+    /// Marks the first `count` of these bytes as read; [`Self::more`] returns the rest again.
     pub fn done(&mut self, mut bytes: Buffer, count: usize) {
         bytes.remove_first(count);
         self.offset += count as u64;
@@ -324,7 +325,7 @@ fn keep_first<T>(number: u64, told: Option<T>, known_of: &mut u64, known: &mut O
     }
 }
 
-/// Where the last events of these bytes begin: at or after `from`, or else earlier; never at 0.
+/// Where the last events of these bytes begin: at or after `from`, otherwise earlier; never at 0.
 fn last_boundary(format: &dyn Format, bytes: &[u8], from: usize) -> Option<usize> {
     let mut from = from.max(1).min(bytes.len());
     loop {

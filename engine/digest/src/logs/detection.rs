@@ -8,7 +8,7 @@ use crate::logs::source;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 
-/// The format by name, or of a log; `damage`: why there is no more of it than its head.
+/// The format of that name, or the one that `head` shows; `damage`: why the log has only its head.
 pub(crate) fn format_of<'a>(
     format: Option<&str>,
     settings: &Settings,
@@ -34,7 +34,7 @@ fn named<'a>(name: &str, path: &str, head: &[u8]) -> Result<&'a FormatKind> {
         Error::new(Kind::Plan, format!("--log-format: there is no format {name}"))
             .hint(format!("formats are {}", names()))
     })?;
-    // Their text can be named by mistake.
+    // For these formats, a user may name the format of an unsupported text form.
     let refused = TEXT_OF.contains(&name).then(|| unread(path, head)).flatten();
     refused.map_or(Ok(kind), Err)
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_prefix_of_lines_names_their_format() {
-        // By no prefix that is found out are most lines read.
+        // No inferred prefix matches most lines.
         let line = "<shop> at 2025-11-22 04:42:15.123 UTC, LOG:  statement: select 1\n";
         let log = ["a banner\n".repeat(30), line.to_owned()].concat();
         assert!(name(None, None, &log).is_err());

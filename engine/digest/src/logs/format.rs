@@ -1,9 +1,8 @@
 //! The traits and types that a log format implements.
 //!
-//! A log is read in parts, each beginning at an event, several at a time on several threads. What a
-//! part must know of what lies before it (in MySQL's slow log the last `# Time:` and `USE`) is its
-//! `Context`: looked for backwards at the part's begin, carried along from one part to the next when
-//! they are read in turn.
+//! Several threads read a log in parts, each beginning at an event. A part's `Context` is the state from
+//! before it (in MySQL's slow log the last `# Time:` and `USE`): found by a backward search from the
+//! part's start, or passed from one part to the next if parts are read sequentially.
 
 use crate::facts::Facts;
 #[cfg(test)]
@@ -13,91 +12,90 @@ use crate::sql::language::Language;
 use dyno_core::Result;
 use std::any::Any;
 
-/// Makes a reader of a log by its first bytes.
+/// Makes a reader of a log from its first bytes.
 pub type Open = fn(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>>;
 
 /// A log format: an entry of [`FORMATS`](crate::logs::formats::FORMATS).
 pub struct FormatKind {
     /// Its name: `mysql-slow`.
     pub name: &'static str,
-    /// What it is, for the list.
+    /// One-line description, for the list of formats.
     pub about: &'static str,
-    /// Whether logs of real servers were read, and not samples after the documentation alone.
+    /// Whether it was tested on logs of real servers, not only on samples after the documentation.
     pub is_seen_live: bool,
-    /// Whether these bytes, the first 64 KiB or less of a log, are in this format. Formats are asked
+    /// Whether these bytes, the first 64 KiB or less of a log, are in this format. Detection asks formats
     /// in the order of the list.
     pub detect: fn(head: &[u8]) -> bool,
     /// Makes a reader of one log, whose first bytes (64 KiB or less) are `head`.
     ///
     /// # Errors
-    /// A setting that the format does not take, or one that `head` shows to be needed.
+    /// A setting that the format does not support, or a missing one that `head` shows to be needed.
     pub open: Open,
 }
 
-/// What users may say about a log that does not say it itself.
+/// Options of the user for facts that a log does not state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// PostgreSQL's `log_line_prefix`; none: found out from the log.
+    /// PostgreSQL's `log_line_prefix`. `None`: inferred from the log.
     pub line_prefix: Option<String>,
-    /// What the server's local times are ahead of UTC, seconds. Where a log says itself, it is right.
+    /// Seconds by which the server's local time is ahead of UTC. An offset in the log takes precedence.
     pub utc_offset_s: i32,
-    /// Ports of servers in network captures; empty: the usual ones.
+    /// Ports of servers in network captures. Empty: the default ports.
     pub ports: Vec<u16>,
 }
 
-/// A reader of one log. Shared by threads: what changes while reading stands in the [`Context`].
+/// A reader of one log. Threads share it: mutable state is in the [`Context`].
 pub trait Format: Send + Sync {
-    /// Whose statements its events hold.
+    /// The language of the statements in its events.
     fn language(&self) -> Language;
 
-    /// Whether parts can be read apart from each other. Otherwise (binary logs, captures) they come in
-    /// turn with one context.
+    /// Whether parts can be read independently. Otherwise (binary logs, captures) parts are read
+    /// sequentially with one context.
     fn is_divisible(&self) -> bool {
         false
     }
 
-    /// Where the first event at or after `from` begins; `log.len()`: none does. `log` is a stretch of
-    /// the log that begins at an event and may end anywhere. Of divisible formats only.
+    /// Where the first event at or after `from` begins; `log.len()` if none does. `log` is a stretch of
+    /// the log that begins at an event and may end anywhere. Called for divisible formats only.
     fn boundary(&self, log: &[u8], from: usize) -> usize {
         let _ = from;
         log.len()
     }
 
-    /// What reading at `at`, a boundary, must know of what lies before: found by looking backwards
-    /// through all of `log`, which is a stretch of the log that begins at an event. What is not found
-    /// there (no time, an empty database) is taken from the stretch before it, so a look backwards
-    /// needs no limit, and `state` is not for divisible formats.
+    /// The context of a read from `at`, a boundary, found by a backward search through all of `log`, a
+    /// stretch of the log that begins at an event. The caller takes a missing time or an empty database
+    /// from the stretch before, so the search needs no limit. Divisible formats do not use `state`.
     fn context(&self, log: &[u8], at: usize) -> Context {
         let _ = (log, at);
         Context::default()
     }
 
-    /// Reads the events of a part, in their order; returns how many bytes it has done with. If the
-    /// part is not the last one, an event is whole only once the next one's begin is seen: what lies
-    /// behind is given again at the begin of the next part, with more behind it.
+    /// Reads the events of a part in order; returns the number of bytes read. Unless the part is the
+    /// last, an event is complete only once the start of the next one is seen: the bytes after the
+    /// returned count come again at the start of the next part, followed by more.
     fn read(&self, part: Part<'_>, context: &mut Context, sink: &mut dyn Sink) -> usize;
 
-    /// Servers, versions and thresholds as the log has told them so far.
+    /// Servers, versions and thresholds that the log has stated so far.
     fn facts(&self, context: &Context) -> Facts {
         context.facts.clone()
     }
 }
 
-/// What is known from before a part.
+/// Parser state from before a part.
 #[derive(Default)]
 pub struct Context {
-    /// The last time told, nanoseconds since 1970 (UTC).
+    /// The last timestamp, nanoseconds since 1970 (UTC).
     pub time_ns: Option<i64>,
-    /// The last default database told.
+    /// The last default database.
     pub database: Vec<u8>,
-    /// What the log says of its server.
+    /// Facts that the log states about its server.
     pub facts: Facts,
-    /// What else a format must keep: sessions of a capture, tables of a binary log.
+    /// Further state of a format: sessions of a capture, tables of a binary log.
     pub state: Option<Box<dyn Any + Send>>,
 }
 
-/// Reads a whole log cut into parts at each of `cuts` (moved to boundaries), for tests: however it is
-/// cut, the events must be the same.
+/// Reads a whole log cut into parts at each of `cuts` (moved to boundaries), for tests: the cuts must not
+/// change the events.
 #[cfg(test)]
 pub(crate) fn read_in_parts(format: &dyn Format, log: &[u8], cuts: &[usize]) -> Kept {
     let mut borders: Vec<usize> =
@@ -115,7 +113,7 @@ pub(crate) fn read_in_parts(format: &dyn Format, log: &[u8], cuts: &[usize]) -> 
     kept
 }
 
-/// Reads a log that comes in pieces of `piece` bytes, as from a pipe, for tests.
+/// Reads a log that arrives in pieces of `piece` bytes, as from a pipe, for tests.
 #[cfg(test)]
 pub(crate) fn read_as_stream(format: &dyn Format, log: &[u8], piece: usize) -> Kept {
     let (mut kept, mut context) = (Kept::default(), Context::default());

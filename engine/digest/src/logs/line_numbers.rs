@@ -1,4 +1,4 @@
-//! Finds the line numbers of bytes that no format understood. Reads the file again only if there are any.
+//! Finds the line numbers of bytes that no format understood. Rereads the file only if there are any.
 
 use crate::document::NotUnderstood;
 use std::fs::File;
@@ -9,7 +9,7 @@ fn has_lines(format: &str) -> bool {
     !(format.ends_with("binlog") || format.ends_with("capture"))
 }
 
-/// Gives each its line, from 1. If the file cannot be read again or has no lines, they stay without.
+/// Sets the line number of each piece, from 1. Leaves `None` if the file is unreadable or has no lines.
 pub fn number(file: &File, format: &str, pieces: &mut [NotUnderstood]) {
     if !has_lines(format) {
         return;

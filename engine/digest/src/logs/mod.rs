@@ -1,13 +1,13 @@
-//! Logs -> events.
+//! Reads logs of database servers into events.
 //!
 //! | where | what |
 //! |---|---|
 //! | `source`, `buffer` | files, compressed files, standard input, a file that grows |
-//! | `chunks`, `chunk_context` | a log cut into chunks for several threads, and what each must know of those before it |
-//! | `format` | what a log format must be able to do |
+//! | `chunks`, `chunk_context` | division of a log into chunks for several threads, and the context between them |
+//! | `format` | the traits and types that a log format implements |
 //! | `formats/` | one file or folder a format |
-//! | `detection`, `unsupported` | which format a log is in, or why it is in none of them |
-//! | `line_numbers` | lines of what was not understood |
+//! | `detection`, `unsupported` | detection of a log's format, and errors for unsupported formats |
+//! | `line_numbers` | line numbers of bytes that were not understood |
 
 pub mod buffer;
 pub mod chunk_context;

@@ -1,8 +1,8 @@
 //! Sources of bytes: files, compressed files, standard input, a file that grows.
 //!
-//! All are read in blocks, not mapped: from the page cache that costs a tenth of what reading the log
-//! costs, and a file that becomes shorter while it is read ends early instead of ending the process.
-//! gzip (RFC 1952) and zstd (RFC 8878) are known by their first bytes, and unpacked on a thread of
+//! All sources are read in blocks, not mapped: from the page cache, reads cost a tenth of parsing the
+//! log, and a file that shrinks during the read ends early instead of ending the process.
+//! gzip (RFC 1952) and zstd (RFC 8878) are detected by their first bytes and decompressed on a thread of
 //! their own, ahead of the readers.
 
 use dyno_core::Result;
@@ -18,47 +18,47 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::thread;
 use std::time::Duration;
 
-/// What is unpacked at a time.
+/// Bytes that are decompressed at a time.
 const BLOCK: usize = 256 << 10;
-/// Blocks that are unpacked ahead.
+/// Blocks that are decompressed ahead.
 const AHEAD: usize = 8;
-/// So many bytes tell a file that is followed from another log in its place.
+/// Bytes remembered of a followed file, to detect that another log has replaced its content.
 const TRACE: usize = 64;
-/// How often who waits for more of a log looks whether there is some, or whether to stop.
+/// Interval at which a waiting reader checks for more of a log and for the stop flag.
 pub const PATIENCE: Duration = Duration::from_millis(100);
-/// A FIFO whose writer is not there by then is refused.
+/// Longest wait for a FIFO's writer, after which the FIFO is refused.
 pub const WRITER_WAIT: Duration = Duration::from_secs(30);
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
-    /// So many bytes, at least one.
+    /// Number of bytes read, at least one.
     Bytes(usize),
-    /// Nothing now; perhaps later.
+    /// No bytes now; more may come.
     Nothing,
-    /// The file was replaced by another: what was given so far is a log of its own.
+    /// Another file replaced the followed one: the bytes so far are a log of their own.
     Renewed,
-    /// Nothing, ever again.
+    /// The end of the source.
     End,
 }
 
-/// How far a source is.
+/// Progress of a source.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Bytes of the file that have been read (packed ones, if it is packed).
+    /// Bytes of the file read so far (compressed ones, if the file is compressed).
     pub read: AtomicU64,
 }
 
-/// Bytes of a log, in turn.
+/// A sequential source of a log's bytes.
 pub struct Source {
     from: From,
-    /// Bytes looked at already, to be given first.
+    /// Bytes already read for detection, returned first.
     head: Vec<u8>,
-    /// Why there is less than there should be.
+    /// Why the log ended early, if it did.
     pub damage: Option<&'static str>,
-    /// How far it is.
+    /// Bytes read so far.
     pub progress: Arc<Progress>,
-    /// Size of the file, if it is one.
+    /// Size of the file, bytes; `None` for standard input, pipes and followed files.
     pub size: Option<u64>,
 }
 
@@ -68,10 +68,10 @@ enum From {
     Growing(Growing),
 }
 
-/// A file or a pipe, read so that it can be left at any time.
+/// A file or a pipe whose reads can be stopped at any time.
 struct Plain {
     file: File,
-    /// Reads may wait.
+    /// Whether reads may block.
     waits: bool,
     stop: &'static AtomicBool,
     progress: Arc<Progress>,
@@ -94,7 +94,7 @@ impl Plain {
     }
 }
 
-/// For unpackers, which know only reads that wait. When stopped it ends.
+/// For decompressors, which know only blocking reads. Returns 0 once stopped.
 impl Read for Plain {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -110,14 +110,14 @@ impl Read for Plain {
     }
 }
 
-/// Whether a read would not wait; waits for that a little.
+/// Whether a read would not block; waits up to [`PATIENCE`] for that.
 fn is_ready(fd: RawFd) -> bool {
     let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     // SAFETY: one structure, which lives through the call.
     unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as libc::c_int) > 0 }
 }
 
-/// What packs a file that is unpacked here, by its first bytes.
+/// The supported compression of a file, from its first bytes.
 fn packed_by(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x1F, 0x8B, ..] => Some("gzip"),
@@ -126,7 +126,7 @@ fn packed_by(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What else packs logs, and a command that unpacks: by the first bytes of a file.
+/// An unsupported compression and a command that decompresses it, from a file's first bytes.
 pub fn packed_otherwise(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let is_bzip2 = head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY");
     match head {
@@ -139,7 +139,7 @@ pub fn packed_otherwise(head: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What a thread unpacks.
+/// Blocks that a thread decompresses.
 struct Packed {
     blocks: Receiver<io::Result<Vec<u8>>>,
     spare: SyncSender<Vec<u8>>,
@@ -164,7 +164,7 @@ impl Packed {
                 block.truncate(count);
                 if (count > 0 && send.send(Ok(block)).is_err()) || is_last {
                     if let Some(error) = error {
-                        // Nobody listens any more: then nobody asks why either.
+                        // The receiver is gone: the error has no reader.
                         let _ = send.send(Err(error));
                     }
                     return;
@@ -186,7 +186,7 @@ impl Packed {
                 Err(RecvTimeoutError::Disconnected) => return Ok(Given::End),
             };
             let done = std::mem::replace(&mut self.block, next);
-            // Full of spares: one more is not needed.
+            // A full channel has spare blocks enough.
             let _ = self.spare.try_send(done);
             self.at = 0;
         }
@@ -197,7 +197,7 @@ impl Packed {
     }
 }
 
-/// Reads until the block is full, the end or an error, which comes beside what was read before it.
+/// Reads until the block is full, the end or an error; an error comes with the count read before it.
 fn fill(from: &mut dyn Read, block: &mut [u8]) -> io::Result<(usize, Option<io::Error>)> {
     let mut count = 0;
     while count < block.len() {
@@ -211,14 +211,14 @@ fn fill(from: &mut dyn Read, block: &mut [u8]) -> io::Result<(usize, Option<io::
     Ok((count, None))
 }
 
-/// A file that grows and is replaced by another of its name, as `tail -F` follows it, or is emptied and
-/// written anew.
+/// A file that grows and may be replaced by another of its name, as `tail -F` follows it, or be truncated
+/// and rewritten.
 struct Growing {
     path: PathBuf,
     file: File,
-    /// Bytes of this file that were given.
+    /// Bytes returned of this file.
     at: u64,
-    /// The last of these.
+    /// The last bytes returned, up to [`TRACE`].
     last: Vec<u8>,
     progress: Arc<Progress>,
 }
@@ -233,7 +233,7 @@ impl Growing {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Given::Nothing),
             other => other?,
         };
-        // Asked behind the read: what was emptied before it is seen here.
+        // Checked after the read: it then detects any truncation before the read.
         if !self.is_as_it_was()? {
             return Ok(self.renew());
         }
@@ -242,7 +242,7 @@ impl Growing {
             return Ok(Given::Bytes(count));
         }
         let mine = self.file.metadata()?;
-        // Between rename and create there is no file of that name: wait for it.
+        // Between rename and create no file has that name: wait for it.
         let is_same = std::fs::metadata(&self.path)
             .map_or(true, |there| (there.dev(), there.ino()) == (mine.dev(), mine.ino()));
         Ok(if is_same { Given::Nothing } else { self.renew() })
@@ -255,7 +255,7 @@ impl Growing {
         self.last.drain(..self.last.len().saturating_sub(TRACE));
     }
 
-    /// Whether the bytes that were given last still stand where they stood.
+    /// Whether the file still has the last returned bytes at their offset.
     fn is_as_it_was(&self) -> io::Result<bool> {
         let (mut there, count) = ([0; TRACE], self.last.len());
         match self.file.read_exact_at(&mut there[..count], self.at - count as u64) {
@@ -265,7 +265,7 @@ impl Growing {
         }
     }
 
-    /// Goes on with the file that has the name now, from its begin.
+    /// Continues with the file that has the name now, from its start.
     fn renew(&mut self) -> Given {
         let Ok(file) = File::open(&self.path) else { return Given::Nothing };
         (self.file, self.at) = (file, 0);
@@ -279,10 +279,10 @@ fn refused(path: &str, error: &io::Error) -> Error {
         .hint("a log is a file that this user may read; `-` is standard input")
 }
 
-/// Opens a log, of which nothing is read. `-` is standard input.
+/// Opens a log without reading from it. `-` is standard input.
 ///
 /// # Errors
-/// [`Kind::Plan`] if it cannot be read, or is a FIFO that nobody opens to write within
+/// [`Kind::Plan`] if it cannot be read, or is a FIFO that no process opens for writing within
 /// [`WRITER_WAIT`].
 pub fn open(path: &str) -> Result<File> {
     let file = if path == "-" {
@@ -296,7 +296,7 @@ pub fn open(path: &str) -> Result<File> {
     file.map_err(|error| refused(path, &error))
 }
 
-/// The system opens a FIFO when its writer does, and waits for one for ever (fifo(7)).
+/// Opens a FIFO within a time limit: the system waits for its writer without limit (fifo(7)).
 fn opened_by_both(path: &str, within: Duration) -> io::Result<File> {
     let (done, opened) = channel();
     let name = path.to_owned();
@@ -308,10 +308,10 @@ fn opened_by_both(path: &str, within: Duration) -> io::Result<File> {
 }
 
 impl Source {
-    /// Reads an open log. `follows`: it never ends, until `stop` is set.
+    /// Reads an open log. With `follows` it does not end until `stop` is set.
     ///
     /// # Errors
-    /// [`Kind::Plan`] if it cannot be read.
+    /// [`Kind::Plan`] if it cannot be read, or if `follows` and it is not an uncompressed regular file.
     pub fn new(path: &str, file: File, follows: bool, stop: &'static AtomicBool) -> Result<Self> {
         let refused = |error: &io::Error| refused(path, error);
         let about = file.metadata().map_err(|error| refused(&error))?;
@@ -346,7 +346,7 @@ impl Source {
         Self { from, head, damage: None, progress, size }
     }
 
-    /// Looks whether it is packed.
+    /// Detects compression and starts decompression.
     fn unpacked(
         mut plain: Plain,
         progress: Arc<Progress>,
@@ -374,7 +374,8 @@ impl Source {
         Ok(Ok(Self::of(From::Packed(packed), Vec::new(), progress, size)))
     }
 
-    /// The file, if it is one in which offsets are those of the log.
+    /// The file, if offsets in it are offsets in the log: a named, regular, uncompressed one
+    /// that is not followed.
     pub fn plain_file(&self) -> Option<&File> {
         match &self.from {
             From::Plain(plain) if self.size.is_some() => Some(&plain.file),
@@ -382,7 +383,7 @@ impl Source {
         }
     }
 
-    /// Whether it is a file that is followed.
+    /// Whether the source is a followed file.
     pub fn is_growing(&self) -> bool {
         matches!(self.from, From::Growing(_))
     }
@@ -390,7 +391,7 @@ impl Source {
     /// Reads some bytes.
     ///
     /// # Errors
-    /// What the system says. A packed log that is damaged ends there, with [`Source::damage`].
+    /// Errors of the system. A damaged compressed log ends there, with [`Source::damage`].
     pub fn give(&mut self, into: &mut [u8]) -> io::Result<Given> {
         if !self.head.is_empty() {
             let count = into.len().min(self.head.len());
@@ -429,7 +430,7 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    /// All that is given now, and whether another log begins behind it.
+    /// All bytes available now, and whether another log follows them.
     fn given(source: &mut Source) -> (String, bool) {
         let (mut all, mut into) = (String::new(), [0; 1000]);
         loop {

@@ -1,16 +1,16 @@
-//! Recognises logs that are not supported, and says what to give instead.
+//! Recognises unsupported logs, for errors that name a supported alternative.
 //!
 //! Sources: MySQL Reference Manual, "mysqlbinlog"; MongoDB's manual before 4.4, "Log Messages".
 
 use dyno_core::error::{Error, Kind};
 
-/// Formats whose logs have a form of text that is not read.
+/// Formats whose logs have an unsupported text form.
 pub(super) const TEXT_OF: [&str; 2] = ["mysql-binlog", "mongodb"];
 
-/// Lines at the log's begin that are looked at.
+/// Number of lines examined at the log's start.
 const LINES: usize = 400;
 
-/// Why the log at `path`, which begins with `head`, is not read, if that is known.
+/// Why the log at `path`, which begins with `head`, is not supported, if that is known.
 pub(super) fn unread(path: &str, head: &[u8]) -> Option<Error> {
     let any = |is_one: fn(&[u8]) -> bool| {
         head.split(|byte| *byte == b'\n').take(LINES).map(<[u8]>::trim_ascii_end).any(is_one)
@@ -42,8 +42,8 @@ fn is_of_mysqlbinlog(line: &[u8]) -> bool {
     })
 }
 
-/// `2019-11-22T04:42:15.123+0000 I  COMMAND  [conn7] ...`, before 3.0 without level and component, before 2.6
-/// `Fri Nov 22 04:42:15.123 [conn7] ...`.
+/// `2019-11-22T04:42:15.123+0000 I  COMMAND  [conn7] ...`, before 3.0 without level and component, before
+/// 2.6 `Fri Nov 22 04:42:15.123 [conn7] ...`.
 fn is_of_mongod(line: &[u8]) -> bool {
     let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     let Some(first) = words.next() else { return false };
@@ -67,7 +67,7 @@ fn is_thread(word: &[u8]) -> bool {
     LONE.contains(&word) || word.starts_with(b"[conn") && word.ends_with(b"]")
 }
 
-/// Whether `text` begins with digits where `shape` has zeros, and with its other letters.
+/// Whether `text` begins with a digit for each zero of `shape` and with the same byte for each other.
 fn has_shape(text: &[u8], shape: &[u8]) -> bool {
     let is_one = |(byte, shape): (&u8, &u8)| match shape {
         b'0' => byte.is_ascii_digit(),

@@ -1,5 +1,5 @@
-//! How much parallel replication could bring: by schema, from the time that writes took; and by the
-//! order of transactions in a binary log, simulated for so many workers.
+//! Estimates the speed-up of parallel replication: by schema, from the durations of writes; and from
+//! the transactions of a binary log, simulated for several numbers of workers.
 
 pub mod from_logs;
 mod queues;

@@ -1,48 +1,48 @@
-//! MySQL's coordinator where it parallelises by schema: a queue a worker.
+//! Simulates MySQL's coordinator with parallelism by schema: one queue per worker.
 //!
-//! A transaction goes to the worker that has a transaction of its schema unfinished, into that worker's
-//! queue: the coordinator goes on to the next one. A schema that nobody works on goes to the worker
-//! with the fewest schemas. The coordinator waits in two cases only: the queue is full (16,384 events),
-//! or a transaction has schemas of several workers, until all but one of these are done with them.
+//! The coordinator puts a transaction into the queue of the worker that has an unfinished transaction
+//! of its schema, and continues with the next one. An idle schema goes to the worker with the fewest
+//! schemas. The coordinator waits in two cases only: if the queue is full (16,384 events), or if a
+//! transaction has schemas of several workers, until all but one of these have finished them.
 //!
 //! Sources: MySQL's public source, `rpl_rli_pdb.cc` (`map_db_to_worker`, `wait_for_workers_to_finish`,
-//! `append_item_to_jobs`) and `rpl_replica.cc` (`mts_slave_worker_queue_len_max = 16384`). The bound in
-//! bytes, `replica_pending_jobs_size_max` (128 MiB of events read and not applied, over all workers), is
-//! no part of it.
+//! `append_item_to_jobs`) and `rpl_replica.cc` (`mts_slave_worker_queue_len_max = 16384`). The
+//! simulation ignores the limit in bytes, `replica_pending_jobs_size_max` (128 MiB of pending events
+//! of all workers).
 
 use std::collections::{HashMap, VecDeque};
 
-/// Events that wait for one worker at most.
+/// Maximum number of events in a worker's queue.
 pub const QUEUE_EVENTS: u64 = 16_384;
 
-/// Largest row event before the next one begins (`binlog_row_event_max_size`), bytes.
+/// Maximum size of a row event (`binlog_row_event_max_size`), bytes.
 const ROW_EVENT_BYTES: u64 = 8192;
 
-/// About how many events a transaction has: GTID, BEGIN and commit, and for each statement its table
-/// and its rows, of which larger ones have several.
+/// Estimates a transaction's number of events: GTID, BEGIN and commit, and for each statement a table
+/// map and a row event, or several for many rows. `bytes`: its size in the log.
 pub fn events(statements: u64, bytes: u64) -> u64 {
     3 + 2 * statements.max(1) + bytes / ROW_EVENT_BYTES
 }
 
-/// A worker: when it is done with all that it was given, and what that is.
+/// A worker: the time when it has finished all its transactions, and its queue.
 #[derive(Debug, Clone, Default)]
 struct Worker {
     free: u64,
-    /// (when it is done, how many events), in the order of the queue.
+    /// (end time, number of events) of transactions, in the order of the queue.
     queue: VecDeque<(u64, u64)>,
     queued: u64,
 }
 
 impl Worker {
-    /// Forgets what is done by `now`.
+    /// Removes the transactions that end by `now`.
     fn advance(&mut self, now: u64) {
         while self.queue.front().is_some_and(|&(end, _)| end <= now) {
             self.queued -= self.queue.pop_front().map_or(0, |(_, events)| events);
         }
     }
 
-    /// When there is room for so many more events; a transaction larger than the queue waits until it
-    /// is empty.
+    /// The time when the queue has space for so many more events. A transaction larger than the queue
+    /// waits until the queue is empty.
     fn room(&self, events: u64) -> u64 {
         let mut over = (self.queued + events).saturating_sub(QUEUE_EVENTS);
         let mut at = 0;
@@ -61,20 +61,20 @@ impl Worker {
 #[derive(Debug)]
 pub struct Queues {
     workers: Vec<Worker>,
-    /// By schema: the worker that had it last, and when that is done with it.
+    /// By schema: its last worker, and the time when that worker finishes it.
     schemas: HashMap<u32, (usize, u64)>,
-    /// When the last transaction was put into a queue.
+    /// Time when the coordinator queued the last transaction.
     handed: u64,
 }
 
 impl Queues {
-    /// `workers` idle ones, at least one.
+    /// Creates `workers` idle workers, at least one.
     pub fn new(workers: u32) -> Self {
         let workers = vec![Worker::default(); workers.max(1) as usize];
         Self { workers, schemas: HashMap::new(), handed: 0 }
     }
 
-    /// Hands out the next transaction; when its worker begins it, and which one that is.
+    /// Assigns the next transaction; returns the worker's index and the time when it starts it.
     pub fn hand(&mut self, schemas: &[u32], events: u64) -> (usize, u64) {
         let number = self.owner(schemas);
         let worker = &mut self.workers[number];
@@ -83,7 +83,7 @@ impl Queues {
         (number, self.handed.max(worker.free))
     }
 
-    /// The worker is done with the transaction that was handed out last, which had so many events.
+    /// Records the end time of the last assigned transaction, which had so many events.
     pub fn ends(&mut self, number: usize, schemas: &[u32], events: u64, end: u64) {
         let worker = &mut self.workers[number];
         worker.free = end;
@@ -92,7 +92,7 @@ impl Queues {
         self.schemas.extend(schemas.iter().map(|&schema| (schema, (number, end))));
     }
 
-    /// The worker of these schemas; waits for the others that have some of them.
+    /// The worker of these schemas; waits for other workers that have some of them.
     fn owner(&mut self, schemas: &[u32]) -> usize {
         let busy = |schema: &u32| self.schemas.get(schema).filter(|(_, end)| *end > self.handed);
         let Some(&(first, _)) = schemas.iter().find_map(busy) else { return self.idlest() };
@@ -101,7 +101,7 @@ impl Queues {
         first
     }
 
-    /// The worker with the fewest schemas that are worked on; of these the one that is free first.
+    /// The worker with the fewest unfinished schemas; of equals, the one that is free first.
     fn idlest(&self) -> usize {
         let mut held = vec![0_u32; self.workers.len()];
         for (number, _) in self.schemas.values().filter(|(_, end)| *end > self.handed) {
@@ -116,7 +116,7 @@ impl Queues {
 mod tests {
     use super::*;
 
-    /// (schemas, cost, events) of transactions; what they take so many workers.
+    /// The time that so many workers take for transactions, given as (schemas, cost, events).
     fn takes(transactions: &[(&[u32], u64, u64)], workers: u32) -> u64 {
         let mut queues = Queues::new(workers);
         let mut all = 0;
@@ -128,7 +128,7 @@ mod tests {
         all
     }
 
-    /// Without queues: the coordinator waits at the first busy schema.
+    /// The time without queues: the coordinator waits at the first busy schema.
     fn blocking(transactions: &[(&[u32], u64, u64)]) -> u64 {
         let (mut handed, mut all) = (0, 0);
         let mut last: HashMap<u32, u64> = HashMap::new();
@@ -171,7 +171,7 @@ mod tests {
     fn a_full_queue_stops_the_coordinator() {
         let mut transactions = vec![(&[0][..], 1, 4); 6000];
         transactions.push((&[1], 1, 4));
-        // 16,384 events are 4,096 transactions: the last of the 6,000 has room once 1,904 are done.
+        // 16,384 events are 4,096 transactions: the last of the 6,000 has space after the end of 1,904.
         let mut queues = Queues::new(2);
         let mut last = (0, 0);
         for &(schemas, cost, events) in &transactions {

@@ -1,9 +1,9 @@
-//! Classifies the effect of sending a statement again, as far as its words show.
+//! Classifies the effect of sending a statement again, as far as its text shows.
 //!
-//! A statement is a read only if nothing in it speaks against that: the rule for what is sent where
-//! nothing must change is "shown to be a read", not "not known to write". What words cannot show, a
-//! function that writes, the server's own read-only transactions stop; functions that act outside of
-//! transactions are named here.
+//! A statement counts as a read only if nothing in its text contradicts that: a replay that must not
+//! change data sends statements shown to be reads, not those merely not known to write. The text does
+//! not show that a function writes; read-only transactions of the server stop that. This module lists
+//! the functions that act outside of transactions.
 //!
 //! Sources: MySQL 8.4 manual ("SELECT", "SET", "Locking Functions", "START TRANSACTION"), MariaDB's
 //! ("SELECT", "SEQUENCE Functions"), PostgreSQL 17's ("SET TRANSACTION": what a read-only transaction
@@ -13,7 +13,7 @@ use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer, Token};
 use dyno_core::trace::Effect;
 
-/// Functions that act where a read-only transaction does not stop them.
+/// Functions with effects that a read-only transaction does not prevent.
 const ACTING: &[&str] = &[
     "nextval",
     "setval",
@@ -39,7 +39,7 @@ const ACTING: &[&str] = &[
     "query_to_xml",
     "benchmark",
 ];
-/// PostgreSQL's functions of the server that only look.
+/// PostgreSQL's `pg_` functions that only read.
 const LOOKING: &[&str] = &[
     "pg_typeof",
     "pg_backend_pid",
@@ -59,7 +59,7 @@ const LOOKING: &[&str] = &[
     "pg_has_role",
     "pg_blocking_pids",
 ];
-/// Session variables whose change could lift a guard against writing, hide it, or cost the server.
+/// Words after SET whose change could allow writes, hide them, or harm the server.
 const GUARDS: &[&str] = &[
     "transaction_read_only",
     "tx_read_only",
@@ -78,11 +78,10 @@ const GUARDS: &[&str] = &[
     "statement",
 ];
 
-/// See the module.
+/// The effect of a text; of several statements, the strongest effect. See the module.
 pub fn effect(statement: &[u8], language: Language) -> Effect {
     let mut words = Words { lexer: Lexer::new(statement, language), language };
     let mut all = None;
-    // Several statements do the most that one of them does.
     loop {
         let (found, has_more) = words.one();
         if let Some(found) = found {
@@ -112,7 +111,7 @@ impl Words<'_> {
         words.iter().any(|word| self.is(token, word))
     }
 
-    /// Passes what is left of a statement; whether another may follow.
+    /// Skips the rest of a statement; returns whether another may follow.
     fn pass(&mut self) -> bool {
         loop {
             match self.next().kind {
@@ -123,7 +122,7 @@ impl Words<'_> {
         }
     }
 
-    /// The effect of the next statement, none if it is empty; whether another may follow.
+    /// The effect of the next statement, `None` if it is empty; and whether another may follow.
     fn one(&mut self) -> (Option<Effect>, bool) {
         let mut first = self.next();
         while first.kind == Kind::Open {
@@ -161,7 +160,7 @@ impl Words<'_> {
         (Some(found), self.pass())
     }
 
-    /// What begins like a read, unless a word of it says otherwise.
+    /// The effect of a statement that begins like a read, and whether another may follow.
     fn read(&mut self) -> (Option<Effect>, bool) {
         let mut found = Effect::Read;
         let raise = |found: &mut Effect, to: Effect| *found = (*found).max(to);
@@ -199,7 +198,7 @@ impl Words<'_> {
                 Kind::Word if !is_call && self.is_any(token, &["insert", "replace"]) => {
                     raise(&mut found, Effect::Write);
                 }
-                // After FOR it is a lock, which is more than a write here only by its number.
+                // After FOR the effect is Lock, which stays: it ranks above Write.
                 Kind::Word if self.is_any(token, &["update", "delete", "merge"]) => {
                     raise(&mut found, Effect::Write);
                 }
@@ -215,7 +214,7 @@ impl Words<'_> {
         }
     }
 
-    /// Whether a function may do more than look.
+    /// Whether a function may do more than read.
     fn acts(&self, name: &[u8]) -> bool {
         let is_any = |names: &[&str]| names.iter().any(|n| name.eq_ignore_ascii_case(n.as_bytes()));
         let is_of_server = self.language == Language::Postgres
@@ -247,7 +246,7 @@ impl Words<'_> {
         }
     }
 
-    /// SET of the session, with values that are no expressions.
+    /// The effect of SET: Session for session variables with plain values.
     fn set(&mut self) -> (Option<Effect>, bool) {
         let mut found = Effect::Session;
         loop {
@@ -270,7 +269,7 @@ impl Words<'_> {
         let begin = text.iter().position(|byte| !is_quote(byte)).unwrap_or(0);
         let end = text.iter().rposition(|byte| !is_quote(byte)).map_or(begin, |at| at + 1);
         let text = &text[begin..end];
-        // `@@global.read_only` may be one word.
+        // `@@global.read_only` may be one token.
         let mut parts = text.split(|&byte| byte == b'.');
         parts.any(|part| GUARDS.iter().any(|guard| part.eq_ignore_ascii_case(guard.as_bytes())))
     }

@@ -14,8 +14,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Writes what logs hold into the trace `out`, which only its owner may read: it holds the literals
-/// of the statements. It is there once it is whole.
+/// Writes the statements of logs to the replay file `out`, readable only by its owner because it holds
+/// the literals of the statements. `out` appears when it is complete.
 ///
 /// # Errors
 /// A log that cannot be read, logs of MongoDB or of several languages, a log without sessions or
@@ -33,7 +33,7 @@ pub fn trace(
         Ok(found)
     });
     if done.is_err() {
-        // Of no use; the error that is told says why.
+        // Ignore a failure here: the caller reports the first error.
         let _ = std::fs::remove_file(&partial);
     }
     done

@@ -1,9 +1,9 @@
-//! The replay file (`--trace`): what each session sent, in order and with times, so that it can be sent again.
+//! The replay file (`--trace`): the statements of each session, in order and with times, to send again.
 //!
-//! The begin of an event is its end less its duration. Where the log's clock ticks in seconds, what ended
-//! in the same second is spread evenly over it, in the log's order: the rate is right, the moment a guess.
-//! A connection's number that comes again after the connection was closed, or for another user, is
-//! another session. What cannot be sent again is left out and counted, by reason.
+//! An event's start is its end minus its duration. If the log's clock has whole seconds, the statements
+//! of one second are spread evenly over it, in the log's order: their rate is exact, their times are
+//! estimates. A connection ID that recurs after the connection was closed, or for another user, is
+//! another session. Statements that cannot be sent again are omitted and counted by reason.
 
 mod effect;
 pub mod from_logs;

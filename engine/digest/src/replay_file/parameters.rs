@@ -1,10 +1,10 @@
-//! Puts the values of parameters, as PostgreSQL's logs write them, into statements.
+//! Substitutes parameters in statements by the values in PostgreSQL's logs.
 
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer};
 
-/// Writes `statement` with the values of `parameters` (`$1 = '7', $2 = NULL`) for its parameters into
-/// `out`. False: a parameter has no known value.
+/// Writes `statement` to `out`, with the values in `parameters` (`$1 = '7', $2 = NULL`) in place of its
+/// parameters. Returns false if a parameter has no known value.
 pub fn fill(statement: &[u8], parameters: &[u8], language: Language, out: &mut Vec<u8>) -> bool {
     out.clear();
     let values = match language {
@@ -17,7 +17,7 @@ pub fn fill(statement: &[u8], parameters: &[u8], language: Language, out: &mut V
         let token = lexer.next_token();
         match token.kind {
             Kind::End => break,
-            // A question mark is an operator of PostgreSQL's too.
+            // In PostgreSQL, a question mark may be an operator.
             Kind::Question if language == Language::Mysql => return false,
             Kind::Parameter => {
                 let number = lexer.text(token).strip_prefix(b"$").and_then(number);
@@ -38,7 +38,7 @@ fn number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The values in their order, with their quotes; those up to the first that is not as expected.
+/// The values in order, with their quotes, up to the first malformed one.
 fn values(mut text: &[u8]) -> Vec<&[u8]> {
     let mut found: Vec<&[u8]> = Vec::new();
     loop {
@@ -55,7 +55,7 @@ fn values(mut text: &[u8]) -> Vec<&[u8]> {
     }
 }
 
-/// How long a string is whose quotes are doubled.
+/// Length of a quoted string with doubled quotes, bytes; `None` if it does not end.
 fn quoted(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -67,7 +67,7 @@ fn quoted(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// `NULL`.
+/// Length of `NULL`, if the text begins with it.
 fn plain(text: &[u8]) -> Option<usize> {
     text.starts_with(b"NULL").then_some(4)
 }

@@ -1,4 +1,4 @@
-//! Turns events into records of the replay file: sessions, begins, classes, origins, omissions.
+//! Converts events to records of the replay file: sessions, start times, classes, origins, omissions.
 
 use super::effect;
 use super::parameters;
@@ -11,20 +11,20 @@ use dyno_core::trace::{self, Class, Effect, Language, Meta, Origin, Writer};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-/// Classes told apart; statements of further ones belong to none.
+/// Maximum number of statement classes; statements of further classes belong to none.
 const CLASSES_MAX: usize = 20_000;
-/// Databases and users told apart.
+/// Maximum number of pairs of database and user.
 const ORIGINS_MAX: usize = 10_000;
-/// Sessions, as a trace allows.
+/// Maximum number of sessions in a replay file.
 const SESSIONS_MAX: u32 = 1 << 24;
-/// A class's statement is cut here, and its name.
+/// Maximum lengths of a class's statement and of its name, bytes.
 const STATEMENT_BYTES: usize = 500;
 const NAME_BYTES: usize = 50;
 const SECOND_NS: i64 = 1_000_000_000;
-/// Statements of a second that wait for the rest of it take so much at most.
+/// Maximum size of the buffered statements of one second, bytes.
 const HELD_BYTES: usize = 32 << 20;
 
-/// Reasons why something is left out.
+/// Reasons for omissions.
 pub(super) const NO_SESSION: &str = "no session";
 const NO_TIME: &str = "no time";
 const NO_VALUES: &str = "parameters without values";
@@ -35,46 +35,47 @@ const USE: &str = "use";
 const LOCAL_DATA: &str = "data that the client sent";
 const TOO_MANY: &str = "beyond what a trace holds";
 
-/// Makes a trace of events, which come in the order of their log.
+/// Writes a replay file from events in the order of their log.
 pub struct Tracer<W> {
     writer: Writer<W>,
     language: Language,
     fingerprinter: Fingerprinter,
     filled: Vec<u8>,
-    /// Connections that are there, by the log's number.
+    /// Open connections by the log's connection ID.
     open: HashMap<u64, Open>,
-    /// First begin and last end of each session.
+    /// First start and last end of each session, nanoseconds since 1970.
     spans: Vec<(i64, i64)>,
     classes: HashMap<u128, u32>,
     origins: HashMap<Origin, u32>,
     effects: BTreeMap<&'static str, u64>,
     left_out: BTreeMap<&'static str, u64>,
     meta: Meta,
-    /// Whether all times so far are whole seconds, or milliseconds.
+    /// Whether all times so far are whole seconds, and whole milliseconds.
     is_whole: [bool; 2],
     last_ns: Option<i64>,
-    /// Statements of one second of a clock that ticks in seconds, longer ones among them, and which second.
+    /// Buffered statements of one second of a clock with whole seconds, with longer ones among them.
     held: Vec<Held>,
     held_ns: Option<i64>,
     held_bytes: usize,
     failure: Option<io::Error>,
 }
 
-/// A statement that waits for the rest of a second, or the end of a connection among them.
+/// A buffered statement, or the end of a connection among them.
 enum Held {
     Statement(Statement, Box<[u8]>),
     Close(u64),
 }
 
-/// The second that a clock of seconds has told: when a statement ended, or (MariaDB) when it began.
+/// The second in a log with whole seconds: the end of a statement, or (MariaDB) its start. `None`:
+/// neither is a whole second.
 fn second(end_ns: i64, duration_ns: u64) -> Option<i64> {
     let times = [Some(end_ns), end_ns.checked_sub_unsigned(duration_ns)];
     times.into_iter().flatten().find(|ns| ns % SECOND_NS == 0)
 }
 
-/// What is known of a statement besides its text.
+/// Properties of a statement besides its text.
 struct Statement {
-    /// The log's number of its connection.
+    /// Connection ID in the log.
     number: u64,
     end_ns: i64,
     duration_ns: u64,
@@ -83,7 +84,7 @@ struct Statement {
     origin: u32,
 }
 
-/// A connection.
+/// An open connection.
 struct Open {
     session: u32,
     origin: u32,
@@ -91,10 +92,10 @@ struct Open {
 }
 
 impl<W: io::Write> Tracer<W> {
-    /// Begins a trace.
+    /// Starts a replay file.
     ///
     /// # Errors
-    /// What `out` says.
+    /// A write to `out` that fails.
     pub fn new(out: W, language: Language) -> io::Result<Self> {
         Ok(Self {
             writer: Writer::new(out, language)?,
@@ -117,7 +118,7 @@ impl<W: io::Write> Tracer<W> {
         })
     }
 
-    /// Takes the next event. What `out` says against it, [`Tracer::finish`] tells.
+    /// Adds the next event. [`Tracer::finish`] returns the first write error.
     pub fn event(&mut self, event: &Event<'_>) {
         if self.failure.is_some() {
             return;
@@ -141,7 +142,7 @@ impl<W: io::Write> Tracer<W> {
         *self.left_out.entry(why).or_default() += 1;
     }
 
-    /// The begin and end of connections are kept; the database is told with each statement.
+    /// Commands end connections; `Init DB` is no omission, because each record names its database.
     fn command(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event.text {
             b"Quit" | b"Connect" | b"Change user" => match event.session {
@@ -219,7 +220,7 @@ impl<W: io::Write> Tracer<W> {
         };
         let statement = Statement { number, end_ns, duration_ns, effect, class, origin };
         let of_second = second(end_ns, duration_ns);
-        // One that began in an earlier second and ends among those of this one: its own is over.
+        // A long statement began in an earlier second, which is over, and ends in the buffered one or later.
         let is_long = of_second < self.held_ns && self.held_ns <= Some(end_ns);
         if of_second.is_none()
             || of_second != self.held_ns && !is_long
@@ -236,8 +237,8 @@ impl<W: io::Write> Tracer<W> {
         Ok(())
     }
 
-    /// Writes what a whole second holds. A clock that ticks in seconds says the same of all of it: they
-    /// are taken to have ended, or begun, at even distances within it, in the order of the log.
+    /// Writes the buffered statements of a second. The log has the same time for all of them: their ends,
+    /// or starts, are set at even distances within the second, in the log's order.
     fn release(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
         let of_second = self.held_ns.take();
@@ -260,7 +261,7 @@ impl<W: io::Write> Tracer<W> {
         Ok(())
     }
 
-    /// Writes a statement that ended so much later than its log says.
+    /// Writes a statement with its end moved by `later_ns`, nanoseconds.
     fn write(&mut self, statement: Statement, later_ns: i64, text: &[u8]) -> io::Result<()> {
         let Statement { number, end_ns, duration_ns, effect, class, origin } = statement;
         let end_ns = end_ns.saturating_add(later_ns);
@@ -280,7 +281,8 @@ impl<W: io::Write> Tracer<W> {
         self.writer.event(session, &event)
     }
 
-    /// The session of a connection; a new one where it is another's.
+    /// The session of a connection, a new one if its user (PostgreSQL: or database) changed. `None`:
+    /// there are too many sessions.
     fn session(&mut self, number: u64, origin: u32, begin_ns: i64) -> io::Result<Option<u32>> {
         if let Some(open) = self.open.get(&number) {
             let (before, now) =
@@ -339,10 +341,10 @@ impl<W: io::Write> Tracer<W> {
         })
     }
 
-    /// Writes what is left; what the whole trace is.
+    /// Writes buffered statements and the file's metadata; returns the metadata.
     ///
     /// # Errors
-    /// What `out` said first.
+    /// The first write to `out` that failed.
     pub fn finish(mut self) -> io::Result<Meta> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -369,7 +371,7 @@ impl<W: io::Write> Tracer<W> {
     }
 }
 
-/// How its statements are taken apart.
+/// The SQL dialect for the lexer.
 fn lexed(language: Language) -> language::Language {
     match language {
         Language::Mysql => language::Language::Mysql,
@@ -377,14 +379,14 @@ fn lexed(language: Language) -> language::Language {
     }
 }
 
-/// Why a statement cannot be sent again whatever its text says.
+/// Why this kind of statement is omitted, if it is.
 fn refused(text: &[u8]) -> Option<&'static str> {
     let lower = text.trim_ascii_start().to_ascii_lowercase();
     let mut words = lower.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
     let (first, second) = (words.next()?, words.next());
     let has = |word: &[u8]| lower.split(|b| !b.is_ascii_alphanumeric()).any(|each| each == word);
     match (first, second) {
-        // The database is told with each statement.
+        // Each record names its database.
         (b"use", _) => Some(USE),
         (b"load", Some(b"data" | b"xml")) if has(b"local") => Some(LOCAL_DATA),
         (b"copy", _) if has(b"stdin") => Some(LOCAL_DATA),
@@ -392,7 +394,7 @@ fn refused(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A name that results and claims can carry: `select_orders_480afcbd`.
+/// The name of a class in results and claims: `select_orders_480afcbd`.
 fn name(distilled: &str, key: u128) -> String {
     let mut name = String::with_capacity(NAME_BYTES + 9);
     for char in distilled.chars() {
@@ -416,12 +418,12 @@ fn cut(mut text: String, most: usize) -> String {
     text
 }
 
-/// The most spans that overlap; one that begins when another ends does not.
+/// The maximum number of overlapping spans; spans that only touch do not overlap.
 fn at_once(spans: &[(i64, i64)]) -> u32 {
     let mut moments: Vec<(i64, bool)> = spans
         .iter()
         .flat_map(|&(begin, end)| {
-            // A span of no length is there all the same.
+            // A span of length 0 counts.
             let begin = begin.min(i64::MAX - 1);
             [(begin, true), (end.max(begin + 1), false)]
         })

@@ -1,6 +1,6 @@
-//! Recognises administrator commands, which MySQL's slow log writes like statements.
+//! Recognises administrator commands, which MySQL's slow log writes in place of statements.
 
-/// The name of a command that is no statement, as MySQL's slow log has it:
+/// The name of an administrator command in the format of MySQL's slow log:
 /// `# administrator command: Ping`.
 pub(crate) fn administrator_command(text: &[u8]) -> Option<String> {
     let text = text.trim_ascii().strip_prefix(b"# ").unwrap_or(text.trim_ascii());

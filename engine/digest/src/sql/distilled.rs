@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What a statement does, and to which tables.
+/// The verb of a statement and the tables that it names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Distilled {
-    /// In capitals: `SELECT`, `INSERT SELECT`, `CREATE INDEX`; empty where there is no statement.
+    /// In capitals: `SELECT`, `INSERT SELECT`, `CREATE INDEX`; empty if the text has no statement.
     pub verb: String,
-    /// Each once, as they come, with their schema where the statement says it, without quotes; unquoted
+    /// Each table once, in the order of the statement, with its schema if given, without quotes; unquoted
     /// names in lower case.
     pub tables: Vec<String>,
 }

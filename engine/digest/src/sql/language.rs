@@ -1,12 +1,12 @@
 //! Languages of statements.
 
-/// Whose statements these are, which decides how they are taken apart.
+/// The language of statements, which selects the lexical rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// MySQL and MariaDB: backslashes escape, double quotes hold strings, backticks names.
+    /// MySQL and MariaDB: backslash is an escape, double quotes delimit strings, backticks names.
     Mysql,
-    /// PostgreSQL: double quotes hold names, dollar quotes strings.
+    /// PostgreSQL: double quotes delimit names, dollar quotes strings.
     Postgres,
-    /// MongoDB's commands as JSON.
+    /// MongoDB's commands in JSON.
     Mongo,
 }

@@ -1,13 +1,13 @@
-//! Statements as text: tokens, fingerprints, what a statement does to which tables.
+//! SQL and MongoDB statements as text: tokens, fingerprints, verbs and tables.
 //!
-//! | where | what |
+//! | module | contents |
 //! |---|---|
-//! | `language` | whose SQL, or MongoDB's commands |
-//! | `token/` | SQL as tokens |
+//! | `language` | SQL dialects, and MongoDB's commands |
+//! | `token/` | the SQL lexer |
 //! | `fingerprint/` | statements without their literals, and the keys of their classes |
 //! | `distill/`, `distilled` | verb and tables of a statement |
 //! | `mongo` | fingerprint, verb and collection of MongoDB's commands |
-//! | `server_text` | statements as servers keep them beside their counters, as logs have them |
+//! | `server_text` | converts the texts in servers' statement statistics to the form of logs |
 
 mod administrator_command;
 pub mod distill;

@@ -1,19 +1,19 @@
-//! Texts of statements as servers keep them beside their counts, brought to what a log has, so that
-//! classes of both have the same fingerprint and ID.
+//! Converts the statement texts of servers' statistics to the form of logs, so that a class has the
+//! same fingerprint and ID from both sources.
 //!
-//! MySQL and MariaDB (`DIGEST_TEXT`) put all names into backticks and blanks between all tokens, write
-//! `(...)` for a list of literals, `?, ...` for several in a row, and `/* , ... */` for rows that repeat.
-//! PostgreSQL (`pg_stat_statements`) keeps the text and has `$1` for literals: nothing is to be done.
+//! MySQL and MariaDB (`DIGEST_TEXT`) put all names into backticks and a space between all tokens. They
+//! write `(...)` for a list of literals, `?, ...` for several in a row, and `/* , ... */` for repeated rows.
+//! PostgreSQL (`pg_stat_statements`) stores the text with `$1` for literals, which needs no conversion.
 //!
-//! What cannot be brought back: names that logs have in backticks and need none; how many literals
-//! `f(...)` and `?, ...` stood for (two are taken); texts that are cut.
+//! Some information is lost: backticks that logs have around names that need none; the number of
+//! literals in `f(...)` and `?, ...` (two are assumed); the rest of truncated texts.
 //!
 //! Sources: MySQL manual, "Performance Schema Statement Digests and Sampling"; MariaDB's page on
-//! `events_statements_summary_by_digest`; both servers' answers.
+//! `events_statements_summary_by_digest`; both servers' output.
 
 use crate::sql::language::Language;
 
-/// Reserved words of MySQL that are likely names of columns and tables: these need their backticks.
+/// Reserved words of MySQL that are likely names of columns and tables. Such names need backticks.
 const RESERVED: [&str; 60] = [
     "add",
     "all",
@@ -77,7 +77,7 @@ const RESERVED: [&str; 60] = [
     "where",
 ];
 
-/// A statement as a log of the same server would have it, but for its literals.
+/// Returns a statement as a log of the same server would contain it, except for its literals.
 pub fn plain(text: &[u8], language: Language) -> Vec<u8> {
     if language != Language::Mysql {
         return text.to_vec();
@@ -104,7 +104,7 @@ pub fn plain(text: &[u8], language: Language) -> Vec<u8> {
     out
 }
 
-/// Where a name in backticks ends.
+/// The end of a name in backticks.
 fn quoted_end(text: &[u8]) -> usize {
     let mut at = 1;
     while at < text.len() {
@@ -117,7 +117,7 @@ fn quoted_end(text: &[u8]) -> usize {
     text.len()
 }
 
-/// A name without its backticks, if it needs none.
+/// Writes a name, without its backticks if it needs none.
 fn put_name(quoted: &[u8], out: &mut Vec<u8>) {
     let name = quoted.strip_prefix(b"`").and_then(|rest| rest.strip_suffix(b"`"));
     let is_plain = |name: &[u8]| {
@@ -134,7 +134,7 @@ mod tests {
     use crate::sql::fingerprint::Fingerprinter;
     use proptest::prelude::*;
 
-    /// Whether both have the same fingerprint.
+    /// Asserts that both texts have the same fingerprint.
     fn is_same(language: Language, log: &str, server: &str) {
         let mut fingerprinter = Fingerprinter::new(language);
         let of_server = fingerprinter.fingerprint(&plain(server.as_bytes(), language));

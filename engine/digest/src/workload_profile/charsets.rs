@@ -1,6 +1,6 @@
-//! Statements of clients that speak gbk, gb18030, sjis, cp932 or big5, whose characters may end in a
-//! backslash or a backtick. Nothing that stood in quotes may show: not in fingerprints, nor in verbs and
-//! tables, nor in workload profiles.
+//! Tests with statements of clients in gbk, gb18030, sjis, cp932 or big5, whose characters may end in a
+//! backslash or a backtick. Quoted text must not appear in fingerprints, verbs, tables or workload
+//! profiles.
 
 use super::Shaper;
 use crate::event::Event;
@@ -9,7 +9,7 @@ use crate::sql::fingerprint::Fingerprinter;
 use crate::sql::language::Language;
 use proptest::prelude::*;
 
-/// Bytes that lead and bytes that trail, from and to.
+/// Ranges of lead bytes and of trail bytes, inclusive.
 type Charset = (&'static [(u8, u8)], &'static [(u8, u8)]);
 
 const GBK: Charset = (&[(0x81, 0xfe)], &[(0x40, 0x7e), (0x80, 0xfe)]);
@@ -17,10 +17,10 @@ const SJIS: Charset = (&[(0x81, 0x9f), (0xe0, 0xfc)], &[(0x40, 0x7e), (0x80, 0xf
 const BIG5: Charset = (&[(0xa1, 0xf9)], &[(0x40, 0x7e), (0xa1, 0xfe)]);
 const LATIN1: Charset = (&[(0xc0, 0xff)], &[]);
 
-/// What stands in literals only; of numbers, workloads have the least and the greatest.
+/// Text that is in literals only. Profiles contain the least and the greatest number, so 7777 may appear.
 const MARKS: [&str; 2] = ["secret", "7777"];
 
-/// What a workload is made of where the log has this statement.
+/// The workload profile of a log with this statement, as JSON.
 fn workload(statement: &[u8], language: Language) -> String {
     let mut shaper = Shaper::new(language);
     shaper.event(&Event { text: statement, session: Some(1), ..Event::default() });
@@ -46,7 +46,7 @@ fn shows_mark(statement: &[u8], language: Language) -> Option<String> {
 
 #[test]
 fn a_character_that_ends_in_a_backslash_hides_no_quote() {
-    // One character before the quote, as each character set has it.
+    // One character directly after the quote, from each character set.
     for character in [&b"\x95\x5c"[..], b"\xb9\x5c", b"\xa5\x5c", b"\x83\x5c"] {
         for quote in ['\'', '"'] {
             let (before, behind) = ("insert into t (a, b) values (", ", 7777)");
@@ -65,19 +65,19 @@ fn a_character_that_ends_in_a_backslash_hides_no_quote() {
 #[test]
 fn a_reading_that_no_server_takes_is_none() {
     for (statement, expected) in [
-        // gbk: read as latin1 a backslash would stand outside of strings.
+        // gbk: read as latin1, a backslash would be outside strings.
         (
             &b"select a from t where b = '\xb9\x5c' and c = 'x\xb9\x5c' and d in (1, 2)"[..],
             "select a from t where b = ? and c = ? and d in(?+)",
         ),
         // latin1: read as gbk.
         (b"update t set a = '\xe9\\'\\\\x\\n' where b = 5", "update t set a = ? where b = ?"),
-        // Read as gbk, the name would go on up to the next one.
+        // Read as gbk, the name would extend to the next backtick.
         (
             b"select `qualit\xe9` from t where `\xe9` = 5 and b = 'x'",
             "select `qualit\\xe9` from t where `\\xe9` = ? and b = ?",
         ),
-        // Bytes of a picture, as clients escape them.
+        // Bytes of an image, as clients escape them.
         (
             b"update t set a = _binary '\x89PNG\\r\\n\x1a\\n\\0\\0\xff\\'\xd8\\\\\\0\x01' where b = 5",
             "update t set a = ? where b = ?",
@@ -98,7 +98,7 @@ fn of_readings_that_differ_to_the_end_all_is_a_literal() {
 fn utf8_is_read_as_utf8() {
     let name = "select '中\\' x', `名`, '\u{95}\\\\', 名 from t where b = 5";
     assert_eq!(mysql(name.as_bytes()), "select ?, `名`, ?, 名 from t where b = ?");
-    // Cut within its last character.
+    // Truncated within the last character.
     let cut = "select '中\\' x', '中".as_bytes();
     let cut = &cut[..cut.len() - 1];
     assert!(std::str::from_utf8(cut).is_err());
@@ -129,7 +129,7 @@ fn names_without_their_end_show_in_no_workload() {
     }
 }
 
-/// A character of some set: any, or one that ends in a backslash or a backtick.
+/// A character of a character set: any, or one that ends in a backslash or a backtick.
 fn character((leads, trails): Charset, random: u64) -> Vec<u8> {
     let of = |ranges: &[(u8, u8)], random: u64| {
         let (from, to) = ranges[random as usize % ranges.len()];
@@ -144,7 +144,7 @@ fn character((leads, trails): Charset, random: u64) -> Vec<u8> {
     }
 }
 
-/// A piece of a statement: its text, in which `~` stands for characters.
+/// Pieces of statements; `~` is a placeholder for characters.
 const PIECES: &[&str] = &[
     " and b = '~'",
     " and b='~secret~'",
@@ -186,7 +186,7 @@ fn statement(charset: Charset, pieces: &[(usize, u64)]) -> Vec<u8> {
     all
 }
 
-/// What is UTF-8 by chance is read so.
+/// Whether the text is UTF-8 by chance, and is therefore read as UTF-8.
 fn is_utf8(text: &[u8]) -> bool {
     std::str::from_utf8(text).map_or_else(|error| error.error_len().is_none(), |_| true)
 }

@@ -1,4 +1,4 @@
-//! Whole workloads: what comes out is what they were made of.
+//! Tests of whole profiles: the profile describes the generated log.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn insert(table: &str, n: usize) -> String {
     format!("INSERT INTO {table} VALUES ({n}, 'x')")
 }
 
-/// For each insert into A, 100 into B, 95 into C and 5 into D, where each B goes with one C or D.
+/// For each insert into A, 100 into B, 95 into C and 5 into D; each B pairs with one C or D.
 fn ratios(session: u64) -> Vec<(u64, String)> {
     let mut log = vec![];
     for round in 0..30 {
@@ -76,7 +76,7 @@ fn what_would_have_come_behind_the_end_of_a_log_is_not_known() {
         |session, count| pairs(count).chain([insert("b", 0)]).map(move |text| (session, text));
     let found = shape(Language::Mysql, (1..=4).flat_map(|session| cut(session, 10)));
     assert_eq!(units(&found), [(40, false, vec!["bx1".into(), "cx1".into()])]);
-    // One in three: not a pair.
+    // One in three has no successor: not a pair.
     let found = shape(Language::Mysql, (1..=40).flat_map(|session| cut(session, 2)));
     assert_eq!(found.units.len(), 2);
 }
@@ -90,7 +90,7 @@ fn sessions_that_come_one_after_the_other_are_not_at_once() {
 
 #[test]
 fn sessions_of_one_second_are_told_apart_by_the_logs_order() {
-    // MariaDB tells in which second a statement began: the longer one seems to end behind the next.
+    // MariaDB logs the second in which a statement began: the longer one seems to end after the next.
     let mut shaper = Shaper::new(Language::Mysql);
     for (session, end_ns) in [(1, 500_000_000), (1, 1_000_000), (2, 900_000_000), (2, 800_000_000)]
     {
@@ -204,7 +204,7 @@ fn no_literal_is_in_what_comes_out() {
     assert!(text.contains("secretcol"));
 }
 
-/// Transactions of two statements on tables that are drawn for each: nearly all of them differ.
+/// Transactions of two statements on randomly drawn tables: nearly all of them differ.
 fn varied(count: u64) -> Vec<(u64, String)> {
     let table = |n: u64| {
         let x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -223,7 +223,7 @@ fn of_more_different_transactions_than_are_kept_a_fair_share_stands_for_all() {
     let found = shape(Language::Mysql, varied(60_000));
     assert!(found.one_in > 1 && found.units.len() <= 20_000, "{}", found.one_in);
     let calls: u64 = found.units.iter().map(|unit| unit.count).sum();
-    // Five standard deviations of so many coins.
+    // Five standard deviations of the sampling error.
     let within = 5.0 * (60_000.0 * found.one_in as f64).sqrt();
     assert!((calls as f64 - 60_000.0).abs() < within, "{calls}");
     assert_eq!(found.units_dropped, 0);

@@ -1,4 +1,4 @@
-//! Reads a log from a file, as the command does.
+//! Reads a log from a file, as the command `digest` does.
 
 use dyno_digest::aggregate::collector::Taking;
 use dyno_digest::aggregate::grouping::GroupBy;
@@ -25,7 +25,7 @@ impl Watcher for Keeps {
     }
 }
 
-/// The document of a log, ten classes at most.
+/// The document of a log, with at most ten classes.
 pub fn read(log: &str) -> Document {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(log.as_bytes()).unwrap();

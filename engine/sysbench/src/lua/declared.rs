@@ -1,12 +1,13 @@
-//! The options that a script declares, from what base.lua lists of them.
+//! Parses the options that a script declares, from base.lua's list of them.
 
 use crate::options::value;
 use crate::options::{Declared, Kind};
 
-/// Words of base.lua's `declared`, five an option, as options.
+/// Parses base.lua's list `declared`, five words per option: name, help, type, whether there is a
+/// default, default.
 ///
 /// # Errors
-/// A default that is not of its option's type.
+/// A default that does not have the option's type.
 pub fn options(words: &[String]) -> Result<Vec<Declared>, String> {
     words.chunks_exact(5).map(option).collect()
 }

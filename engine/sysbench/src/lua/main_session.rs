@@ -1,4 +1,4 @@
-//! Carries the main session on: one session, on the thread that asks for it, which waits itself.
+//! Executes the waits of the main session by blocking the calling thread.
 
 use crate::connection::Connection;
 use crate::drive::Server;
@@ -7,10 +7,10 @@ use dyno_core::error::{Error, Kind};
 use dyno_generator::transport::channel::CONNECT_TIMEOUT;
 use std::time::{Duration, Instant};
 
-/// Statements of `prepare` and the like take what they take.
+/// Statements of `prepare` and similar commands may take any time.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Waits, and says what came of it.
+/// Waits for a time, a connection or an answer, and returns the outcome. A failed connection is closed.
 pub fn wait(session: &mut Session<'_>, servers: &[Server], wait: Wait) -> Outcome {
     let place = match wait {
         Wait::Start => return Outcome::Come,

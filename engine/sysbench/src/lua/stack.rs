@@ -1,16 +1,16 @@
-//! Texts and numbers on Lua's stack: reads arguments of C functions, pushes values.
+//! Strings and numbers on Lua's stack: reads arguments of C functions, pushes values.
 
 use mlua::ffi::{self, lua_State};
 use std::ffi::{c_char, c_int};
 
-/// A number among the arguments; 0 if it is none.
+/// A number among the arguments; 0 if the argument is not a number.
 #[inline]
 pub(crate) unsafe fn number(lua: *mut lua_State, index: c_int) -> f64 {
     // SAFETY: reads an argument of a running C function.
     unsafe { ffi::lua_tonumber(lua, index) }
 }
 
-/// A text among the arguments; empty if it is none. Valid while it is on the stack.
+/// A string among the arguments; empty if the argument is not a string. Valid while it is on the stack.
 #[inline]
 pub(crate) unsafe fn text<'a>(lua: *mut lua_State, index: c_int) -> &'a [u8] {
     let mut length = 0;
@@ -31,7 +31,7 @@ pub(crate) unsafe fn push_text(lua: *mut lua_State, text: impl AsRef<[u8]>) {
     unsafe { ffi::lua_pushlstring_(lua, text.as_ptr().cast::<c_char>(), text.len()) };
 }
 
-/// Sets a field of the table on top to a text.
+/// Sets a field of the table on top of the stack to a string.
 ///
 /// # Safety
 /// In a protected call, with room for two values, a table on top.
@@ -44,7 +44,7 @@ pub(crate) unsafe fn set_text(lua: *mut lua_State, name: &str, text: impl AsRef<
     }
 }
 
-/// Sets fields of a new table, left on top, to texts.
+/// Pushes a new table with string fields.
 pub(crate) unsafe fn push_texts(lua: *mut lua_State, texts: &[(&str, &str)]) {
     // SAFETY: called by `build` alone, in a protected call.
     unsafe {
@@ -55,10 +55,10 @@ pub(crate) unsafe fn push_texts(lua: *mut lua_State, texts: &[(&str, &str)]) {
     }
 }
 
-/// Appends the texts of a list.
+/// Appends the strings of a list.
 ///
 /// # Safety
-/// `index` is a list of texts, and there is room for a value.
+/// `index` is a list of strings, and there is room for a value.
 pub(crate) unsafe fn read_texts(lua: *mut lua_State, index: c_int, texts: &mut Vec<String>) {
     // SAFETY: as promised by the caller; each text is copied before it is popped.
     unsafe {

@@ -1,4 +1,4 @@
-//! Random texts.
+//! Random strings.
 
 use dyno_core::rng::Rng;
 
@@ -10,7 +10,7 @@ const BOTH: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr
 /// multiplies by the size of its alphabet. Seven times 62 leave a bias below 2^-22.
 const A_WORD: u32 = 7;
 
-/// Draws characters; a word serves for several.
+/// Draws characters, several from each random word.
 struct Characters<'a> {
     rng: &'a mut Rng,
     fraction: u64,
@@ -34,7 +34,7 @@ impl<'a> Characters<'a> {
     }
 }
 
-/// `#` becomes a digit, `@` a letter; all else stands for itself.
+/// Appends a string by a template: `#` becomes a digit, `@` a letter; all other bytes stay.
 pub fn template(rng: &mut Rng, template: &[u8], out: &mut Vec<u8>) {
     let mut characters = Characters::new(rng);
     out.extend(template.iter().map(|&mark| match mark {
@@ -44,7 +44,7 @@ pub fn template(rng: &mut Rng, template: &[u8], out: &mut Vec<u8>) {
     }));
 }
 
-/// Letters and digits.
+/// Appends `length` letters and digits.
 pub fn alphanumeric(rng: &mut Rng, length: usize, out: &mut Vec<u8>) {
     let mut characters = Characters::new(rng);
     out.extend((0..length).map(|_| characters.next(BOTH)));

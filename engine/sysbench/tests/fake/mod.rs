@@ -1,5 +1,5 @@
-//! A protocol of lines as a `Client` (`hi`, then `r` answered by `ok` or `big N`, before which any
-//! number of `more` may come), and scripts in plain Rust over it: what load threads are tried with.
+//! A line protocol as a `Client` (`hi`, then `r` answered by `ok` or `big N`, each after any number of
+//! `more`), and scripts in plain Rust over it, for tests of load threads.
 
 use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -98,22 +98,22 @@ impl Client for ToyClient {
     }
 }
 
-/// What the scripts of a test do beside events of one request.
+/// What the scripts of a test do in addition to events of one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Habits {
-    /// Connections a session, used in turn.
+    /// Connections per session, used in turn.
     pub connections: usize,
-    /// Whether a lost connection is made anew; otherwise the script fails.
+    /// Whether a lost connection is reopened; otherwise the script fails.
     pub reconnects: bool,
-    /// Events are pauses of so many milliseconds, without connections.
+    /// Events are pauses of this many milliseconds, without connections.
     pub pause_ms: Option<u64>,
-    /// Session 0 fails after so many events.
+    /// Session 0 fails after this many events.
     pub fails_after: Option<u64>,
-    /// Session 0 never returns from its first event until the test says so.
+    /// Session 0 does not return from its first event until the test sets this.
     pub spins: Option<&'static std::sync::atomic::AtomicBool>,
 }
 
-/// When events of all sessions began and ended, or had to be begun anew.
+/// Begin and end of the completed events of all sessions, ns.
 pub type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 
 struct Fake {
@@ -212,13 +212,13 @@ impl Scripts for Fake {
     }
 }
 
-/// A run to be.
+/// Settings of a run.
 pub struct Trial {
     pub port: u16,
     pub sessions: u32,
     pub program: Program,
     pub shares_threads: bool,
-    /// 0: as many as are chosen.
+    /// 0: the default number.
     pub threads: u32,
     pub events: u64,
     pub rate: Option<Rate>,
@@ -296,7 +296,7 @@ fn target(address: Address) -> Target {
     }
 }
 
-/// What an observer was told.
+/// The calls that an observer received.
 #[derive(Default)]
 pub struct Heard {
     pub started: Option<Progress>,

@@ -1,13 +1,13 @@
-//! Days and seconds as text, in the proleptic Gregorian calendar: `2024-02-29`,
-//! `2024-02-29 23:59:59`, without time zones.
+//! Parses and formats days and seconds in the proleptic Gregorian calendar without time zones:
+//! `2024-02-29`, `2024-02-29 23:59:59`.
 //!
 //! Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (public domain), for the
 //! arithmetic of eras of 400 years.
 
-/// Seconds of a day.
+/// Seconds per day.
 pub const DAY_S: i64 = 86_400;
 
-/// Days since 1970-01-01 of a date; None if there is no such day, or its year is not 1 to 9999.
+/// Parses a date to days since 1970-01-01. `None` if it does not exist or its year is not 1 to 9999.
 pub fn day(text: &str) -> Option<i64> {
     let mut parts = text.split('-');
     let (y, m, d) =
@@ -16,11 +16,12 @@ pub fn day(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_of(y, m, d);
-    // What a day that does not exist stands for is another one.
+    // A date that does not exist converts to a different one.
     (date_of(days) == (y, m, d)).then_some(days)
 }
 
-/// Seconds since 1970-01-01 00:00:00 of a date, alone or with a time behind a blank or a `T`.
+/// Parses a date, or a date and a time separated by a blank or `T`, to seconds since
+/// 1970-01-01 00:00:00. `None` if it is invalid.
 pub fn second(text: &str) -> Option<i64> {
     let Some((date, time)) = text.split_once([' ', 'T']) else {
         return day(text).map(|day| day * DAY_S);
@@ -34,7 +35,7 @@ pub fn second(text: &str) -> Option<i64> {
     Some(day(date)? * DAY_S + h * 3600 + m * 60 + s)
 }
 
-/// Appends a day as `YYYY-MM-DD`.
+/// Appends a day, in days since 1970-01-01, as `YYYY-MM-DD`.
 pub fn put_day(days: i64, out: &mut Vec<u8>) {
     let (y, m, d) = date_of(days);
     put(y, 4, out);
@@ -44,7 +45,7 @@ pub fn put_day(days: i64, out: &mut Vec<u8>) {
     put(d, 2, out);
 }
 
-/// Appends a second as `YYYY-MM-DD HH:MM:SS`.
+/// Appends a second, in seconds since 1970-01-01 00:00:00, as `YYYY-MM-DD HH:MM:SS`.
 pub fn put_second(seconds: i64, out: &mut Vec<u8>) {
     put_day(seconds.div_euclid(DAY_S), out);
     let s = seconds.rem_euclid(DAY_S);
@@ -69,7 +70,7 @@ fn put(number: i64, digits: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Years begin in March here, so that the leap day is the last of its year.
+/// Days since 1970-01-01. Internally years begin in March, so that the leap day is the last of its year.
 fn days_of(y: i64, m: i64, d: i64) -> i64 {
     let y = if m <= 2 { y - 1 } else { y };
     let (era, year) = (y.div_euclid(400), y.rem_euclid(400));

@@ -1,25 +1,25 @@
-//! Value generators: how the parameters of `mix` and the columns of `tables` are made.
+//! Value generators for the parameters of `mix` and the columns of `tables`.
 //!
-//! A generator is a mapping with exactly one of the keys of [`SOURCES`], and some beside it:
+//! A generator is a mapping with exactly one key of [`SOURCES`] and optional further keys:
 //!
-//! | generator | beside it | values |
+//! | generator | further keys | values |
 //! |---|---|---|
-//! | `uniform: [low, high]` | `decimals` | numbers, every one equally likely |
-//! | `zipfian: [low, high]` | `theta` (0.99), `scramble` (true), `decimals` | rank r in proportion to `r^-theta` |
-//! | `gaussian: [low, high]` | `iterations` (12), `decimals` | a bell around the middle |
-//! | `pareto: [low, high]` | `h` (0.2), `scramble` (true), `decimals` | 80/20 and the like |
+//! | `uniform: [low, high]` | `decimals` | uniform numbers |
+//! | `zipfian: [low, high]` | `theta` (0.99), `scramble` (true), `decimals` | rank r with weight `r^-theta` |
+//! | `gaussian: [low, high]` | `iterations` (12), `decimals` | approximately normal around the middle |
+//! | `pareto: [low, high]` | `h` (0.2), `scramble` (true), `decimals` | self-similar, such as 80/20 |
 //! | `special: [low, high]` | `iterations`, `pct` (1), `res` (75), `decimals` | sysbench's: a hot part in the middle |
-//! | `sequence: first` | | `first`, `first + 1`, ...: each once |
-//! | `values: [...]` | `weights` | one of a list |
-//! | `const: value` | | always the same |
-//! | `text: pattern` | | see [`pattern`] |
-//! | `dates: [first, last]` | | days, every one equally likely |
-//! | `times: [first, last]` | | seconds, every one equally likely |
+//! | `sequence: first` | | `first`, `first + 1`, ..., each once |
+//! | `values: [...]` | `weights` | an element of the list |
+//! | `const: value` | | a constant |
+//! | `text: pattern` | | text, see [`pattern`] |
+//! | `dates: [first, last]` | | uniform dates |
+//! | `times: [first, last]` | | uniform dates with times, in seconds |
 //!
-//! `nulls: share` (0) goes with all of them. `as_text: true` makes texts of a range's or sequence's numbers.
-//! `scramble` spreads the hot values over the range; without it the lowest
-//! are the hottest. `decimals` is what the ends of the range are written with, unless more are
-//! asked for; numbers with decimals are exact, never binary fractions.
+//! All accept `nulls: share` (0). `as_text: true` formats the numbers of a range or sequence as text.
+//! `scramble` spreads the hot values over the range; without it the lowest values are the hottest.
+//! `decimals` is at least, and by default, the number of decimals of the range's bounds. Numbers with
+//! decimals are exact decimals, not binary fractions.
 
 pub mod calendar;
 pub mod pattern;
@@ -36,35 +36,35 @@ use pattern::Pattern;
 use scatter::Scatter;
 use values::{Constant, decimal, unify};
 
-/// Keys that say how values are made, of which a generator has exactly one.
+/// The keys that name a source of values; a generator has exactly one.
 pub const SOURCES: [&str; 11] = [
     "uniform", "zipfian", "gaussian", "pareto", "special", "sequence", "values", "const", "text",
     "dates", "times",
 ];
 
-/// Furthest end of a range, so that its size fits 64 bits.
+/// Maximum absolute value of a range's bounds, so that the size of the range fits 64 bits.
 pub const END_MAX: i64 = 9_000_000_000_000_000_000;
 const VALUES_MAX: usize = 100_000;
 const PATTERN_CHARS_MAX: usize = 10_000;
 
-/// How the values of a parameter or column are made.
+/// Generates the values of a parameter or column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generator {
     source: Source,
-    /// Share of values that are NULL instead.
+    /// Fraction of values that are NULL.
     nulls: f64,
-    /// Whether numbers become texts.
+    /// Whether numbers are formatted as text.
     as_text: bool,
-    /// What the values look like.
+    /// Form of the values.
     pub form: Form,
-    /// What can be added to them; None: nothing.
+    /// Unit of the values in sums; `None` if they cannot be added.
     pub unit: Option<Unit>,
 }
 
-/// What values are counted in, if something can be added to them.
+/// The unit of values in sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Numbers, also as texts.
+    /// Plain numbers, also as text.
     Number,
     /// Days of the calendar.
     Day,
@@ -74,7 +74,7 @@ pub enum Unit {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Source {
-    /// Numbers from `low` on, in units of 10^-scale.
+    /// Numbers from `low`, in units of 10^-scale.
     Numbers {
         low: i64,
         scale: u8,
@@ -100,7 +100,7 @@ enum Source {
 }
 
 impl Generator {
-    /// Reads a generator; its mapping may have other fields beside it, which the caller reads.
+    /// Reads a generator. The mapping may have further fields, which the caller reads.
     pub fn read(fields: &mut Fields) -> Result<Self> {
         let found: Vec<(&str, Node)> = SOURCES
             .iter()
@@ -140,7 +140,7 @@ impl Generator {
         Ok(Self { source, nulls, as_text, form, unit })
     }
 
-    /// Whether NULL may come.
+    /// Whether the generator may return NULL.
     pub fn has_nulls(&self) -> bool {
         let constant_null = |constant: &Constant| *constant == Constant::Plain(Value::Null);
         let listed = matches!(&self.source, Source::Values { constants, .. }
@@ -148,7 +148,8 @@ impl Generator {
         self.nulls > 0.0 || listed
     }
 
-    /// Value number `number` (which matters to a sequence only). Text is appended to `text`.
+    /// Draws a value. `number` is its position in a sequence; other sources ignore it. Text is appended to
+    /// `text`.
     #[inline]
     pub fn draw(&self, number: u64, rng: &mut Rng, text: &mut Vec<u8>) -> Value {
         if self.nulls > 0.0 && rng.unit() < self.nulls {
@@ -250,7 +251,7 @@ fn iterations(fields: &mut Fields) -> Result<u32> {
     Ok(fields.get("iterations").map_or(Ok(12), |node| node.whole(1..=1000))? as u32)
 }
 
-/// Both ends in units of 10^-scale, and the scale.
+/// Reads a range: both bounds in units of 10^-scale, and the scale.
 fn range(node: &Node, fields: &mut Fields) -> Result<(i64, i64, u8)> {
     let ends = node.pair("numbers")?;
     let mut digits = [(0, 0); 2];
@@ -312,7 +313,7 @@ fn read_pattern(node: &Node) -> Result<Pattern> {
     Pattern::new(text).map_err(|why| node.wrong(why))
 }
 
-/// The first of two moments, and how many there are.
+/// Reads a range of days or seconds: the first, and the distribution over their number.
 fn read_span(
     node: &Node,
     what: &str,

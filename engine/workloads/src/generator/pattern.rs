@@ -1,5 +1,5 @@
-//! Text by a pattern: `#` is a digit, `@` a letter a to z, `*` one of both; a backslash takes the
-//! next character as it is. Everything else stands for itself.
+//! Random text by a pattern: `#` is a digit, `@` a letter a to z, `*` either of them. A backslash
+//! escapes the next character. All other characters are literal.
 
 use crate::digits::sixteen_digits;
 use dyno_core::rng::Rng;
@@ -7,11 +7,11 @@ use dyno_core::rng::Rng;
 const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
 const BOTH: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Characters drawn from one random word: the word is a fraction of 2^64 that each character
-/// multiplies by the size of its alphabet. Eight times 36 leave a bias below 2^-22.
+/// Characters per random word. The word is a fraction of 2^64, multiplied by the size of the alphabet
+/// for each character. With eight characters out of 36, the bias is below 2^-22.
 const A_WORD: usize = 8;
 
-/// A pattern, taken apart.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     parts: Vec<Part>,
@@ -26,7 +26,7 @@ enum Part {
 }
 
 impl Pattern {
-    /// Takes `text` apart, or says what is wrong with it.
+    /// Parses a pattern. Fails if it ends with an unescaped backslash.
     pub fn new(text: &str) -> Result<Self, &'static str> {
         let mut parts: Vec<Part> = Vec::new();
         let mut chars = text.chars();
@@ -56,12 +56,12 @@ impl Pattern {
         Ok(Self { parts })
     }
 
-    /// `count` characters of both letters and digits.
+    /// A pattern of `count` letters or digits.
     pub fn both(count: usize) -> Self {
         Self { parts: vec![Part::Both(count)] }
     }
 
-    /// Appends a text of this pattern.
+    /// Appends a random text of this pattern.
     #[inline]
     pub fn put(&self, rng: &mut Rng, out: &mut Vec<u8>) {
         for part in &self.parts {

@@ -1,10 +1,9 @@
-//! Spreads the hot keys of a skewed distribution over its range, as neighbours would share pages.
+//! Spreads the hot keys of a skewed distribution over its range, since adjacent keys would share pages.
 //!
-//! Rank r goes to place `r * step mod n`, where `step` is the number nearest to n divided by the
-//! golden ratio that has no common divisor with n. That is a bijection, so that the distribution
-//! keeps its shape exactly (hashing, as YCSB does, merges some keys and leaves others out), and it
-//! places the hottest k keys about as evenly as k keys can be placed, for every k (the three-gap
-//! theorem).
+//! Rank r maps to `r * step mod n`, where `step` is the largest number that is coprime to n and at most
+//! n divided by the golden ratio. The mapping is a bijection, so that the distribution keeps its exact
+//! shape (hashing, as in YCSB, merges some keys and omits others). By the three-gap theorem it spaces
+//! the hottest k keys almost evenly for every k.
 
 /// A permutation of `0..n`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,16 +13,16 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// For `n` keys, at least one.
+    /// Creates a permutation of `n` keys; `n` must be at least 1.
     pub fn new(n: u64) -> Self {
         const GOLDEN: f64 = 0.618_033_988_749_894_8;
         let near = ((n as f64 * GOLDEN) as u64).clamp(1, n);
-        // Coprime numbers are dense: a few steps away at most.
+        // Coprime numbers are dense, so that the search takes few steps.
         let step = (0..near).map(|off| near - off).find(|&step| gcd(step, n) == 1).unwrap_or(1);
         Self { n, step }
     }
 
-    /// Where rank `rank` (below n) lies.
+    /// The position of `rank`, which must be below n.
     #[inline]
     pub fn place(&self, rank: u64) -> u64 {
         debug_assert!(rank < self.n);

@@ -1,4 +1,4 @@
-//! Ranges, shapes, forms, purity, and what is refused.
+//! Tests of ranges, shapes, forms, determinism and rejected options.
 
 use super::*;
 use dyno_core::rng::Rng;
@@ -13,7 +13,7 @@ fn read(value: serde_json::Value) -> Result<Generator> {
     fields.finish().map(|()| generator)
 }
 
-/// Values number 0 to `count - 1` as text.
+/// Values 0 to `count - 1` as text.
 fn drawn(value: serde_json::Value, count: u64) -> Vec<String> {
     let generator = read(value).expect("a generator");
     let mut text = Vec::new();

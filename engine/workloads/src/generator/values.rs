@@ -1,23 +1,23 @@
-//! Values that an experiment writes down, and the one form that all of them have on the wire.
+//! Literal values of an experiment, and the common form in which they are sent.
 
 use crate::node::Node;
 use dyno_core::error::Result;
 use dyno_core::workload::{Form, SCALE_MAX, Value, put_decimal};
 
-/// Longest text, bytes.
+/// Maximum length of a text, bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// One value.
+/// A literal value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Constant {
-    /// NULL, or a value that needs no text.
+    /// NULL, or a value other than text.
     Plain(Value),
     /// Text.
     Text(Box<[u8]>),
 }
 
 impl Constant {
-    /// Reads a value: text, a number, true, false or null.
+    /// Reads a string, a number, true, false or null. Fails for other types and for too long texts.
     pub fn read(node: &Node) -> Result<Self> {
         use serde_json::Value as Json;
         Ok(match node.value {
@@ -49,7 +49,7 @@ impl Constant {
         }
     }
 
-    /// The same value in another form, into which [`common`] has it fit.
+    /// Converts the value to `form`, which [`common`] has chosen.
     fn into_form(self, form: Form) -> Self {
         if self.form().is_none_or(|own| own == form) {
             return self;
@@ -68,7 +68,8 @@ impl Constant {
     }
 }
 
-/// The form that fits all values: the most exact kind of number, or text. Text if all are NULL.
+/// The form that can represent all values: the most exact numeric one, else text. Text if all values
+/// are NULL.
 fn common(forms: impl Iterator<Item = Form>) -> Form {
     use Form::{Decimal, Double, Int};
     forms
@@ -81,7 +82,7 @@ fn common(forms: impl Iterator<Item = Form>) -> Form {
         .unwrap_or(Form::Text)
 }
 
-/// Brings values into one form, as a prepared parameter has one type.
+/// Converts values to their common form, since a prepared parameter has one type.
 pub fn unify(constants: Vec<Constant>) -> (Vec<Constant>, Form) {
     let form = common(constants.iter().filter_map(Constant::form));
     (constants.into_iter().map(|constant| constant.into_form(form)).collect(), form)
@@ -99,12 +100,12 @@ fn words(value: &Value) -> Vec<u8> {
     out
 }
 
-/// The digits of a number as it was written, `unscaled / 10^scale`; None if they are too many.
+/// A number as (unscaled, scale), the value being `unscaled / 10^scale`. `None` if it has too many digits.
 pub fn decimal(number: &serde_json::Number) -> Option<(i64, u8)> {
     if let Some(whole) = number.as_i64() {
         return Some((whole, 0));
     }
-    // Shortest digits that mean this number, never with an exponent.
+    // The shortest digits that parse to this number, without an exponent.
     let text = format!("{}", number.as_f64()?);
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let scale = u8::try_from(fraction.len()).ok().filter(|&scale| scale <= SCALE_MAX)?;

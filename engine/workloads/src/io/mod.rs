@@ -1,15 +1,15 @@
-//! `io`: blocks of plain files, read, written and made durable.
+//! `io`: reads, writes and syncs blocks of plain files.
 //!
-//! A transaction is one block, and after a write what makes it durable where that is due: after each
-//! n-th write of a session (`sync_every`), the file just written if n is 1, else every file, since any
-//! may hold some of the n. Reads and writes are spread evenly over a session's transactions.
+//! A transaction reads or writes one block. After each n-th write of a session (`sync_every`) it also
+//! syncs: the file just written if n is 1, else all files, since the n writes may be in any of them.
+//! Reads and writes are spread evenly over a session's transactions.
 //!
-//! Random blocks are drawn from all whole blocks of all files; hot ones (`distribution: zipfian`) lie
-//! scattered. In order, each session goes from a place of its own through all files and round again:
-//! the first from the begin, the others behind it at equal distances.
+//! Random blocks are drawn from all whole blocks of all files; hot blocks (`distribution: zipfian`) are
+//! scattered. With sequential access, each session cycles through all files from a start of its own; the
+//! sessions' starts are equally spaced.
 //!
-//! The files do not depend on the blocks: workloads that differ in `block_size` alone run on the
-//! same.
+//! The files do not depend on the block size, so that workloads that differ only in `block_size` share
+//! them.
 
 mod settings;
 #[cfg(test)]
@@ -28,7 +28,7 @@ use settings::Settings;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "io",
     about: "blocks of plain files, read, written and made durable; presets random_read, \
@@ -37,9 +37,9 @@ pub static KIND: WorkloadKind = WorkloadKind {
     build,
 };
 
-/// What the files' names begin with.
+/// Prefix of the files' names.
 const SET: &str = "io";
-/// Keeps a session's rhythm of writes apart from its transactions' draws.
+/// Separates the random phase of a session's writes from its transactions' draws.
 const PHASE: u64 = 0x696f_7068_6173_6500;
 
 fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
@@ -69,7 +69,7 @@ struct Io {
     catalogue: Catalogue,
 }
 
-/// The requests that are sent, and where they stand in their list.
+/// The list of requests, and the index of each.
 #[derive(Debug, Default)]
 struct Catalogue {
     read: u16,
@@ -105,7 +105,7 @@ impl Catalogue {
 }
 
 impl Io {
-    /// The block of a transaction, of all files' blocks.
+    /// Number of a transaction's block (0-based) among the blocks of all files.
     fn block(&self, session: u32, index: u64, rng: &mut Rng) -> u64 {
         let blocks = self.settings.blocks();
         if self.settings.is_random {
@@ -116,7 +116,7 @@ impl Io {
         (first as u64 + index % blocks) % blocks
     }
 
-    /// The files to make durable after write number `nth` (0-based) of a session, to `file`.
+    /// The files to sync after write number `nth` (0-based) of a session, which was to `file`.
     fn due(&self, nth: u64, file: u64) -> Range<u64> {
         match self.settings.sync_every {
             1 => file..file + 1,

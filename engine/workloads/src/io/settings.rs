@@ -1,26 +1,26 @@
-//! The options of `io`: presets, limits and their meaning.
+//! The options of `io`: presets, limits and validation.
 
 use crate::options::Reader;
 use dyno_core::distribution::Shape;
 use dyno_core::error::Result;
 use dyno_core::plan::Options;
 
-/// Everything the workload needs to know, checked.
+/// The validated options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub files: u32,
-    /// Of each file.
+    /// Size of each file, a multiple of [`PAGE_BYTES`].
     pub file_bytes: u64,
     pub block_bytes: u32,
     pub is_random: bool,
     pub read_share: f64,
     pub shape: Shape,
-    /// After how many writes of a session; 0: never.
+    /// Number of a session's writes between syncs; 0 never syncs.
     pub sync_every: u64,
     pub is_data_only: bool,
 }
 
-/// Their names, whether blocks are random, and the share of reads.
+/// Name, whether access is random, and share of reads.
 const PRESETS: [(&str, bool, f64); 5] = [
     ("random_read", true, 1.0),
     ("random_write", true, 0.0),
@@ -28,15 +28,15 @@ const PRESETS: [(&str, bool, f64); 5] = [
     ("sequential_read", false, 1.0),
     ("sequential_write", false, 0.0),
 ];
-/// Files are open at once, beside the sessions' own descriptors.
+/// Maximum number of files. All are open at once, in addition to the sessions' descriptors.
 const FILES_MAX: u64 = 512;
-/// Of a file, so that the default block fits, whoever reads it with another one.
+/// Minimum size of a file, so that workloads with the default block size can share it.
 const FILE_BYTES_MIN: u64 = 16 << 10;
-/// Sizes of files are whole multiples, as direct I/O wants them.
+/// File sizes are multiples of this, as direct I/O requires.
 const PAGE_BYTES: u64 = 4096;
 
 impl Settings {
-    /// Reads and checks the options; what is not given comes from the preset.
+    /// Reads and validates the options; the preset has the defaults.
     pub fn read(options: &Options) -> Result<Self> {
         let mut reader = Reader::new("io", options);
         let name = reader.word("preset", PRESETS[0].0, &PRESETS.map(|preset| preset.0))?;
@@ -74,12 +74,12 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Blocks of a file; what is left behind the last whole one is not touched.
+    /// Number of whole blocks per file. The rest of the file is not accessed.
     pub fn blocks_a_file(&self) -> u64 {
         self.file_bytes / u64::from(self.block_bytes)
     }
 
-    /// Blocks of all files.
+    /// Number of whole blocks in all files.
     pub fn blocks(&self) -> u64 {
         self.blocks_a_file() * u64::from(self.files)
     }

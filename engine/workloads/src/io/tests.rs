@@ -1,4 +1,4 @@
-//! Blocks, shares, what is made durable when, and what is refused.
+//! Tests of blocks, shares, syncs and rejected options.
 
 use super::*;
 use dyno_core::plan::Options;
@@ -33,7 +33,7 @@ fn sent(workload: &dyn Workload, session: u32, index: u64) -> Vec<(String, Vec<i
     tx.ops.iter().map(of).collect()
 }
 
-/// Three files of two whole blocks of 8 KiB and 4 KiB behind them.
+/// Three files, each with two whole blocks of 8 KiB and 4 KiB after them.
 fn few(more: serde_json::Value) -> serde_json::Value {
     let mut all = json!({"files": 3, "total_size": 3 * 20_480 + 100, "block_size": 8192});
     all.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());

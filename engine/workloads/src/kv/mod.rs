@@ -1,5 +1,5 @@
-//! `kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, as key-value
-//! operations; over SQL they are statements.
+//! `kv`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark as key-value operations,
+//! which SQL drivers translate to statements.
 //!
 //! | preset | operations | requests |
 //! |---|---|---|
@@ -10,19 +10,19 @@
 //! | e | 95 % scan, 5 % insert | zipfian |
 //! | f | 50 % read, 50 % read-modify-write | zipfian |
 //!
-//! A record has a key and ten fields of 100 characters. A read returns all fields, an update
-//! writes one of them, a scan reads from a key on, 1 to 100 records evenly, and a
+//! By default a record has a key and ten fields of 100 characters. A read returns all fields; an update
+//! writes one of them; a scan reads 1 to 100 records (uniformly drawn) from a key on. A
 //! read-modify-write reads all fields of a record and writes one: two operations, between begin and
 //! commit only if `transactional`.
 //!
 //! Deliberate differences from YCSB:
-//! - A key is `user` and the 20 digits of a hash of the record's number that never collides
-//!   (`key_order: ordered`: of the number itself), so that all keys have one length.
-//! - Zipfian requests have exactly the exponent 0.99 over the records there are (there: over ten
-//!   billion, folded by a hash, which flattens the hot end), scattered by a permutation.
-//! - Inserts come evenly, every twentieth operation of a session at 5 %. `latest` counts back from
-//!   the newest record of the session's own, in an open loop of the group's: a session cannot know
-//!   what the others have finished without depending on the order in which they did.
+//! - A key is `user` and the 20 digits of a bijective hash of the record's number (with
+//!   `key_order: ordered`, of the number itself), so that all keys have the same length.
+//! - Zipfian requests have exactly the exponent 0.99 over the existing records, scattered by a
+//!   permutation (YCSB: over ten billion items, folded by a hash, which flattens the hot end).
+//! - Inserts are evenly spaced: at 5 %, every twentieth operation of a session. `latest` counts back
+//!   from the session's own newest record (in an open loop: the group's), since the records that other
+//!   sessions have finished depend on timing.
 //!
 //! Sources: Cooper et al., "Benchmarking cloud serving systems with YCSB" (2010), table 2; YCSB's
 //! documentation of its core workloads and properties.
@@ -48,7 +48,7 @@ use requests::Catalogue;
 use settings::{Operation, Requests, Settings};
 use std::ops::Range;
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "kv",
     about: "YCSB's core workloads, by key; presets a, b, c, d, e, f",
@@ -56,7 +56,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     build,
 };
 
-/// Keeps a session's rhythm of inserts apart from its transactions' draws.
+/// Separates the random phase of a session's inserts from its transactions' draws.
 const PHASE: u64 = 0x6b76_7068_6173_6500;
 
 fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
@@ -83,16 +83,16 @@ struct Kv {
     requests: Distribution,
     scatter: Scatter,
     inserts: Evenly,
-    /// None where all operations are inserts.
+    /// Distribution over the other operations; `None` if all are inserts.
     others: Option<Choice>,
     field: Pattern,
     catalogue: Catalogue,
 }
 
-/// A session, as far as its inserts go.
+/// The state of a session's inserts at a transaction.
 struct Inserter {
     number: u64,
-    /// Inserts before this transaction.
+    /// Number of inserts before this transaction.
     made: u64,
     is_insert: bool,
 }
@@ -107,12 +107,12 @@ impl Kv {
         }
     }
 
-    /// The record that insert number `nth` of a session makes.
+    /// The record that insert number `nth` (0-based) of a session creates.
     fn inserted(&self, session: u64, nth: u64) -> u64 {
         self.settings.records + nth * self.sessions + session
     }
 
-    /// A record that is there.
+    /// Draws an existing record.
     #[inline]
     fn record(&self, inserter: &Inserter, rng: &mut Rng) -> u64 {
         let rank = self.requests.sample(rng) - 1;
@@ -156,7 +156,7 @@ impl Kv {
     }
 }
 
-/// A bijection of 64-bit words: SplitMix64's output function (Steele, Lea and Flood, 2014).
+/// A bijection of 64-bit integers: SplitMix64's output function (Steele, Lea and Flood, 2014).
 fn hash(record: u64) -> u64 {
     let z = record.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,17 +1,16 @@
-//! The table and the requests of `kv`, key-value operations. Their order is that in which
-//! [`Catalogue`] numbers them.
+//! The table and the requests of `kv`. [`Catalogue`] holds the requests' indexes.
 
 use super::settings::Settings;
 use dyno_core::request::{Store, Verb};
 use dyno_core::workload::{Dialect, Effect, Request, Table};
 use std::sync::Arc;
 
-/// Name of the table, as YCSB's.
+/// Name of the table, the same as YCSB's.
 pub const TABLE: &str = "usertable";
-/// Column of the key, as YCSB's.
+/// Name of the key column, the same as YCSB's.
 const KEY: &str = "ycsb_key";
 
-/// Where the requests stand in the list; those of fields are followed by the next fields'.
+/// The list of requests, and the index of each. The requests for further fields follow that for field 0.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     pub begin: Option<u16>,
@@ -19,10 +18,10 @@ pub struct Catalogue {
     pub read: u16,
     pub scan: u16,
     pub insert: u16,
-    /// Updates of field 0.
+    /// Update of field 0.
     pub update: u16,
     pub rmw_read: u16,
-    /// Updates of field 0 within a read-modify-write.
+    /// Update of field 0 within a read-modify-write.
     pub rmw_update: u16,
     pub requests: Vec<Request>,
 }
@@ -61,7 +60,7 @@ impl Catalogue {
         (self.requests.len() - 1) as u16
     }
 
-    /// One request a field, all of one class.
+    /// Adds one request per field, all of one class, and returns the first index.
     fn updates(&mut self, class: &str, store: &Arc<Store>) -> u16 {
         let first = self.requests.len() as u16;
         for field in 0..store.fields.len() as u16 {
@@ -79,7 +78,7 @@ fn store(settings: &Settings) -> Store {
     }
 }
 
-/// The table: keys of 24 characters, and text.
+/// The table's definition: a key (24 characters are used) and text fields.
 pub fn table(settings: &Settings, dialect: Dialect) -> Table {
     let Store { key: column, fields: names, .. } = store(settings);
     let fields: Vec<String> = names.iter().map(|name| format!("{name} TEXT")).collect();
@@ -92,7 +91,7 @@ pub fn table(settings: &Settings, dialect: Dialect) -> Table {
         name: TABLE.to_owned(),
         columns: std::iter::once(column).chain(names).collect(),
         create: if options.is_empty() { create } else { format!("{create} {options}") },
-        // A key sorted once over the loaded rows is cheaper than one kept up row by row.
+        // PostgreSQL builds a key faster after loading than row by row.
         finish: match later {
             true => vec![format!("ALTER TABLE {TABLE} ADD PRIMARY KEY ({KEY})")],
             false => vec![],

@@ -1,4 +1,4 @@
-//! The options of `kv`: presets A to F, limits and their meaning.
+//! The options of `kv`: presets A to F, limits and validation.
 
 use crate::choice::Choice;
 use crate::options::Reader;
@@ -6,7 +6,7 @@ use dyno_core::distribution::Shape;
 use dyno_core::error::Result;
 use dyno_core::plan::Options;
 
-/// Everything the workload needs to know, checked.
+/// The validated options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub records: u64,
@@ -21,16 +21,16 @@ pub struct Settings {
     pub table_options: String,
 }
 
-/// Which records are asked for.
+/// How requests select records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requests {
-    /// By the shape, scattered over all records.
+    /// By the shape, scattered over the loaded records.
     Anywhere,
-    /// By the shape, counted back from the newest.
+    /// By the shape, counted back from the newest record.
     Latest,
 }
 
-/// What an operation does.
+/// The kinds of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Read,
@@ -41,11 +41,11 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All but `Insert`, in the order of [`Proportions::others`].
+    /// All except `Insert`, in the order of [`Proportions::others`].
     pub const OTHERS: [Self; 4] = [Self::Read, Self::Update, Self::Scan, Self::ReadModifyWrite];
 }
 
-/// How often each operation is, in proportion to the others.
+/// Relative frequencies of the operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proportions {
     pub read: f64,
@@ -58,7 +58,7 @@ pub struct Proportions {
 const NOTHING: Proportions =
     Proportions { read: 0.0, update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
 
-/// Workloads A to F: their proportions and the distribution of their requests.
+/// Workloads A to F: name, proportions and distribution of requests.
 const PRESETS: [(&str, Proportions, &str); 6] = [
     ("a", Proportions { read: 0.5, update: 0.5, ..NOTHING }, "zipfian"),
     ("b", Proportions { read: 0.95, update: 0.05, ..NOTHING }, "zipfian"),
@@ -69,7 +69,7 @@ const PRESETS: [(&str, Proportions, &str); 6] = [
 ];
 
 impl Settings {
-    /// Reads and checks the options; what is not given comes from the preset.
+    /// Reads and validates the options; the preset has the defaults.
     pub fn read(options: &Options) -> Result<Self> {
         let mut reader = Reader::new("kv", options);
         let name = reader.word("preset", "a", &PRESETS.map(|preset| preset.0))?;
@@ -125,22 +125,22 @@ impl Proportions {
         self.insert + self.others().iter().sum::<f64>()
     }
 
-    /// Share of inserts, of all operations.
+    /// Fraction of operations that are inserts.
     pub fn insert_share(&self) -> f64 {
         self.insert / self.sum()
     }
 
-    /// All but inserts, in the order of [`Operation::OTHERS`].
+    /// Proportions of the operations other than inserts, in the order of [`Operation::OTHERS`].
     pub fn others(&self) -> [f64; 4] {
         [self.read, self.update, self.scan, self.read_modify_write]
     }
 
-    /// A choice among [`Operation::OTHERS`]; none where all operations are inserts.
+    /// Distribution over [`Operation::OTHERS`]; `None` if all operations are inserts.
     pub fn choice(&self) -> Option<Choice> {
         Choice::weighted(&self.others())
     }
 
-    /// Whether any operation changes rows.
+    /// Whether an operation changes rows.
     pub fn writes(&self) -> bool {
         self.update + self.insert + self.read_modify_write > 0.0
     }

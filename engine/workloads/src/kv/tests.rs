@@ -1,4 +1,4 @@
-//! Proportions, keys that exist, inserts that never collide, and what is refused.
+//! Tests of proportions, existing keys, unique inserts and rejected options.
 
 use super::*;
 use dyno_core::plan::Options;
@@ -141,7 +141,7 @@ fn the_latest_are_read_most() {
             newest += 1;
         }
     }
-    // Of 500 inserts and 1000 records the last 50 and more: over half of a zipfian's draws.
+    // Of 1000 records and 500 inserts, the last 50 or more get over half of a zipfian's draws.
     assert!(newest > 1800, "{newest} of 3800");
 }
 

@@ -1,4 +1,5 @@
-//! A statement of the user's: its SQL cut at the parameters, and what goes with it.
+//! A user's statement: its SQL, split at the parameters, with its list lengths, repetitions and
+//! expectations.
 
 use super::lists::Lists;
 use super::params::Param;
@@ -10,30 +11,30 @@ use dyno_core::error::Result;
 use dyno_core::workload::{Dialect, Effect, Expect, Request, Sql};
 use std::ops::{Range, RangeInclusive};
 
-/// Longest statement, bytes: servers refuse much longer ones anyway.
+/// Maximum length of a statement, bytes; servers reject much longer ones.
 const SQL_BYTES_MAX: usize = 1 << 20;
-/// How many times in a row a statement may be sent.
+/// Maximum number of consecutive repetitions of a statement.
 pub const REPEAT_MAX: i64 = 10_000;
 
-/// A statement, and how it is sent.
+/// A statement with its list lengths and repetitions.
 #[derive(Debug)]
 pub struct Line {
-    /// With lists of different lengths; most statements have one form. They differ in text and
-    /// parameters only.
+    /// One form per combination of list lengths; one if the statement has no lists. Forms differ only
+    /// in text and parameters.
     pub forms: Vec<Form>,
-    /// Which of them is sent.
+    /// Distribution over the forms.
     pub choice: Choice,
-    /// How many times in a row.
+    /// Number of consecutive executions.
     pub repeat: u32,
 }
 
-/// A statement as drivers take it.
+/// A statement as drivers prepare it.
 #[derive(Debug)]
 pub struct Form {
-    /// Its text and types.
+    /// The statement's text and parameter types.
     pub statement: Request,
-    /// Its parameters in order: each an index into the list of them, and the number of the list's
-    /// element that it stands in, 0 for none.
+    /// The statement's parameters in order: index into the workload's parameters, and number of the
+    /// list element around it, from 1 (0 outside lists).
     pub params: Vec<(u16, u32)>,
 }
 
@@ -43,26 +44,26 @@ impl Line {
         Self { forms: vec![Form { statement, params: vec![] }], choice: Choice::even(1), repeat: 1 }
     }
 
-    /// What sends nothing.
+    /// A line that sends no statement.
     pub fn nothing() -> Self {
         Self { forms: vec![], choice: Choice::even(1), repeat: 0 }
     }
 
-    /// Whether it may change data.
+    /// Whether the statement may change data.
     pub fn writes(&self) -> bool {
         self.forms.first().is_some_and(|form| form.statement.effect == Effect::Write)
     }
 }
 
-/// What a line is read for.
+/// The context in which a statement is parsed.
 pub struct Context<'a> {
     /// All parameters, sorted by name.
     pub params: &'a [Param],
-    /// Whose rules the SQL follows.
+    /// Dialect of the SQL.
     pub dialect: Dialect,
 }
 
-/// Reads a statement that is a transaction of its own: text, or a mapping. Its weight, and itself.
+/// Reads an entry of `statements`, SQL or a mapping, and returns its weight and the statement.
 pub fn statement(name: &str, node: &Node, context: &Context) -> Result<(f64, Line)> {
     check_class(node, name)?;
     if node.value.is_string() {
@@ -75,7 +76,7 @@ pub fn statement(name: &str, node: &Node, context: &Context) -> Result<(f64, Lin
     Ok((weight, line))
 }
 
-/// Reads a step of a transaction: text, or a mapping. Its class is `class` unless it has a name.
+/// Reads a step of a transaction, SQL or a mapping. Its class is its `name`, by default `class`.
 pub fn step(class: &str, node: &Node, context: &Context) -> Result<Line> {
     if node.value.is_string() {
         return line(class, node, None, &Lists::default(), context);
@@ -86,7 +87,7 @@ pub fn step(class: &str, node: &Node, context: &Context) -> Result<Line> {
     Ok(line)
 }
 
-/// Reads what a step says of its statement.
+/// Reads a step's fields about its statement.
 pub fn of_step(class: &str, fields: &mut Fields, context: &Context) -> Result<Line> {
     let repeat = fields.get("repeat").map_or(Ok(1), |node| node.whole(1..=REPEAT_MAX))?;
     let class = match fields.get("name") {
@@ -142,7 +143,7 @@ fn line(
         let types = params.iter().map(|&at| context.params[usize::from(at)].param_type()).collect();
         let mut statement = Request::new(class, kind, Sql::new(cut.pieces), types);
         statement.names = cut.names;
-        // Statements without lists need no numbers of elements.
+        // Statements without lists have no element numbers.
         let elements = text.elements.iter().copied().chain(std::iter::repeat(0));
         forms.push(Form { statement, params: params.into_iter().zip(elements).collect() });
     }
@@ -170,7 +171,7 @@ fn find(name: &str, node: &Node, params: &[Param]) -> Result<u16> {
     })
 }
 
-/// Refuses names of classes that the engine itself uses.
+/// Fails if `name` is not an ASCII identifier or is a class that the engine uses itself.
 pub fn check_class(node: &Node, name: &str) -> Result<()> {
     check_name(node, name, "statement")?;
     if ["begin", "commit", "other"].contains(&name) {

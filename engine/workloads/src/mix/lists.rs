@@ -1,5 +1,5 @@
-//! Statements with lists of changing length: `IN (:id)` and `VALUES (:a, :b)`, sent with one element
-//! or many. Each length is a statement of its own to drivers, which prepare it so.
+//! Statements with lists of variable length, such as `IN (:id)` and `VALUES (:a, :b)`. Drivers prepare
+//! each length as a separate statement.
 
 use super::scanner::{Token, scan};
 use crate::choice::Choice;
@@ -8,43 +8,43 @@ use dyno_core::error::Result;
 use dyno_core::workload::Dialect;
 use std::ops::Range;
 
-/// Elements of a list: what servers take as parameters of a statement.
+/// Maximum number of elements in a list: servers' limit of parameters in a statement.
 const LENGTH_MAX: i64 = 65_535;
-/// Lengths of one list.
+/// Maximum number of lengths of one list.
 const LENGTHS_MAX: usize = 100;
-/// Forms of a statement: the lengths of its lists, multiplied.
+/// Maximum number of forms of a statement, the product of its lists' numbers of lengths.
 const FORMS_MAX: usize = 1000;
 
-/// Lists of a statement.
+/// The lists of a statement.
 #[derive(Debug, Default)]
 pub struct Lists {
-    /// In the order of the text, none within another.
+    /// In the order of the text; lists do not overlap.
     lists: Vec<List>,
-    /// Where in the text its parameters stand.
+    /// Byte offsets of the statement's parameters in its text.
     params: Vec<usize>,
 }
 
 #[derive(Debug)]
 struct List {
-    /// Its element in the statement's text.
+    /// Byte range of the list's element in the statement's text.
     at: Range<usize>,
     lengths: Vec<u64>,
     weights: Vec<f64>,
 }
 
-/// A statement with lists of certain lengths.
+/// A statement with one length chosen for each list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Form {
-    /// Its text.
+    /// The statement's text.
     pub sql: String,
-    /// Of each parameter in the text, the number of the element that it stands in, from 1; 0: in none.
+    /// For each parameter in the text, the number of the list element around it, from 1; 0 outside lists.
     pub elements: Vec<u32>,
 }
 
 impl Lists {
-    /// Reads `lists`, if it is there, of a statement whose text is `sql`.
+    /// Reads the optional field `lists` of a statement whose text is `sql`.
     pub fn read(fields: &mut Fields, sql: &str, dialect: Dialect) -> Result<Self> {
-        // Whoever reads a statement that cannot be taken apart says where.
+        // `line::line` scans the statement again and reports its faults.
         let tokens = scan(sql, dialect).unwrap_or_default();
         let is_param = |(token, _): &&(Token, Range<usize>)| matches!(token, Token::Param(_));
         let params = tokens.iter().filter(is_param).map(|(_, at)| at.start).collect();
@@ -69,7 +69,7 @@ impl Lists {
         Ok(Self { lists, params })
     }
 
-    /// All combinations of lengths, and how one of them is chosen.
+    /// All combinations of lengths, and their distribution.
     pub fn forms(&self, sql: &str) -> (Vec<Form>, Choice) {
         let mut combinations: Vec<(Vec<u64>, f64)> = vec![(vec![], 1.0)];
         for list in &self.lists {

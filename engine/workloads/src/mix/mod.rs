@@ -1,25 +1,29 @@
-//! `mix`: the user's own statements and transactions, weighted, with typed parameters.
+//! `mix`: user-defined statements and transactions, chosen by weight, with typed parameters.
 //!
 //! | file | noun |
 //! |---|---|
 //! | `params.rs` | named value generators |
 //! | `sum.rs` | parameters that are sums of others |
 //! | `lists.rs` | lists of changing length |
-//! | `scanner.rs` | SQL taken apart: where its parameters are |
-//! | `statement.rs` | what a statement is: cut at its parameters, whether it reads, whether it frames a transaction |
-//! | `line.rs` | one statement with what goes with it |
+//! | `scanner.rs` | SQL tokenizer that finds parameters |
+//! | `statement.rs` | classifies a statement: pieces between parameters, read or write, begin or commit |
+//! | `line.rs` | one statement with its parameters and options |
 //! | `step.rs` | a step of a transaction: a statement, or one of several |
-//! | `program.rs` | a transaction worked out: which values go where |
+//! | `program.rs` | a compiled transaction: the source of each parameter's value |
 //!
-//! Options: `params` (name: generator, and `per: transaction | statement | repetition`; or `sum: [name, name]`),
-//! `statements` (name: SQL or `{sql, weight, lists, expect, reads}`; each a transaction without begin and commit) and
-//! `transactions` (name: `{weight, steps}`, a step being SQL or `{sql, name, repeat, lists, expect, reads}`, or
-//! `{one_of: [step, ...], repeat, choice}`; between begin and commit, unless `atomic: false`). One of `statements` and `transactions` is chosen by weight each time.
+//! Options:
 //!
-//! The class of a statement is its name, that of a step its name or `TRANSACTION_NUMBER`, counted
-//! from 1; that of a branch its name or `TRANSACTION_NUMBER_NUMBER`. Number n of a sequence belongs to one transaction of one session: `first + number x k`,
-//! where numbers interleave the sessions and k is the most that a transaction draws. With `per: repetition`
-//! each transaction draws `first`, `first + 1`, ... anew.
+//! - `params` (name: generator and `per: transaction | statement | repetition`; or `sum: [name, name]`),
+//! - `statements` (name: SQL or `{sql, weight, lists, expect, reads}`), each sent without begin and commit,
+//! - `transactions` (name: `{weight, steps}`), sent between begin and commit unless `atomic: false`. A
+//!   step is SQL, `{sql, name, repeat, lists, expect, reads}` or `{one_of: [step, ...], repeat, choice}`.
+//!
+//! Each transaction is one entry of `statements` or `transactions`, chosen by weight.
+//!
+//! The class of a statement is its name; that of a step its name or `TRANSACTION_NUMBER`, counted
+//! from 1; that of a branch its name or `TRANSACTION_NUMBER_NUMBER`. A transaction's first value of a
+//! sequence is `first + number x k`: `number` interleaves the sessions, k is the maximum number of draws
+//! per transaction. With `per: repetition` each transaction draws `first`, `first + 1`, ... again.
 
 mod line;
 mod lists;
@@ -47,7 +51,7 @@ use serde_json::Value;
 use std::ops::Range;
 use step::{Step, Steps};
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "mix",
     about: "your own statements and transactions in SQL, weighted, with typed parameters",
@@ -57,13 +61,13 @@ pub static KIND: WorkloadKind = WorkloadKind {
 
 const NAME: &str = "mix";
 const OPTIONS: [&str; 3] = ["params", "statements", "transactions"];
-/// Each is prepared on every connection.
+/// Limit of distinct statements, since each is prepared on every connection.
 const STATEMENTS_MAX: usize = 4096;
-/// As `oltp` allows.
+/// Limit of statements per transaction, the same as that of `oltp`.
 const OPERATIONS_MAX: u64 = 10_000;
-/// A transaction's values are kept in memory for each session.
+/// Limit of values per transaction, which each session holds in memory.
 const VALUES_MAX: u64 = 100_000;
-/// Sessions are numbered in this many bits; the others hold the group.
+/// Number of low bits of a session number that hold the session; the others hold the group.
 pub(crate) const SESSION_BITS: u32 = 24;
 
 fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
@@ -74,7 +78,7 @@ struct Mix {
     seed: u64,
     sessions: u64,
     params: Vec<Param>,
-    /// For each parameter, the most draws of a transaction.
+    /// Per parameter, the maximum number of draws in a transaction.
     strides: Vec<u64>,
     statements: Vec<Request>,
     programs: Vec<Program>,
@@ -127,7 +131,7 @@ impl Mix {
     }
 }
 
-/// The weight of a transaction, whether its steps commit together, and the steps.
+/// Reads a transaction: its weight, whether it is atomic, and its steps.
 fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, bool, Steps)> {
     let mut fields = node.fields()?;
     let weight = fields.get("weight").map_or(Ok(1.0), |node| node.weight())?;
@@ -137,7 +141,7 @@ fn transaction(name: &str, node: &Node, context: &Context) -> Result<(f64, bool,
     Ok((weight, is_atomic, steps))
 }
 
-/// What is being put together.
+/// The workload's compiled parts, while its options are read.
 #[derive(Default)]
 struct Parts {
     catalogue: Catalogue,
@@ -147,7 +151,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds a transaction. One without weight is checked, and left out.
+    /// Compiles and adds a transaction. One of weight 0 is validated but not added.
     fn add(
         &mut self,
         weight: f64,

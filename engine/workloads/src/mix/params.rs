@@ -1,4 +1,4 @@
-//! The parameters of `mix`: generators by name, and when they draw; sums of others.
+//! The parameters of `mix`: named generators with the scope of their draws, and sums of parameters.
 
 use super::sum::Sum;
 use crate::generator::Generator;
@@ -6,40 +6,40 @@ use crate::node::{Fields, Node, check_name};
 use dyno_core::error::Result;
 use dyno_core::workload::ParamType;
 
-/// More than any statement's text could use.
+/// Maximum number of parameters.
 const PARAMS_MAX: usize = 10_000;
 
-/// How long a drawn value holds.
+/// The scope of a drawn value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
-    /// All statements of a transaction share it.
+    /// All statements of a transaction share the value.
     Transaction,
-    /// Each statement, and each repetition of one, has its own.
+    /// Each statement and each repetition draws its own value.
     Statement,
-    /// The same, but a sequence begins anew in each transaction.
+    /// Like `Statement`, but each transaction restarts sequences.
     Repetition,
 }
 
-/// Where a parameter's values come from.
+/// Source of a parameter's values.
 #[derive(Debug)]
 pub enum Source {
-    /// Drawn.
+    /// A generator and the scope of its draws.
     Drawn(Generator, Per),
-    /// Made of other parameters' values, wherever it is named.
+    /// A sum of other parameters, computed at each use.
     Sum(Sum),
 }
 
 /// A named parameter.
 #[derive(Debug)]
 pub struct Param {
-    /// As statements call it.
+    /// The name in statements, without the colon.
     pub name: String,
-    /// Makes its values.
+    /// Source of the values.
     pub source: Source,
 }
 
 impl Param {
-    /// What draws its values, if they are drawn.
+    /// The generator, unless the parameter is a sum.
     pub fn generator(&self) -> Option<&Generator> {
         match &self.source {
             Source::Drawn(generator, _) => Some(generator),
@@ -47,7 +47,7 @@ impl Param {
         }
     }
 
-    /// What it is made of, if it is a sum.
+    /// The sum, if the parameter is one.
     pub fn sum(&self) -> Option<&Sum> {
         match &self.source {
             Source::Drawn(..) => None,
@@ -55,17 +55,17 @@ impl Param {
         }
     }
 
-    /// Whether a drawn value holds for the transaction.
+    /// Whether the parameter is drawn once per transaction.
     pub fn is_kept(&self) -> bool {
         matches!(self.source, Source::Drawn(_, Per::Transaction))
     }
 
-    /// Whether a sequence begins anew in each transaction.
+    /// Whether each transaction restarts the parameter's sequence.
     pub fn begins_anew(&self) -> bool {
         matches!(self.source, Source::Drawn(_, Per::Repetition))
     }
 
-    /// Its type on the wire: nobody here knows the column.
+    /// The type in the protocol, inferred from the values' form since the column is unknown.
     pub fn param_type(&self) -> ParamType {
         ParamType::Inferred(match &self.source {
             Source::Drawn(generator, _) => generator.form,
@@ -74,7 +74,7 @@ impl Param {
     }
 }
 
-/// Reads `params`, sorted by name.
+/// Reads `params` and sorts them by name.
 pub fn read(node: &Node) -> Result<Vec<Param>> {
     let mut members = node.members()?;
     if members.len() > PARAMS_MAX {
@@ -90,7 +90,7 @@ pub fn read(node: &Node) -> Result<Vec<Param>> {
         let source = match fields.get("sum") {
             Some(terms) => {
                 sums.push((at, terms));
-                // Its terms are looked for once all names are known.
+                // The terms are resolved below, once all names are known.
                 Source::Sum(Sum::unread())
             }
             None => drawn(&mut fields)?,

@@ -1,4 +1,4 @@
-//! What a transaction sends, worked out once: which values are drawn, and where each goes.
+//! Compiles a transaction once into a plan of its draws and of the source of each parameter's value.
 
 use super::line;
 use super::params::Param;
@@ -8,12 +8,13 @@ use dyno_core::rng::Rng;
 use dyno_core::workload::{Op, Request, Transaction, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A transaction's statements, ready to be filled with values.
+/// A compiled transaction, which [`Program::fill`] fills with values.
 #[derive(Debug)]
 pub struct Program {
-    /// Drawn first, since several statements share them; they take places 0, 1, ... of the values.
+    /// Parameters that several statements share. They are drawn first and are values 0, 1, ... of the
+    /// transaction.
     shared: Vec<u16>,
-    /// Drawn once: the branches of steps that choose together.
+    /// Choices of branches that several steps share, each drawn once per transaction.
     choices: Vec<Choice>,
     steps: Vec<Step>,
 }
@@ -25,7 +26,7 @@ struct Step {
     repeat: u32,
 }
 
-/// A statement that a step may send, so many times in a row.
+/// A statement that a step may send, with its number of consecutive executions.
 #[derive(Debug)]
 struct Branch {
     forms: Vec<Form>,
@@ -33,43 +34,43 @@ struct Branch {
     repeat: u32,
 }
 
-/// A statement with lists of certain lengths.
+/// A statement with one length chosen for each list.
 #[derive(Debug)]
 struct Form {
     /// Index into the workload's statements.
     statement: u16,
-    /// Where its values come from.
+    /// Sources of the values, in order.
     args: Vec<Arg>,
-    /// The first so many are not of the statement, but terms of its sums.
+    /// Number of leading values that are terms of sums and not parameters of the statement.
     hidden: usize,
     has_sums: bool,
 }
 
-/// Where a parameter's value comes from.
+/// Source of a parameter's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Arg {
-    /// A place among the shared values.
+    /// Index among the shared values.
     Shared(u32),
-    /// Drawn here: draw number `first` of parameter `param` in this transaction, and `stride` further
-    /// with each statement that the step has sent.
+    /// Draw number `first` of parameter `param` in this transaction, plus `stride` for each statement
+    /// that the step has already sent.
     Drawn { param: u16, first: u32, stride: u32 },
-    /// The same as an earlier argument of this statement.
+    /// The value of an earlier argument of this statement, by its index.
     Again(u32),
     /// A sum of other arguments.
     Sum { param: u16, terms: Vec<Term> },
 }
 
-/// Where a term of a sum is.
+/// Location of a sum's term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Term {
-    /// A place among the shared values.
+    /// Index among the shared values.
     Shared(u32),
-    /// An argument of the same statement.
+    /// Index among the arguments of the same statement.
     Here(u32),
 }
 
 impl Program {
-    /// A program of steps, whose statements go into the catalogue.
+    /// Compiles steps and adds their statements to the catalogue.
     pub fn new(all: &Steps, params: &[Param], catalogue: &mut Catalogue) -> Self {
         let shared = shared(&all.steps, params);
         let mut program = Self { shared, choices: all.choices.clone(), steps: Vec::new() };
@@ -100,12 +101,12 @@ impl Program {
         program
     }
 
-    /// Statements that it sends, at most.
+    /// Maximum number of statements in a transaction.
     pub fn operations(&self) -> u64 {
         self.steps.iter().map(Step::operations).sum()
     }
 
-    /// Values that go with them, at most.
+    /// Maximum number of values in a transaction.
     pub fn values(&self) -> u64 {
         let of = |step: &Step| {
             let most =
@@ -115,7 +116,7 @@ impl Program {
         self.shared.len() as u64 + self.steps.iter().map(of).sum::<u64>()
     }
 
-    /// How many numbers of its sequence a transaction may use up, for each parameter it draws.
+    /// Per parameter, the maximum number of draws in a transaction: the sequence numbers that it reserves.
     pub fn draws(&self) -> BTreeMap<u16, u64> {
         let mut draws: BTreeMap<u16, u64> = self.shared.iter().map(|&param| (param, 1)).collect();
         for step in &self.steps {
@@ -131,8 +132,9 @@ impl Program {
         draws
     }
 
-    /// Fills `tx`. `number`: of the transaction, among those of all sessions. `strides`: for each
-    /// parameter, the most draws of any program, which keeps sequences apart.
+    /// Appends the transaction's statements and values to `tx`. `number` counts the transactions of all
+    /// sessions. `strides` has, per parameter, the maximum number of draws of any program, so that the
+    /// transactions' parts of a sequence do not overlap.
     #[inline]
     pub fn fill(
         &self,
@@ -175,7 +177,7 @@ impl Program {
 }
 
 impl Step {
-    /// Statements that it sends, at most.
+    /// Maximum number of statements that the step sends.
     fn operations(&self) -> u64 {
         let most = self.branches.iter().map(|branch| branch.repeat).max().unwrap_or(0);
         u64::from(self.repeat) * u64::from(most)
@@ -183,14 +185,15 @@ impl Step {
 }
 
 impl Branch {
-    /// Values that go with its statement, at most.
+    /// Maximum number of values per execution.
     fn values(&self) -> u64 {
         self.forms.iter().map(|form| form.args.len()).max().unwrap_or(0) as u64
     }
 }
 
 impl Form {
-    /// Appends the statement with its values. `sent`: what the step has sent before it.
+    /// Appends the statement and its values to `tx`. `sent` is the number of statements that the step
+    /// has already sent.
     #[inline]
     fn fill(
         &self,
@@ -208,7 +211,7 @@ impl Form {
                     let nth = u64::from(*first) + sent * u64::from(*stride);
                     draw(*param, nth, &mut tx.text)
                 }
-                Arg::Sum { .. } => Value::Null, // Once all that it is made of is there.
+                Arg::Sum { .. } => Value::Null, // Replaced by `add` once all terms are drawn.
             };
             tx.values.push(value);
         }
@@ -219,7 +222,7 @@ impl Form {
         tx.ops.push(Op { request: self.statement, values });
     }
 
-    /// Puts sums in the places of their arguments, whose values begin at `start`.
+    /// Computes the statement's sums. The values of its arguments begin at `start`.
     fn add(&self, params: &[Param], start: usize, tx: &mut Transaction) {
         for (at, arg) in self.args.iter().enumerate() {
             let Arg::Sum { param, terms } = arg else { continue };
@@ -233,10 +236,10 @@ impl Form {
     }
 }
 
-/// A parameter as it is drawn within a statement: once for each element of a list.
+/// (parameter, number of the list element): a statement draws a parameter once per element.
 type Key = (u16, u32);
 
-/// What a form draws: parameters that it names, and terms of those that are sums.
+/// The draws of a form: its parameters, with sums replaced by their terms.
 fn keys(form: &[Key], params: &[Param]) -> BTreeSet<Key> {
     let of = |&(param, element): &Key| match params[usize::from(param)].sum() {
         Some(sum) => sum.terms.iter().map(|&term| (term, element)).collect(),
@@ -245,7 +248,7 @@ fn keys(form: &[Key], params: &[Param]) -> BTreeSet<Key> {
     form.iter().flat_map(of).collect()
 }
 
-/// How often a statement of a step draws each parameter, in the form that draws it most.
+/// Per parameter, the maximum number of draws over the forms of a step.
 fn most_draws(step: &step::Step, params: &[Param]) -> BTreeMap<u16, u32> {
     let mut most: BTreeMap<u16, u32> = BTreeMap::new();
     for form in step.branches.iter().flat_map(|line| &line.forms) {
@@ -261,8 +264,7 @@ fn most_draws(step: &step::Step, params: &[Param]) -> BTreeMap<u16, u32> {
     most
 }
 
-/// The parameters whose values hold for the transaction and are named more than once in it, in the
-/// order in which they are met.
+/// The parameters drawn per transaction that it uses more than once, in order of their first use.
 fn shared(steps: &[step::Step], params: &[Param]) -> Vec<u16> {
     let mut uses: BTreeMap<u16, u64> = BTreeMap::new();
     let mut met = Vec::new();
@@ -286,13 +288,13 @@ fn shared(steps: &[step::Step], params: &[Param]) -> Vec<u16> {
     met
 }
 
-/// Puts the arguments of a form together.
+/// Builds the arguments of a form.
 struct Composing<'a> {
     shared: &'a [u16],
     params: &'a [Param],
-    /// Draws of each parameter by the steps before this one.
+    /// Per parameter, the draws of the steps before this one.
     drawn: &'a BTreeMap<u16, u32>,
-    /// And by each statement of this one.
+    /// Per parameter, the maximum number of draws of each statement of this step.
     most: &'a BTreeMap<u16, u32>,
     here: BTreeMap<Key, u32>,
     nth: BTreeMap<u16, u32>,
@@ -340,7 +342,7 @@ impl<'a> Composing<'a> {
         }
     }
 
-    /// The place of a shared value.
+    /// Index of a parameter among the shared values.
     fn place(&self, param: u16) -> Option<u32> {
         self.shared.iter().position(|other| *other == param).map(|place| place as u32)
     }
@@ -355,13 +357,13 @@ impl<'a> Composing<'a> {
     }
 }
 
-/// The workload's statements, each once: the same text in two transactions is prepared once if
-/// its class and expectations are the same too.
+/// The workload's distinct statements. Transactions share a prepared statement if text, class and
+/// expectations are equal.
 #[derive(Debug, Default)]
 pub struct Catalogue(pub Vec<Request>);
 
 impl Catalogue {
-    /// The number of a statement.
+    /// Index of a statement, which is added if absent.
     pub fn number(&mut self, statement: &Request) -> u16 {
         let known = self.0.iter().position(|other| other == statement);
         known.unwrap_or_else(|| {

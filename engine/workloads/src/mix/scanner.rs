@@ -1,38 +1,38 @@
-//! Takes a user's SQL apart far enough to find its parameters: `:name` outside quotes and comments.
+//! Tokenizes a user's SQL to find its parameters: `:name` outside quotes and comments.
 //!
-//! What a quote or a comment is differs between servers, and a parameter found in the wrong place would
-//! change what a statement means; hence the rules of each dialect, and an error for what the
-//! server would take for a parameter of its own (`?` in MySQL, `$1` in PostgreSQL, `@x` in SQLite).
+//! The syntax of quotes and comments differs between servers, and a misplaced parameter would change
+//! the meaning of a statement. The scanner therefore follows the rules of each dialect and rejects
+//! parameters in the server's own syntax (`?` in MySQL, `$1` in PostgreSQL, `@x` in SQLite).
 //!
 //! Sources: MySQL reference manual, "Comments", "String Literals"; PostgreSQL documentation,
-//! "Lexical Structure"; SQLite, "SQL Language Expressions" and "SQL Comment Syntax". MySQL is read
-//! with its default `sql_mode` (backslashes escape, double quotes are text), PostgreSQL with
+//! "Lexical Structure"; SQLite, "SQL Language Expressions" and "SQL Comment Syntax". The rules are those
+//! of MySQL's default `sql_mode` (backslash escapes, double quotes around strings) and of PostgreSQL's
 //! `standard_conforming_strings = on`.
 
 use dyno_core::workload::Dialect;
 use std::ops::Range;
 
-/// A piece of SQL.
+/// A lexical token of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token<'a> {
-    /// Keyword or unquoted name.
+    /// A keyword or an unquoted name.
     Word(&'a str),
     /// `:name`, without its colon.
     Param(&'a str),
-    /// Text, quoted name, number, operator: nothing that matters here.
+    /// A string, quoted name, number or operator.
     Other(&'a str),
-    /// A comment or blanks.
+    /// A comment or white space.
     Blank,
-    /// `;` with nothing but blanks behind it.
+    /// `;` at the end, followed only by white space, comments and further `;`.
     End,
 }
 
-/// SQL that cannot be taken apart, or holds what it must not.
+/// Invalid or rejected SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, in characters from 1.
+    /// Position of the token, in characters from 1.
     pub at: usize,
-    /// What is wrong there.
+    /// Description of the fault.
     pub what: String,
 }
 
@@ -42,7 +42,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// All of `sql`, without a gap.
+/// Tokenizes `sql`. The tokens' byte ranges cover it without gaps.
 pub fn scan(sql: &str, dialect: Dialect) -> Result<Vec<(Token<'_>, Range<usize>)>, Fault> {
     let mut scanner = Scanner { sql, dialect, at: 0 };
     let mut tokens = Vec::new();
@@ -59,11 +59,11 @@ pub fn scan(sql: &str, dialect: Dialect) -> Result<Vec<(Token<'_>, Range<usize>)
 struct Scanner<'a> {
     sql: &'a str,
     dialect: Dialect,
-    /// Where the next token begins: always between two characters.
+    /// Byte offset of the next token, always at a character boundary.
     at: usize,
 }
 
-/// Bytes of a name: also every byte of a character beyond ASCII.
+/// Whether a name may contain `byte`, which includes all bytes of characters beyond ASCII.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
@@ -85,7 +85,7 @@ impl<'a> Scanner<'a> {
         &self.sql[self.at..]
     }
 
-    /// Moves to `end` and returns what lies before it.
+    /// Moves to byte offset `end` and returns the text up to it.
     fn to(&mut self, end: usize) -> &'a str {
         let piece = &self.sql[self.at..end];
         self.at = end;
@@ -105,7 +105,7 @@ impl<'a> Scanner<'a> {
         self.dialect == Dialect::Postgres
     }
 
-    /// MySQL's rules hold for the null driver too.
+    /// Whether MySQL's rules apply, which the null driver shares.
     fn is_mysql(&self) -> bool {
         matches!(self.dialect, Dialect::Mysql | Dialect::Null)
     }
@@ -144,7 +144,7 @@ impl<'a> Scanner<'a> {
 
     fn starts_comment(&self) -> bool {
         match (self.byte(0), self.byte(1)) {
-            // MySQL wants a blank or control character behind the dashes, since 5--1 is 6 there.
+            // MySQL requires white space or a control character after the dashes, since 5--1 is 6.
             (Some(b'-'), Some(b'-')) => {
                 !self.is_mysql() || self.byte(2).is_none_or(|byte| byte <= b' ')
             }
@@ -156,7 +156,7 @@ impl<'a> Scanner<'a> {
 
     fn comment(&mut self) -> Result<Token<'a>, String> {
         if self.byte(0) != Some(b'/') {
-            // A lone carriage return ends it too in PostgreSQL, and only there.
+            // In PostgreSQL only, a carriage return ends the comment too.
             let returns = self.is_postgres();
             self.while_(1, |byte| byte != b'\n' && !(returns && byte == b'\r'));
             return Ok(Token::Blank);
@@ -182,11 +182,11 @@ impl<'a> Scanner<'a> {
                 return Ok(Token::Blank);
             }
         }
-        // SQLite ends it with the text; elsewhere it is an error, and a mistake everywhere.
+        // An error in all systems but SQLite, where the comment extends to the end of the text.
         Err("the comment is never closed".into())
     }
 
-    /// A quote up to `end`, which stands for itself when doubled.
+    /// Reads a quoted token up to `end`; a doubled `end` is part of the token.
     fn quoted(&mut self, end: u8, backslash: bool) -> Result<Token<'a>, String> {
         self.quoted_from(1, end, backslash)
     }
@@ -199,7 +199,7 @@ impl<'a> Scanner<'a> {
             if byte == b'\\' && backslash {
                 at += 1;
             } else if byte == end {
-                // SQLite's brackets know no doubling.
+                // SQLite's brackets cannot be escaped by doubling.
                 if bytes.get(at) != Some(&end) || end == b']' {
                     let piece = self.to(self.at + at);
                     return match piece.contains('\0') {
@@ -213,7 +213,8 @@ impl<'a> Scanner<'a> {
         Err("the quote is never closed".into())
     }
 
-    /// `$$text$$`, `$tag$text$tag$`, or a parameter of the server's own.
+    /// Reads `$`: a PostgreSQL string (`$$text$$`, `$tag$text$tag$`) or an operator. Rejects the server's
+    /// own parameters.
     fn dollar(&mut self) -> Result<Token<'a>, String> {
         let next = self.byte(1);
         if self.is_sqlite() && next.is_some_and(is_name) {
@@ -262,7 +263,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn word(&mut self) -> Result<Token<'a>, String> {
-        // In E'...' a backslash escapes, in PostgreSQL only.
+        // In PostgreSQL only, E'...' has backslash escapes.
         if self.is_postgres()
             && let [b'E' | b'e', b'\'', ..] = self.rest().as_bytes()
         {
@@ -379,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Text of which random pieces are likely to be quotes, comments and parameters.
+    /// Random text with frequent quotes, comments and parameters.
     fn sqlish() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             "\\PC{0,3}",
@@ -413,7 +414,7 @@ mod tests {
                 }
                 let end = tokens.iter().find(|(token, _)| *token == Token::End);
                 prop_assert_eq!(&whole, &sql[..end.map_or(sql.len(), |(_, range)| range.start)]);
-                // Nothing that changes meaning is hidden from a second look.
+                // Neither function may panic.
                 reads(&tokens);
                 frame(&tokens);
             }

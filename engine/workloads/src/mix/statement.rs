@@ -1,18 +1,19 @@
-//! What a scanned statement is: cut at its parameters, whether it reads, whether it frames a transaction.
+//! Analyses a scanned statement: the pieces between its parameters, whether it only reads, and whether
+//! it begins or ends a transaction.
 
 use super::scanner::Token;
 use std::ops::Range;
 
-/// SQL cut at its parameters.
+/// SQL split at its parameters.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What precedes the first parameter, and what follows each.
+    /// The text before the first parameter and after each parameter.
     pub pieces: Vec<String>,
-    /// Their names, in order.
+    /// The parameters' names, in order of the text.
     pub names: Vec<String>,
 }
 
-/// Cuts scanned SQL at its parameters; drops a semicolon at its end.
+/// Splits scanned SQL at its parameters and drops a final semicolon.
 pub fn cut(tokens: &[(Token<'_>, Range<usize>)], sql: &str) -> Cut {
     let mut cut = Cut { pieces: Vec::new(), names: Vec::new() };
     let mut piece = String::new();
@@ -30,7 +31,7 @@ pub fn cut(tokens: &[(Token<'_>, Range<usize>)], sql: &str) -> Cut {
     cut
 }
 
-/// First words of statements that change nothing.
+/// First keywords of statements that do not change data.
 const READING: [&str; 13] = [
     "SELECT",
     "VALUES",
@@ -48,8 +49,8 @@ const READING: [&str; 13] = [
 ];
 const WRITING: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"];
 
-/// Whether a statement surely changes nothing, as far as its words tell: what a function does
-/// cannot be seen.
+/// Whether a statement only reads, judged by its keywords; functions that it calls are assumed to
+/// only read.
 pub fn reads(tokens: &[(Token<'_>, Range<usize>)]) -> bool {
     let solid: Vec<Token> =
         tokens.iter().map(|(token, _)| *token).filter(|token| *token != Token::Blank).collect();
@@ -61,19 +62,19 @@ pub fn reads(tokens: &[(Token<'_>, Range<usize>)]) -> bool {
         return false;
     };
     match word(first).as_str() {
-        // A common table expression may write, and so may what is explained.
+        // A common table expression or an explained statement may write.
         "WITH" | "EXPLAIN" => !(first..solid.len()).any(|at| {
             let locks = at > 0 && ["FOR", "KEY"].contains(&word(at - 1).as_str());
             let call = solid.get(at + 1) == Some(&Token::Other("("));
             word(at) == "INTO" || WRITING.contains(&word(at).as_str()) && !locks && !call
         }),
-        // `SELECT ... INTO` makes a table or a file.
+        // `SELECT ... INTO` creates a table or a file.
         "SELECT" | "TABLE" => !(first..solid.len()).any(|at| word(at) == "INTO"),
         word => READING.contains(&word),
     }
 }
 
-/// The word that begins or ends a transaction, if the statement is one that does.
+/// The statement's first keyword, if the statement begins or ends a transaction.
 pub fn frame<'a>(tokens: &[(Token<'a>, Range<usize>)]) -> Option<&'a str> {
     let words = tokens.iter().filter_map(|(token, _)| match token {
         Token::Word(word) => Some(*word),

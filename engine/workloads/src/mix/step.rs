@@ -1,73 +1,73 @@
-//! A step of a transaction: a statement, or one of several each time.
+//! A step of a transaction: a statement, or a random one of several.
 //!
-//! `{one_of: [branch, ...], repeat, choice}`: a branch is SQL or a mapping as a step is, with a
-//! `weight`; one without `sql` sends nothing. Steps of a transaction with the same `choice` take branches
-//! of the same position.
+//! In `{one_of: [branch, ...], repeat, choice}`, a branch is SQL or a mapping like a step's, plus
+//! `weight`; a branch without `sql` sends nothing. Steps of a transaction with the same `choice` send
+//! the branch at the same position.
 
 use super::line::{self, Context, Line};
 use crate::choice::Choice;
 use crate::node::{Node, check_name};
 use dyno_core::error::Result;
 
-/// Branches of a step.
+/// Maximum number of branches of a step.
 const BRANCHES_MAX: usize = 1000;
-/// Different choices of a transaction that steps share.
+/// Maximum number of named choices in a transaction.
 pub const CHOICES_MAX: usize = 64;
 
-/// What a step sends.
+/// A parsed step.
 #[derive(Debug)]
 pub struct Step {
-    /// What it chooses among.
+    /// The statements to choose from.
     pub branches: Vec<Line>,
-    /// How it chooses.
+    /// How the step chooses its branch.
     pub pick: Pick,
-    /// How many times in a row, each with a choice of its own.
+    /// Number of repetitions, each of which chooses a branch again.
     pub repeat: u32,
 }
 
 /// How a step chooses its branch.
 #[derive(Debug, Clone)]
 pub enum Pick {
-    /// For itself.
+    /// Independently of other steps.
     Own(Choice),
-    /// As all steps do that share a choice of the transaction, which has this number.
+    /// By an index into [`Steps::choices`], together with other steps.
     Shared(u16),
 }
 
-/// Steps of a transaction.
+/// The steps of a transaction.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// In order.
+    /// The steps in order of execution.
     pub steps: Vec<Step>,
-    /// What steps share: drawn once a transaction.
+    /// Choices that steps share, each drawn once per transaction.
     pub choices: Vec<Choice>,
 }
 
 impl Steps {
-    /// A statement that is a transaction of its own.
+    /// A transaction of a single statement.
     pub fn of(line: Line) -> Self {
         Self { steps: vec![Step::of(line)], choices: vec![] }
     }
 }
 
 impl Step {
-    /// A single statement.
+    /// A step of a single statement.
     pub fn of(line: Line) -> Self {
         Self { branches: vec![line], pick: Pick::Own(Choice::even(1)), repeat: 1 }
     }
 
-    /// Whether it may change data.
+    /// Whether a branch may change data.
     pub fn writes(&self) -> bool {
         self.branches.iter().any(Line::writes)
     }
 
-    /// Statements that it sends, at most.
+    /// Maximum number of statements that the step sends.
     pub fn operations(&self) -> u32 {
         self.repeat * self.branches.iter().map(|line| line.repeat).max().unwrap_or(0)
     }
 }
 
-/// A choice that steps share, while they are read.
+/// A named choice, while the steps are parsed.
 struct Shared<'a> {
     name: &'a str,
     weights: Vec<f64>,
@@ -88,7 +88,7 @@ pub fn read(name: &str, node: &Node, context: &Context) -> Result<Steps> {
     if read.steps.is_empty() {
         return Err(node.wrong("a transaction has at least one step"));
     }
-    // Weights that are all 0 are refused where they stand.
+    // `one_of` rejects weights that are all 0.
     let choice = |shared: &Shared| Choice::weighted(&shared.weights);
     read.choices = shared.iter().filter_map(choice).collect();
     Ok(read)
@@ -130,7 +130,7 @@ fn one_of<'a>(
     Ok(Step { branches, pick, repeat: repeat as u32 })
 }
 
-/// The weight of a branch, and what it sends.
+/// Reads a branch: its weight and its statement.
 fn branch(class: &str, node: &Node, context: &Context) -> Result<(f64, Line)> {
     if node.value.is_string() {
         return Ok((1.0, line::step(class, node, context)?));
@@ -145,7 +145,8 @@ fn branch(class: &str, node: &Node, context: &Context) -> Result<(f64, Line)> {
     Ok((weight, line))
 }
 
-/// The number of the choice that a step shares with others of its name, whose weights are the same.
+/// Index of the choice named in `node`, which is added if absent. Fails if other steps use it with
+/// different weights.
 fn shared_by<'a>(node: &Node<'a>, weights: Vec<f64>, shared: &mut Vec<Shared<'a>>) -> Result<u16> {
     let name = node.text()?;
     check_name(node, name, "choice")?;
@@ -170,8 +171,8 @@ mod tests {
     use serde_json::{Value, json};
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Two tables: reads of one of them three times, sometimes a third read, then a row of one table
-    /// that is deleted and inserted again.
+    /// Reads one of two tables two or three times, sometimes sends another read, then deletes a row of one
+    /// table and inserts it again.
     fn tables() -> Value {
         json!({
             "params": {

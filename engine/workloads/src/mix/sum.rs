@@ -1,8 +1,8 @@
-//! Parameters that are sums of others: the upper end of a range is its lower end and a width.
+//! Parameters that are sums of others, such as the upper bound of a range: lower bound plus width.
 //!
-//! The first term may be a number, a number as text, a day or a second; the others are numbers that
-//! are added to it: units, days, seconds. The sum looks as its first term does. Beyond what a number
-//! or the calendar holds it stays at the furthest end.
+//! The first term is a number, a number as text, a date or a date with time. The other terms are
+//! numbers in its unit: ones, days or seconds. The sum has the format of its first term and saturates
+//! at the limits of numbers or of the calendar.
 
 use crate::generator::calendar::{DAY_S, day, put_day, put_second, second};
 use crate::generator::{END_MAX, Generator, Unit};
@@ -10,28 +10,29 @@ use crate::node::Node;
 use dyno_core::error::Result;
 use dyno_core::workload::{Form, SCALE_MAX, Transaction, Value, put_decimal};
 
-/// Terms of a sum.
+/// Maximum number of terms in a sum.
 const TERMS_MAX: usize = 8;
-/// The first and the last day of the calendar: years 1 to 9999.
+/// First and last day of the calendar (years 1 to 9999), in days from 1970-01-01.
 const DAYS: [i64; 2] = [-719_162, 2_932_896];
 
 /// A sum of other parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sum {
-    /// Indexes of its terms.
+    /// Indexes of the terms in the list of parameters.
     pub terms: Vec<u16>,
     unit: Unit,
-    /// What its values look like.
+    /// Form of the sum's values.
     pub form: Form,
 }
 
 impl Sum {
-    /// One whose terms are not known yet.
+    /// A placeholder, until [`Sum::read`] resolves the terms.
     pub fn unread() -> Self {
         Self { terms: vec![], unit: Unit::Number, form: Form::Int }
     }
 
-    /// Resolves the names of `node` by `find`: a parameter's index, and its generator if it is drawn.
+    /// Resolves the names in `node` by `find`, which returns a parameter's index and, unless the parameter
+    /// is a sum, its generator. Fails if a term is unknown, a sum or of an unsuitable type.
     pub fn read<'a>(
         node: &Node,
         find: impl Fn(&str) -> Option<(usize, Option<&'a Generator>)>,
@@ -71,7 +72,8 @@ impl Sum {
         Ok(Self { terms, unit, form })
     }
 
-    /// The sum of the values of `tx` at these places; NULL if any of them is. Text is appended.
+    /// The sum of the values of `tx` at `places`; NULL if one of them is NULL. A sum in text form is
+    /// appended to the text of `tx`.
     pub fn of(&self, places: impl Iterator<Item = usize>, tx: &mut Transaction) -> Value {
         let mut total: Option<(i64, u8)> = None;
         for place in places {
@@ -97,7 +99,7 @@ impl Sum {
         Value::Text(start..tx.text.len() as u32)
     }
 
-    /// A term as a number, in units of 10^-scale.
+    /// A term as (number, scale), in units of 10^-scale.
     fn number(&self, value: &Value, is_first: bool, tx: &Transaction) -> Option<(i64, u8)> {
         match value {
             Value::Int(number) => Some((*number, 0)),
@@ -115,14 +117,14 @@ impl Sum {
     }
 }
 
-/// A number as [`put_decimal`] writes it.
+/// Parses a number as [`put_decimal`] formats it.
 fn digits(text: &str) -> Option<(i64, u8)> {
     let scale = text.split_once('.').map_or(0, |(_, behind)| behind.len());
     let scale = u8::try_from(scale).ok().filter(|&scale| scale <= SCALE_MAX)?;
     Some((text.replacen('.', "", 1).parse().ok()?, scale))
 }
 
-/// The sum of two numbers in units of 10^-scale, with as many decimals as the first.
+/// The sum of two numbers in units of 10^-scale, with the scale of the first.
 fn add((a, scale): (i64, u8), (b, other): (i64, u8)) -> (i64, u8) {
     let up = 10i128.pow(u32::from(scale.saturating_sub(other)));
     let down = 10i128.pow(u32::from(other.saturating_sub(scale)));

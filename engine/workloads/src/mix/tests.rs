@@ -1,4 +1,4 @@
-//! What is sent, purity, sequences, weights, and what is refused.
+//! Tests of sent statements, determinism, sequences, weights and rejected options.
 
 use super::*;
 use dyno_core::plan::Options;
@@ -314,7 +314,7 @@ fn what_is_wrong_is_said_with_its_place() {
     }
 }
 
-/// A range, a day and a list: what goes together within a statement.
+/// Statements with a range, a day and a list, whose parameters depend on each other.
 fn ranges() -> serde_json::Value {
     json!({
         "params": {

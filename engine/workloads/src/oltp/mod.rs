@@ -1,24 +1,24 @@
-//! `oltp`: sysbench's tables and transaction, every number a parameter.
+//! `oltp`: sysbench's tables and transaction, with all numbers configurable.
 //!
-//! A transaction consists of, in this order: point selects, simple, sum, order, distinct and
-//! filter ranges, index updates, non-index updates, delete-insert pairs, deletes, inserts, between
-//! begin and commit unless `skip_trx`. As in sysbench, a table is drawn (evenly) once for each kind
-//! of operation in a transaction, and keys are drawn by `distribution` from `1..=id_range`.
+//! A transaction consists of, in this order: point selects; simple, sum, order, distinct and filter
+//! ranges; index updates; non-index updates; delete-insert pairs; deletes; inserts. They are sent
+//! between begin and commit unless `skip_trx`. As in sysbench, a transaction draws one table (uniformly)
+//! for each kind of operation, and keys by `distribution` from `1..=id_range`.
 //!
 //! Deliberate differences from sysbench 1.0:
-//! - `distribution` is `uniform` unless given (there: `special`).
-//! - Column `k` is loaded from `k_distribution` over all rows, uniform unless given (there: the
+//! - `distribution` is `uniform` by default (sysbench: `special`).
+//! - Column `k` is loaded from `k_distribution` over all rows, by default uniform (sysbench: the
 //!   distribution of the run), so that runs with different distributions share one data set.
-//! - `filter_ranges` does not exist there: it reads `range_size` rows by key and keeps about one of
-//!   them, by a condition on the unindexed column `c`.
-//! - `inserts` leave the key to the server's own counter on every system: unique over sessions,
-//!   retries and repeated trials on kept data without the generator knowing what is there. The new
-//!   rows lie beyond `rows`, so that no other operation meets them.
-//! - `delete` finds nothing where an earlier transaction deleted the same key: it then costs a
-//!   search only. Restore the data between trials.
+//! - `filter_ranges` does not exist in sysbench: it reads `range_size` rows by key and returns about
+//!   one of them, by a condition on the unindexed column `c`.
+//! - `inserts` use keys from the server's own counter on every system. These are unique over sessions,
+//!   retries and repeated trials on the same data, without state in the generator. The new rows lie
+//!   beyond `rows`, so that no other operation uses them.
+//! - `delete` finds no row if an earlier transaction deleted the same key, and then costs only a
+//!   search. Restore the data between trials.
 //!
-//! Source: sysbench's `--help` of its bundled OLTP scripts and the statements a server's general
-//! log shows.
+//! Source: the `--help` of sysbench's bundled OLTP scripts, and their statements in a server's general
+//! log.
 
 mod settings;
 mod statements;
@@ -36,7 +36,7 @@ use settings::Settings;
 use statements::{Catalogue, Class};
 use std::ops::Range;
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "oltp",
     about: "sysbench's OLTP tables and transaction; presets read_write, read_only, write_only, \
@@ -74,7 +74,7 @@ impl Oltp {
         self.ids.sample(rng) as i64
     }
 
-    /// Pushes the parameters of one operation of `class`.
+    /// Appends the parameters of one operation of `class`.
     fn parameters(&self, class: Class, rng: &mut Rng, tx: &mut Transaction) {
         match class {
             Class::PointSelect => {
@@ -105,7 +105,7 @@ impl Oltp {
         }
     }
 
-    /// Deletes a row and puts a new one in its place.
+    /// Appends the deletion of a row and the insertion of a new row with the same key.
     fn pair(&self, table: u16, rng: &mut Rng, tx: &mut Transaction) {
         let id = self.id(rng);
         tx.int(id);

@@ -1,24 +1,24 @@
-//! The options of `oltp`: presets, limits and their meaning.
+//! The options of `oltp`: presets, limits and validation.
 
 use crate::options::Reader;
 use dyno_core::distribution::Shape;
 use dyno_core::error::Result;
 use dyno_core::plan::Options;
 
-/// Keys are 32-bit columns; the margin leaves room for the end of a range behind the last row and
-/// for rows that a run inserts.
+/// Keys are 32-bit columns. The margin leaves room for upper bounds of ranges beyond the last row and
+/// for rows inserted by a run.
 const ROWS_MAX: u64 = 2_000_000_000;
-/// Statements are numbered in 16 bits: twelve classes a table.
+/// Indexes of statements have 16 bits; a table has one statement per class.
 const TABLES_MAX: u64 = 4096;
 const OPERATIONS_MAX: u64 = 10_000;
-/// A transaction's parameters are kept in memory for each session.
+/// Limit of parameters per transaction, which each session holds in memory.
 const PARAMETERS_MAX: u64 = 100_000;
 const IN_LIST_MAX: u64 = 10_000;
 const RANGE_SIZE_MAX: u64 = 10_000_000;
 
 const SHAPES: [&str; 5] = ["uniform", "zipfian", "gaussian", "pareto", "special"];
 
-/// Everything the workload needs to know, checked.
+/// The validated options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub tables: u64,
@@ -33,7 +33,7 @@ pub struct Settings {
     pub table_options: String,
 }
 
-/// Operations of each kind in a transaction.
+/// Number of operations of each kind in a transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counts {
     pub point_selects: u64,
@@ -49,7 +49,7 @@ pub struct Counts {
     pub inserts: u64,
 }
 
-/// A name for a set of counts, and whether it leaves out begin and commit.
+/// A named set of counts, and whether begin and commit are omitted.
 struct Preset {
     name: &'static str,
     counts: Counts,
@@ -103,7 +103,7 @@ const PRESETS: [Preset; 8] = [
 ];
 
 impl Settings {
-    /// Reads and checks the options; what is not given comes from the preset.
+    /// Reads and validates the options; the preset has the defaults.
     pub fn read(options: &Options) -> Result<Self> {
         let mut reader = Reader::new("oltp", options);
         let name = reader.word("preset", PRESETS[0].name, &PRESETS.each_ref().map(|p| p.name))?;
@@ -127,7 +127,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What no single option shows to be wrong.
+    /// Checks constraints between options.
     fn check(&self, reader: &Reader) -> Result<()> {
         if self.id_range > self.rows {
             let (ids, rows) = (self.id_range, self.rows);
@@ -156,7 +156,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether any operation changes rows.
+    /// Whether an operation changes rows.
     pub fn writes(&self) -> bool {
         let c = &self.counts;
         c.index_updates + c.non_index_updates + c.delete_inserts + c.deletes + c.inserts > 0
@@ -181,7 +181,7 @@ impl Counts {
         })
     }
 
-    /// Statements between begin and commit.
+    /// Number of statements between begin and commit.
     fn operations(&self) -> u64 {
         self.point_selects
             + self.simple_ranges
@@ -197,7 +197,7 @@ impl Counts {
     }
 }
 
-/// The run's distribution. Parameters of another one are refused rather than ignored.
+/// Reads the run's distribution. Fails if a parameter of another distribution is present.
 fn shape(reader: &mut Reader) -> Result<Shape> {
     let name = reader.word("distribution", "uniform", &SHAPES)?;
     let theta =
@@ -230,7 +230,7 @@ fn shape(reader: &mut Reader) -> Result<Shape> {
     })
 }
 
-/// The distribution of column `k` when loading, with sysbench's parameters.
+/// Reads the distribution of the loaded column `k`, with sysbench's default parameters.
 fn k_shape(reader: &mut Reader) -> Result<Shape> {
     Ok(match reader.word("k_distribution", "uniform", &SHAPES)? {
         "zipfian" => Shape::Zipfian { theta: 0.8 },

@@ -1,10 +1,10 @@
-//! The statements of `oltp`, and in which order a transaction sends them. The text is the same in
-//! all dialects; drivers rewrite the `?`.
+//! The statements of `oltp`, and their order in a transaction. The text is the same in all dialects;
+//! drivers rewrite the `?`.
 
 use super::settings::Settings;
 use dyno_core::workload::{Effect, ParamType, Request};
 
-/// What an operation does. The order is that of a transaction.
+/// The kinds of operations, in their order in a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     PointSelect,
@@ -15,10 +15,10 @@ pub enum Class {
     FilterRange,
     IndexUpdate,
     NonIndexUpdate,
-    /// A row under the key just deleted; stands for the pair in a program.
+    /// Inserts a row with the key just deleted. In a program, it represents the pair.
     DeleteInsert,
     Delete,
-    /// A row under a key that the server chooses.
+    /// Inserts a row with a key that the server generates.
     Insert,
 }
 
@@ -37,7 +37,7 @@ impl Class {
         Self::Insert,
     ];
 
-    /// How many of it a transaction holds.
+    /// Number of operations of this class in a transaction.
     fn count(self, settings: &Settings) -> u64 {
         let counts = &settings.counts;
         match self {
@@ -55,12 +55,12 @@ impl Class {
         }
     }
 
-    /// Whether its statement is needed, alone or as half of a pair.
+    /// Whether the statement is used, alone or in a pair.
     fn used(self, settings: &Settings) -> bool {
         self.count(settings) > 0 || (self == Self::Delete && Self::DeleteInsert.count(settings) > 0)
     }
 
-    /// The prepared statement for table `t`.
+    /// The prepared statement for table `t` (1-based).
     fn statement(self, t: u64, settings: &Settings) -> Request {
         use ParamType::{Int, Text};
         let read = |class: &str, sql, params| Request::new(class, Effect::Read, sql, params);
@@ -113,30 +113,30 @@ impl Class {
     }
 }
 
-/// ` = ?`, or an IN-list where several keys are asked for.
+/// The condition on `n` keys, ` = ?` or an IN-list, and its parameters.
 fn keys(n: u64) -> (String, Vec<ParamType>) {
     let n = n as usize;
     let text = if n == 1 { " = ?".into() } else { format!(" IN ({})", vec!["?"; n].join(", ")) };
     (text, vec![ParamType::Int; n])
 }
 
-/// The text below which one `c` in `n` lies: `c` starts with eleven even digits, so the threshold
-/// is 10^11 / n. A constant, so that a plan can be made from the statement alone.
+/// The text below which 1 of `n` values of `c` lies: `c` starts with eleven uniform digits, so that
+/// the threshold is 10^11 / n. It is a literal, so that the optimizer knows it.
 fn one_of(n: u64) -> String {
-    // With n = 1 every row is kept: ':' follows '9' in ASCII, but not in every collation, and a
-    // longer run of nines than `c` can start with is above all of them in any.
+    // With n = 1 every row matches. ':' follows '9' in ASCII but not in every collation; twelve
+    // nines are above every `c`, which starts with at most eleven, in any collation.
     if n == 1 { "9".repeat(12) } else { format!("{:011}", 100_000_000_000u64.div_ceil(n)) }
 }
 
-/// Where the statements stand in the list, and what a transaction sends.
+/// Indexes of the statements in the list, and the operations of a transaction.
 pub struct Catalogue {
-    /// Opens a transaction, unless `skip_trx`.
+    /// Begin, unless `skip_trx`.
     pub begin: Option<u16>,
-    /// Ends it.
+    /// Commit, unless `skip_trx`.
     pub commit: Option<u16>,
-    /// Classes that occur, in order, with their counts.
+    /// The classes in use, in order, with their counts.
     pub program: Vec<(Class, u64)>,
-    /// Number of the statement of each class for the first table; those of the other tables follow.
+    /// Per class, the index of the statement for the first table; the other tables' follow.
     first: [u16; Class::ALL.len()],
 }
 
@@ -159,14 +159,15 @@ impl Catalogue {
         }
     }
 
-    /// Number of the statement of `class` for table `table` (0-based).
+    /// Index of the statement of `class` for table `table` (0-based).
     #[inline]
     pub fn statement(&self, class: Class, table: u16) -> u16 {
         self.first[class as usize] + table
     }
 }
 
-/// The list that [`Catalogue`] numbers: begin and commit, then class by class, table by table.
+/// The list of statements, to which the indexes of [`Catalogue`] refer: begin and commit, then the
+/// statements by class and table.
 pub fn all(settings: &Settings) -> Vec<Request> {
     let begin = if settings.writes() { Effect::BeginWrite } else { Effect::BeginRead };
     let frame = [("begin", begin), ("commit", Effect::Commit)]

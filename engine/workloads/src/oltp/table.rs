@@ -1,9 +1,9 @@
-//! The tables of `oltp`: sysbench's columns, in each dialect's words.
+//! The tables of `oltp`: sysbench's columns in each dialect.
 
 use super::settings::Settings;
 use dyno_core::workload::{Dialect, Table};
 
-/// Table number `n` (1-based).
+/// The definition of table `n` (1-based).
 pub fn table(n: u64, settings: &Settings, dialect: Dialect) -> Table {
     let name = format!("sbtest{n}");
     let id = match dialect {
@@ -29,12 +29,12 @@ pub fn table(n: u64, settings: &Settings, dialect: Dialect) -> Table {
     }
 }
 
-/// Statistics are not gathered here: whoever keeps the server settles it before it is measured.
+/// SQL to run after loading. It does not gather statistics, which `dyno` does before the measurement.
 fn finish(n: u64, name: &str, rows: u64, dialect: Dialect) -> Vec<String> {
     let index = format!("CREATE INDEX k_{n} ON {name} (k)");
     match dialect {
-        // A primary key sorted once over the loaded rows is cheaper than one kept up row by row;
-        // the counter must be told of the keys that were given, or the first insert collides.
+        // Building a primary key after loading is cheaper than row by row. The sequence must be set
+        // past the loaded keys, or the first insert fails with a duplicate key.
         Dialect::Postgres => vec![
             format!("ALTER TABLE {name} ADD PRIMARY KEY (id)"),
             index,

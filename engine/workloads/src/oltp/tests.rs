@@ -1,4 +1,4 @@
-//! Golden statements, purity, and the options' limits.
+//! Tests of golden statements, determinism and limits of options.
 
 use super::*;
 use dyno_core::plan::Options;
@@ -28,8 +28,8 @@ fn transaction(workload: &dyn Workload, session: u32, index: u64) -> Transaction
     tx
 }
 
-/// The statements of one transaction as text, with parameters in place; columns `c` and `pad` are
-/// shown by their length.
+/// The statements of one transaction with their parameters inserted; columns `c` and `pad` appear as
+/// their length.
 fn shown(workload: &dyn Workload) -> Vec<String> {
     let statements = workload.requests();
     let tx = transaction(workload, 0, 0);
@@ -101,7 +101,7 @@ fn golden_transactions_of_every_preset() {
     assert_eq!(preset("delete"), ["DELETE FROM sbtest1 WHERE id = 651"]);
 }
 
-/// A stored plan must replay for ever: never edit this.
+/// Stored plans must stay reproducible: never change this row.
 #[test]
 fn golden_row() {
     let mut rows = Rows::default();
@@ -175,7 +175,7 @@ fn statements_are_numbered_as_they_are_listed() {
         let rest = "simple_range sum_range order_range distinct_range filter_range index_update \
                     non_index_update delete insert delete insert commit";
         assert_eq!(classes[11..].join(" "), rest);
-        // One table for all operations of a kind, as sysbench draws it.
+        // One table for all operations of a kind, as in sysbench.
         assert!(tx.ops[1..11].iter().all(|op| op.request == tx.ops[1].request));
         used.extend(tx.ops.iter().map(|op| op.request));
     }
@@ -389,6 +389,6 @@ fn wrong_options_are_named_with_what_is_allowed() {
             assert!(message.contains(part), "{given}: {message}");
         }
     }
-    // As YAML writes large numbers.
+    // YAML's notation of large numbers.
     assert_eq!(oltp(json!({"rows": 1e6})).tables()[0].rows, 1_000_000);
 }

@@ -1,14 +1,17 @@
-//! Recorded sessions, sent again: each statement on its session, in its order, at the times of the
-//! trace or as fast as answers come.
+//! `replay`: replays recorded sessions. Each session sends its statements in their order, at the times of
+//! the replay file or as fast as answers arrive.
 //!
-//! Options: `trace`, a file that `digest --trace` wrote; `speed`, a factor, or `"max"`; `writes`, whether
-//! statements are sent that are not shown to be reads; `databases`: `"target"`, sessions stay in the
-//! target's database, or `"log"`, they use those of the trace.
+//! Options:
 //!
-//! Without `writes` whatever is not shown to be harmless is skipped, and counted; and the sessions'
-//! transactions are read-only at the server, so that what a text does not show, a function that
-//! writes, fails there. The trace is mapped, not read into memory: what is kept grows with the number
-//! of sessions, not of statements.
+//! - `trace`: a replay file from `digest --trace`,
+//! - `speed`: a factor, or `"max"`,
+//! - `writes`: whether statements are sent that are not known to be reads,
+//! - `databases`: `"target"` (sessions stay in the target's database) or `"log"` (those of the file).
+//!
+//! Without `writes`, all statements that are not known to be harmless are skipped and counted. In
+//! addition, the server executes the sessions' transactions as read-only, so that functions that write
+//! fail. The replay file is memory-mapped; memory use grows with the number of sessions, not of
+//! statements.
 
 mod scan;
 #[cfg(test)]
@@ -27,7 +30,7 @@ use scan::Scan;
 use std::fs::File;
 use std::ops::Range;
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: NAME,
     about: "recorded sessions: the statements of a trace in each session's order, at its times or at once",
@@ -47,10 +50,10 @@ struct Replay {
     trace: Mmap,
     index: Index,
     dialect: Dialect,
-    /// None: as fast as answers come.
+    /// Factor on the recorded pace; `None` sends as fast as answers arrive.
     speed: Option<f64>,
     writes: bool,
-    /// By origin of the trace: index into `databases`.
+    /// Per origin in the replay file, the index into `databases`.
     database_of: Vec<u32>,
     databases: Vec<String>,
     scan: Scan,
@@ -93,7 +96,7 @@ impl Replay {
         Ok(replay)
     }
 
-    /// An unknown database is the target's own, number 0.
+    /// Numbers the databases. An unknown database is number 0, the target's own.
     fn name_databases(&mut self, as_logged: bool) {
         for origin in &self.index.meta.origins {
             let name = if as_logged { &*origin.database } else { "" };
@@ -121,7 +124,7 @@ impl Replay {
     }
 }
 
-/// The file is mapped; all of it is checked.
+/// Maps the replay file and validates all of it.
 fn open(path: &str) -> Result<(Mmap, Index)> {
     let cannot = |error: std::io::Error| {
         Error::new(ErrorKind::Plan, format!("cannot read the trace: {error}"))
@@ -131,8 +134,8 @@ fn open(path: &str) -> Result<(Mmap, Index)> {
     if file.metadata().map_err(cannot)?.len() == 0 {
         return Index::read(&[]).map(|_| unreachable!("nothing is no trace"));
     }
-    // SAFETY: the map is only read, and nobody writes into a trace that is there: digest makes it
-    // under another name and renames it. A trace that is cut while it is played ends the process.
+    // SAFETY: the map is only read, and no process writes to a finished trace: digest writes it
+    // under another name and renames it. Truncating a trace during its replay ends the process.
     let map = unsafe { Mmap::map(&file) }.map_err(cannot)?;
     let index = Index::read(&map)?;
     Ok((map, index))
@@ -173,7 +176,7 @@ impl Recording for Replay {
     }
 
     fn switch(&self, database: &str) -> Option<String> {
-        // A PostgreSQL connection stays in its database.
+        // A PostgreSQL connection cannot change its database.
         (self.dialect == Dialect::Mysql && !database.is_empty())
             .then(|| format!("USE `{}`", database.replace('`', "``")))
     }
@@ -212,7 +215,7 @@ impl Workload for Replay {
         self.scan.classes.iter().map(verbatim).collect()
     }
 
-    /// Nothing: sessions play what was [recorded](Self::recording).
+    /// Appends nothing, since sessions replay the [recording](Self::recording).
     fn fill(&self, _session: u32, _index: u64, _tx: &mut Transaction) {}
 
     fn recording(&self) -> Option<&dyn Recording> {

@@ -1,47 +1,48 @@
-//! What is known of a trace once it was read through: which sessions have something to send and when
-//! they begin, which classes get a histogram, and what is skipped.
+//! First pass over a replay file: finds the sessions with statements to send and their begin, the
+//! classes with their own histogram, and the skipped statements.
 
 use super::Replay;
 use dyno_core::recording::Cue;
 use dyno_core::trace::{Effect, Meta};
 use std::collections::BTreeMap;
 
-/// Classes with a name of their own, by the time they took in the log; the rest is `other`.
+/// Maximum number of classes with a histogram, chosen by their total time in the log; the rest is
+/// `other`.
 const CLASSES_MAX: usize = 63;
 const OTHER: &str = "other";
-/// Classes that a remark names.
+/// Maximum number of classes that a remark names.
 const NAMED_MAX: usize = 10;
 
-/// See the module.
+/// The results of the pass.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// In the order in which they begin.
+    /// The sessions in order of their begin.
     pub sessions: Vec<Session>,
-    /// Names of classes, by statement of the workload.
+    /// Name of the class of each statement of the workload.
     pub classes: Vec<String>,
-    /// Statement of each class of the trace.
+    /// Index of the workload's statement for each class of the replay file.
     statements: Vec<u16>,
-    /// Statements that are sent.
+    /// Number of statements to send.
     sent: u64,
-    /// Statements that are not, by effect and class.
+    /// Number of skipped statements, by effect and class.
     skipped: BTreeMap<(Effect, u32), u64>,
 }
 
-/// A session that sends something.
+/// A session with statements to send.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Its number in the trace.
+    /// The session's number in the replay file.
     pub number: u32,
-    /// Its first statement.
+    /// Due time and database of the session's first statement.
     pub opens: Cue,
 }
 
 impl Scan {
-    /// Reads all of the trace.
+    /// Reads the whole replay file.
     pub fn of(replay: &Replay) -> Self {
         let mut scan = Self::default();
         let meta = &replay.index.meta;
-        // Time and number of what is sent, by class.
+        // Total time in ns and number of the statements to send, by class.
         let mut weights = vec![(0_u64, 0_u64); meta.classes.len()];
         for number in 0..meta.sessions {
             let mut place = replay.index.begin(number);
@@ -60,7 +61,7 @@ impl Scan {
             }
             scan.sessions.extend(opens.map(|opens| Session { number, opens }));
         }
-        // Without a pace they begin in the order of the log all the same.
+        // Without a pace, sessions still begin in the order of the log.
         let begins = |session: &Session| {
             let mut place = replay.index.begin(session.number);
             let first = replay.index.next(&replay.trace, session.number, &mut place);
@@ -88,14 +89,14 @@ impl Scan {
         }
     }
 
-    /// Which statement of the workload one of class `class` of the trace is.
+    /// Index of the workload's statement for class `class` of the replay file.
     pub fn statement_of(&self, class: u32) -> u16 {
-        // Where there are no others, none is asked for.
+        // Not reached if the workload has no class `other`.
         let other = self.classes.len() as u16 - 1;
         self.statements.get(class as usize).copied().unwrap_or(other)
     }
 
-    /// What a reader of the results must know.
+    /// Remarks for the results: skipped statements, and events missing from the replay file.
     pub fn remarks(&self, meta: &Meta) -> Vec<String> {
         let mut remarks = Vec::new();
         let skipped: u64 = self.skipped.values().sum();

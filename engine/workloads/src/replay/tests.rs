@@ -56,7 +56,7 @@ fn replay(more: serde_json::Value) -> Box<dyn Workload> {
     build_as(&trace_of(Language::Mysql, &LINES), Dialect::Mysql, more).unwrap()
 }
 
-/// (session, due in ms, database, class, text) of all that is sent.
+/// (session, due in ms, database, class, text) of all statements sent.
 fn sent(workload: &dyn Workload) -> Vec<(u32, u64, String, String, String)> {
     let recording = workload.recording().unwrap();
     let statements = workload.requests();

@@ -1,4 +1,4 @@
-//! A declared table: its columns and indexes as an experiment writes them, and its SQL.
+//! A declared table: parses its columns and indexes and renders its SQL.
 
 use super::types;
 use crate::generator::Generator;
@@ -10,7 +10,7 @@ const COLUMNS_MAX: usize = 1000;
 const INDEXES_MAX: usize = 64;
 const ROWS_MAX: i64 = 100_000_000_000;
 
-/// A table with what fills it.
+/// A table with the generators of its rows.
 #[derive(Debug)]
 pub struct Declared {
     pub name: String,
@@ -19,11 +19,11 @@ pub struct Declared {
     indexes: Vec<Index>,
 }
 
-/// A column.
+/// A column with its generator.
 #[derive(Debug)]
 pub struct Column {
     name: String,
-    /// In the dialect's words.
+    /// The type in the server's dialect.
     sql_type: String,
     pub generator: Generator,
     is_key: bool,
@@ -37,7 +37,7 @@ struct Index {
 }
 
 impl Declared {
-    /// Reads a table.
+    /// Parses and validates the table's declaration.
     pub fn read(name: &str, node: &Node, dialect: Dialect) -> Result<Self> {
         check_name(node, name, "table")?;
         let mut fields = node.fields()?;
@@ -58,13 +58,13 @@ impl Declared {
         Ok(Self { name: name.to_owned(), rows, columns, indexes })
     }
 
-    /// What is created and loaded.
+    /// The table's definition for the loader, in `dialect`.
     pub fn table(&self, dialect: Dialect) -> Table {
         let key: Vec<&str> =
             self.columns.iter().filter(|c| c.is_key).map(|c| c.name.as_str()).collect();
         let key = (!key.is_empty()).then(|| format!("PRIMARY KEY ({})", key.join(", ")));
-        // A key sorted once over the loaded rows is cheaper than one kept up row by row; where
-        // rows lie in the key (MySQL, SQLite) it must be there before them.
+        // PostgreSQL builds a key faster after loading than row by row. MySQL and SQLite store rows
+        // in the key, which must therefore exist before them.
         let later = dialect == Dialect::Postgres;
         let name = &self.name;
         let mut parts: Vec<String> = self.columns.iter().map(Column::definition).collect();
@@ -77,7 +77,7 @@ impl Declared {
         finish.extend(self.indexes.iter().enumerate().map(|(number, index)| {
             let unique = if index.is_unique { "UNIQUE " } else { "" };
             let columns = index.columns.join(", ");
-            // Unique in a schema, as most systems want it, and short enough for all.
+            // Most systems require unique index names in a schema; 50 characters fit all limits.
             format!("CREATE {unique}INDEX {name:.50}_index_{} ON {name} ({columns})", number + 1)
         }));
         Table {
@@ -128,7 +128,7 @@ fn read_indexes(node: &Node, columns: &[Column]) -> Result<Vec<Index>> {
     items.iter().map(|item| read_index(item, columns)).collect()
 }
 
-/// A list of columns, or a mapping with it.
+/// Reads a list of columns, or a mapping `{columns, unique}`.
 fn read_index(node: &Node, columns: &[Column]) -> Result<Index> {
     if node.value.is_array() {
         return Ok(Index { columns: names(node, columns)?, is_unique: false });

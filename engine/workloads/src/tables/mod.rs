@@ -1,16 +1,16 @@
-//! `tables`: declared tables, created and filled. It only loads; `mix` is what runs on them.
+//! `tables`: creates and populates declared tables. It sends no statements; use `mix` for that.
 //!
 //! | file | noun |
 //! |---|---|
-//! | `declared.rs` | a table as it is declared, and its SQL |
-//! | `types.rs` | types of columns in every dialect |
+//! | `declared.rs` | a table's declaration and its SQL |
+//! | `types.rs` | column types in every dialect |
 //!
-//! Option `tables` (name: `{rows, columns, indexes}`). A column is `{type, key: primary, null}` and
-//! a generator of values; a sequence counts rows. Columns are NOT NULL unless their generator makes NULLs or `null` is
-//! true. An index is a list of columns or `{columns, unique}`, built after the rows are in. Names
-//! are plain and unquoted, so that a statement may write them as it likes.
+//! Option `tables` (name: `{rows, columns, indexes}`). A column is `{type, key: primary, null}` plus
+//! the fields of a value generator; a sequence numbers the rows. Columns are NOT NULL unless `null` is
+//! true or the generator returns NULLs. An index is a list of columns or `{columns, unique}`; it is
+//! built after the rows are loaded. Names are unquoted ASCII identifiers.
 //!
-//! Row n of a table is a function of (seed, name of the table, n).
+//! Row n of a table is a pure function of (seed, table name, n).
 
 mod declared;
 #[cfg(test)]
@@ -27,7 +27,7 @@ use dyno_core::workload::{
 };
 use std::ops::Range;
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "tables",
     about: "declared tables with generated rows; loads only",
@@ -64,8 +64,8 @@ struct Tables {
     seed: u64,
 }
 
-/// A table's number by its name alone, so that its rows stay when others are declared beside it:
-/// FNV-1a.
+/// FNV-1a hash of the table's name, the table's part of the row seed. It depends on the name alone,
+/// so that other declarations do not change the table's rows.
 fn number_of(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -77,7 +77,7 @@ impl Workload for Tables {
         Vec::new()
     }
 
-    /// Never called: what has no statements is not run.
+    /// Never called, since a workload without statements is not run.
     fn fill(&self, _: u32, _: u64, _: &mut Transaction) {}
 
     fn changes_data(&self) -> bool {
@@ -101,7 +101,7 @@ impl Workload for Tables {
                     Value::Int(value) => sink.int(value),
                     Value::Decimal { unscaled, scale } => sink.decimal(unscaled, scale),
                     Value::Double(value) => sink.double(value),
-                    // The one spelling that every server takes from a file.
+                    // The only spelling that every server accepts from a file.
                     Value::Bool(value) => sink.int(i64::from(value)),
                     Value::Text(_) => sink.text(&text),
                 }

@@ -1,4 +1,4 @@
-//! Tables in every dialect, purity of rows, and what is refused.
+//! Tests of tables in every dialect, determinism of rows and rejected options.
 
 use super::*;
 use dyno_core::plan::Options;

@@ -1,5 +1,5 @@
-//! Column types by the words that all systems share, each in every dialect's own. Any other text
-//! is a type of that one server and stands as it is.
+//! Translates portable column types into each dialect. Any other type text is passed to the server
+//! unchanged.
 //!
 //! | word | MySQL, MariaDB | PostgreSQL | SQLite |
 //! |---|---|---|---|
@@ -22,10 +22,10 @@ use crate::node::Node;
 use dyno_core::error::Result;
 use dyno_core::workload::Dialect;
 
-/// Longest text of a type, bytes.
+/// Maximum length of a type's text, bytes.
 const BYTES_MAX: usize = 1000;
 
-/// Words, and what MySQL, PostgreSQL and SQLite call them.
+/// Portable types and their names in MySQL, PostgreSQL and SQLite.
 const WORDS: [(&str, [&str; 3]); 22] = [
     ("tinyint", ["TINYINT", "SMALLINT", "INTEGER"]),
     ("smallint", ["SMALLINT", "SMALLINT", "INTEGER"]),
@@ -51,7 +51,7 @@ const WORDS: [(&str, [&str; 3]); 22] = [
     ("json", ["JSON", "JSONB", "TEXT"]),
 ];
 
-/// The type that `node` holds, in the dialect's words.
+/// The type in `node`, in `dialect`. Fails if the text could end the column definition.
 pub fn read(node: &Node, dialect: Dialect) -> Result<String> {
     let text = node.text()?.trim();
     check(node, text, dialect)?;
@@ -72,7 +72,7 @@ pub fn read(node: &Node, dialect: Dialect) -> Result<String> {
         return Ok(text.to_owned());
     };
     Ok(match size {
-        // A size in parentheses and nothing behind it, or it is a type of the server's own.
+        // A size in parentheses must end the text; otherwise the type is specific to the server.
         Some(size) if size.strip_suffix(')').is_some_and(is_size) => match place {
             2 => names[2].to_owned(),
             _ => format!("{}({size}", names[place]),
@@ -86,7 +86,8 @@ fn is_size(text: &str) -> bool {
     text.split(',').all(|n| !n.trim().is_empty() && n.trim().bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// A type is one part of a column's definition, and nothing that ends it.
+/// Fails if `text` could end the column definition: by a comma, an unmatched parenthesis, a
+/// semicolon or a comment.
 fn check(node: &Node, text: &str, dialect: Dialect) -> Result<()> {
     let wrong = |why: &str| Err(node.wrong(format_args!("{text:?} is no type of a column: {why}")));
     if text.is_empty() || text.len() > BYTES_MAX {

@@ -1,24 +1,27 @@
-//! `tpcc`: the order-entry workload of TPC Benchmark C: nine tables, five transactions.
+//! `tpcc`: the order-entry workload of TPC Benchmark C, with nine tables and five transactions.
 //!
 //! | file | noun |
 //! |---|---|
 //! | `schema` | the tables |
-//! | `rows`, `random` | their rows, and the random values of the specification |
-//! | `statements` | what is sent |
+//! | `rows`, `random` | the tables' rows, and the random values of the specification |
+//! | `statements` | the statements |
 //! | `transactions` | the five transactions, in stages |
 //!
-//! Modes. *Faithful*: the specification's inputs: non-uniform numbers whose constants hold for a
-//! run, 1 % of order lines and 15 % of payments from other warehouses, 60 % of customers by name,
-//! text of full length, 1 % of new orders rolled back. *Sysbench*: what the published scripts for
-//! sysbench do: everything at home, constants drawn anew, text padded with one character, mix
-//! 10:10:1:1:1, whole amounts, stock and payments not counted, all orders of a customer read to find
-//! the last, customers of a name counted first, their tables' names. Written from what a server's
-//! general log shows of them. Their foreign keys are left out, not these keys' indexes.
+//! Modes:
 //!
-//! Departures from the specification, in both modes: no terminals and their screens; deliveries are
-//! not queued; without `paced` sessions send as fast as answers come, so that their figures are no
-//! tpmC; a transaction draws its warehouse unless `home: session`. `customers` and `items` below
-//! their defaults make a smaller data set that keeps all consistency conditions.
+//! - *Faithful* follows the specification: non-uniform numbers with constants per run, 1 % of order
+//!   lines and 15 % of payments from other warehouses, 60 % of customers selected by name, text of
+//!   full length, 1 % of new orders rolled back.
+//! - *Sysbench* follows the published sysbench scripts, as a server's general log shows them: the home
+//!   warehouse only, constants per transaction, text padded with one character, mix 10:10:1:1:1, whole
+//!   amounts, no counters of stock and payments, all orders of a customer read to find the last,
+//!   customers of a name counted first, the scripts' table names. The foreign keys are left out, but
+//!   not their indexes.
+//!
+//! Departures from the specification in both modes: there are no terminals or screens; deliveries are
+//! not queued; without `paced`, sessions send without keying and think times, so that the throughput is
+//! not tpmC; each transaction draws its warehouse unless `home: session`. Values of `customers` and
+//! `items` below the defaults make a smaller data set that satisfies all consistency conditions.
 //!
 //! Source: TPC Benchmark C, Standard Specification, revision 5.11 (2010).
 
@@ -45,7 +48,7 @@ use statements::Catalogue;
 use std::ops::Range;
 use transactions::{delivery, new_order, order_status, payment, stock_level};
 
-/// The family member.
+/// Entry in [`crate::WORKLOADS`].
 pub static KIND: WorkloadKind = WorkloadKind {
     name: "tpcc",
     about: "TPC-C's order entry: nine tables, five transactions; modes faithful, sysbench",
@@ -53,24 +56,24 @@ pub static KIND: WorkloadKind = WorkloadKind {
     build,
 };
 
-/// Keeps a run's constants apart from its transactions.
+/// Separates the random stream of a run's constants from those of its transactions.
 const CONSTANTS: u64 = 0x7470_6363_6e75_7200;
-/// Keeps pauses apart from them too.
+/// Separates the random streams of pauses.
 const PAUSES: u64 = 0x7470_6363_7061_7573;
-/// Sessions of a group, in a session's number.
+/// Mask of the session's bits in a session number; the others hold the group.
 const SESSION_MASK: u32 = (1 << crate::mix::SESSION_BITS) - 1;
 
-/// The kinds of transactions, in the order of [`Kind`].
+/// The kinds of transactions, in the order of their numbers.
 const KINDS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
-/// Of a hundred: the least that the specification allows, and the rest new orders.
+/// Transactions of each kind in 100: the specification's minimum, and new orders for the rest.
 const MIX_FAITHFUL: [u64; 5] = [45, 43, 4, 4, 4];
-/// Of 23.
+/// Transactions of each kind in 23.
 const MIX_SYSBENCH: [u64; 5] = [10, 10, 1, 1, 1];
-/// Seconds before a transaction is sent, by kind: its input is typed in (clause 5.2.5.7).
+/// Keying time before a transaction, seconds, by kind (clause 5.2.5.7).
 const KEYING_S: [f64; 5] = [18.0, 3.0, 2.0, 2.0, 2.0];
-/// Mean seconds after it, by kind.
+/// Mean think time after a transaction, seconds, by kind.
 const THINK_S: [f64; 5] = [12.0, 12.0, 10.0, 5.0, 5.0];
-/// Longest think time, in means.
+/// Maximum think time, in multiples of the mean.
 const THINK_MAX: f64 = 10.0;
 
 fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
@@ -81,13 +84,13 @@ struct Tpcc {
     settings: Settings,
     dialect: Dialect,
     seed: u64,
-    /// Of the run.
+    /// The constants of the run.
     constants: Constants,
     catalogue: Catalogue,
     loader: Loader,
 }
 
-/// What a transaction is drawn from: the same in each of its stages.
+/// The random state of a transaction, the same at the beginning of each stage.
 struct Draws {
     rng: Rng,
     constants: Constants,
@@ -95,9 +98,9 @@ struct Draws {
     d_id: i64,
 }
 
-/// Whom a transaction is about.
+/// How a transaction selects its customer.
 enum Customer {
-    /// One of those with this last name.
+    /// By the number of a last name.
     Named(u64),
     Numbered(i64),
 }
@@ -118,12 +121,12 @@ impl Tpcc {
         self.settings.mode == Mode::Faithful
     }
 
-    /// Whether transactions reach into other warehouses.
+    /// Whether transactions use other warehouses.
     fn has_remotes(&self) -> bool {
         self.is_faithful() && self.settings.warehouses > 1
     }
 
-    /// The kind of a transaction, and what the rest of it is drawn from.
+    /// Draws the kind of a transaction, and returns it with the state for the transaction's other draws.
     fn draw(&self, session: u32, index: u64) -> (usize, Draws) {
         let mut rng = Rng::for_transaction(self.seed, session, index);
         let mix = if self.is_faithful() { &MIX_FAITHFUL } else { &MIX_SYSBENCH };
@@ -147,13 +150,13 @@ impl Tpcc {
         rng.between(1, DISTRICTS) as i64
     }
 
-    /// Any but `home`, evenly; there are several.
+    /// A uniformly drawn warehouse other than `home`. Requires at least two warehouses.
     fn other_warehouse(&self, home: i64, rng: &mut Rng) -> i64 {
         let other = rng.between(1, self.settings.warehouses - 1) as i64;
         other + i64::from(other >= home)
     }
 
-    /// Three of five by name.
+    /// Selects 60 % of customers by name.
     fn customer(&self, draws: &mut Draws) -> Customer {
         let Draws { rng, constants, .. } = draws;
         match rng.below(100) < 60 {
@@ -162,13 +165,13 @@ impl Tpcc {
         }
     }
 
-    /// Appends an operation with these last parameters.
+    /// Appends an operation whose last parameters are `values`.
     fn op(&self, tx: &mut Transaction, statement: u16, values: &[i64]) {
         values.iter().for_each(|&value| tx.int(value));
         tx.op(statement);
     }
 
-    /// Appends a search for a last name; the scripts for sysbench first `count` who has it.
+    /// Appends a search for a last name; in mode sysbench, a `count` of its customers comes first.
     fn by_name(
         &self,
         tx: &mut Transaction,
@@ -187,7 +190,7 @@ impl Tpcc {
     }
 }
 
-/// The customer in the middle of those of a name, rounded up (clause 2.5.2.2).
+/// The customer at position n / 2, rounded up, of the n that a search by name found (clause 2.5.2.2).
 fn middle(found: &Rows) -> i64 {
     let count = found.iter().count();
     found.iter().nth(count.div_ceil(2).saturating_sub(1)).and_then(|row| row.int(0)).unwrap_or(1)
@@ -211,7 +214,7 @@ impl Workload for Tpcc {
     }
 
     fn more(&self, session: u32, index: u64, stage: u32, answers: &[Rows], tx: &mut Transaction) {
-        // Behind its commit nothing follows.
+        // A transaction ends with its commit or rollback.
         let ends = [self.catalogue.commit, self.catalogue.rollback];
         if tx.ops.last().is_some_and(|op| ends.contains(&op.request)) {
             return;

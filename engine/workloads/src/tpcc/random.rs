@@ -4,12 +4,12 @@
 
 use dyno_core::rng::Rng;
 
-/// The constant C of last names when loading: clause 2.1.6.1 wants the run's at a certain distance.
+/// The constant C of last names when loading. Clause 2.1.6.1 restricts its distance from the run's.
 pub const C_LAST_LOADED: u64 = 157;
-/// Allowed distances of the run's constant from the load's, save [`DISTANCES_BARRED`].
+/// Allowed distances of the run's constant from the load's, except [`DISTANCES_BARRED`].
 const DISTANCES: std::ops::RangeInclusive<u64> = 65..=119;
 const DISTANCES_BARRED: [u64; 2] = [96, 112];
-/// Range of that constant.
+/// The specification's A for last names, the maximum of their constant.
 const A_LAST: u64 = 255;
 const A_CUSTOMER: u64 = 1023;
 const A_ITEM: u64 = 8191;
@@ -17,10 +17,10 @@ const A_ITEM: u64 = 8191;
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Characters taken from one draw: 62^8 is so far below 2^64 that none is favoured.
+/// Characters per draw: 62^8 is far enough below 2^64 that the bias is negligible.
 const PER_DRAW: usize = 8;
 
-/// The constants C of a run.
+/// The constants C of NURand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constants {
     pub last: u64,
@@ -29,7 +29,8 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Of a run, evenly among those that the specification allows after our load.
+    /// Constants of a run; that of last names is uniform over those that the specification allows with
+    /// [`C_LAST_LOADED`].
     pub fn of_run(rng: &mut Rng) -> Self {
         let allowed = |c: &u64| {
             let distance = c.abs_diff(C_LAST_LOADED);
@@ -39,7 +40,7 @@ impl Constants {
         Self { last: lasts[rng.below(lasts.len() as u64) as usize], ..Self::anew(rng) }
     }
 
-    /// Any.
+    /// Constants drawn uniformly, without regard to the load's.
     pub fn anew(rng: &mut Rng) -> Self {
         Self {
             last: rng.between(0, A_LAST),
@@ -48,35 +49,35 @@ impl Constants {
         }
     }
 
-    /// Number of a last name, 0 to `names` - 1.
+    /// Draws the number of a last name, 0 to `names` - 1.
     pub fn last(&self, names: u64, rng: &mut Rng) -> u64 {
         nurand(A_LAST, self.last, 0, names - 1, rng)
     }
 
-    /// Number of a customer, 1 to `customers`.
+    /// Draws the number of a customer, 1 to `customers`.
     pub fn customer(&self, customers: u64, rng: &mut Rng) -> u64 {
         nurand(A_CUSTOMER, self.customer, 1, customers, rng)
     }
 
-    /// Number of an item, 1 to `items`.
+    /// Draws the number of an item, 1 to `items`.
     pub fn item(&self, items: u64, rng: &mut Rng) -> u64 {
         nurand(A_ITEM, self.item, 1, items, rng)
     }
 }
 
-/// NURand(A, x, y) with constant `c`.
+/// The specification's NURand(A, x, y) with constant `c`.
 pub fn nurand(a: u64, c: u64, x: u64, y: u64, rng: &mut Rng) -> u64 {
     ((rng.between(0, a) | rng.between(x, y)) + c) % (y - x + 1) + x
 }
 
-/// Appends last name number `number` (0 to 999): a syllable a digit.
+/// Appends last name `number` (0 to 999), one syllable per digit.
 pub fn put_last_name(number: u64, out: &mut Vec<u8>) {
     for digit in [number / 100 % 10, number / 10 % 10, number % 10] {
         out.extend_from_slice(SYLLABLES[digit as usize].as_bytes());
     }
 }
 
-/// Appends letters and digits, `low` to `high` of them.
+/// Appends `low` to `high` random letters and digits.
 pub fn put_a_string(low: u64, high: u64, rng: &mut Rng, out: &mut Vec<u8>) {
     let end = out.len() + rng.between(low, high) as usize;
     while out.len() < end {
@@ -89,18 +90,18 @@ pub fn put_a_string(low: u64, high: u64, rng: &mut Rng, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends small letters.
+/// Appends `length` random lower-case letters.
 pub fn put_letters(length: u64, rng: &mut Rng, out: &mut Vec<u8>) {
     out.extend((0..length).map(|_| b'a' + rng.below(26) as u8));
 }
 
-/// Appends one letter again and again, `low` to `high` times.
+/// Appends a random letter `low` to `high` times.
 pub fn put_padding(low: u64, high: u64, rng: &mut Rng, out: &mut Vec<u8>) {
     let letter = b'a' + rng.below(26) as u8;
     out.resize(out.len() + rng.between(low, high) as usize, letter);
 }
 
-/// Appends `length` digits.
+/// Appends `length` random digits.
 pub fn put_n_string(length: usize, rng: &mut Rng, out: &mut Vec<u8>) {
     out.extend((0..length).map(|_| b'0' + rng.below(10) as u8));
 }
@@ -111,7 +112,7 @@ pub fn put_zip(rng: &mut Rng, out: &mut Vec<u8>) {
     out.extend_from_slice(b"11111");
 }
 
-/// Appends 26 to 50 letters and digits, in a tenth of all cases with `ORIGINAL` somewhere in them.
+/// Appends 26 to 50 letters and digits, with `ORIGINAL` at a random position in 10 % of cases.
 pub fn put_data(rng: &mut Rng, out: &mut Vec<u8>) {
     const MARK: &[u8] = b"ORIGINAL";
     let start = out.len();
@@ -155,7 +156,7 @@ mod tests {
         let constants = Constants { last: 0, customer: 0, item: 0 };
         let draws: Vec<u64> = (0..100_000).map(|_| constants.last(1000, &mut rng)).collect();
         assert!(draws.iter().all(|&n| n < 1000));
-        // A bit of one or the other operand is set in three of four; the low ones outlive mod 1000.
+        // A bit is set in 3 of 4 results of `|`; the three low bits survive mod 1000.
         for bit in 0..3 {
             let share = draws.iter().filter(|&&n| n >> bit & 1 == 1).count() as f64 / 1e5;
             assert!((0.72..0.78).contains(&share), "bit {bit}: {share}");

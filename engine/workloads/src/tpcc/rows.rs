@@ -1,8 +1,8 @@
-//! Rows of the initial population: pure functions of (seed, table, row number).
+//! Rows of the initial population, as pure functions of (seed, table, row number).
 //!
-//! Source: TPC Benchmark C, revision 5.11, clause 4.3.3. With fewer customers than the 3,000 of a
-//! district everything that is counted by orders shrinks alike, so that the consistency conditions
-//! hold for any size.
+//! Source: TPC Benchmark C, revision 5.11, clause 4.3.3. With fewer than 3,000 customers per district,
+//! all tables that depend on orders shrink in proportion, so that the consistency conditions hold for
+//! any size.
 
 use super::random::{
     C_LAST_LOADED, nurand, put_a_string, put_data, put_last_name, put_letters, put_n_string,
@@ -15,20 +15,20 @@ use dyno_core::workload::RowSink;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Moment of everything that is loaded: rows may not depend on the clock.
+/// Timestamp of all loaded rows, which must not depend on the clock.
 const LOADED_AT: &[u8] = b"2020-01-01 00:00:00";
-/// What each customer has paid so far, cents.
+/// Initial payment of each customer, cents.
 const PAID: i64 = 1_000;
-/// Keeps the number of an order's lines apart from the lines themselves.
+/// Separates the random streams of orders' numbers of lines from those of the lines.
 const LINES: u64 = 1 << 32;
-/// Keeps the permutation of a district's customers apart from everything else.
+/// Separates the random streams of the permutation of a district's customers.
 const PERMUTATION: u64 = 2 << 32;
 
-/// Writes the rows of one data set.
+/// Generates the rows of one data set.
 pub struct Loader {
     settings: Settings,
     seed: u64,
-    /// Order lines before each district, and of all.
+    /// Number of order lines before each district, and in total.
     lines_before: OnceLock<Vec<u64>>,
 }
 
@@ -37,12 +37,13 @@ impl Loader {
         Self { settings: settings.clone(), seed, lines_before: OnceLock::new() }
     }
 
-    /// Order lines of all orders.
+    /// Number of order lines of all orders.
     pub fn lines(&self) -> u64 {
         *self.lines_before().last().unwrap_or(&0)
     }
 
-    /// Counted once: an order has 5 to 15 lines, so that the place of one is a sum over those before.
+    /// Prefix sums of order lines by district, computed once: an order has 5 to 15 lines, so that the
+    /// position of its lines is a sum over all earlier orders.
     fn lines_before(&self) -> &[u64] {
         self.lines_before.get_or_init(|| {
             let mut sum = 0;
@@ -59,13 +60,13 @@ impl Loader {
         })
     }
 
-    /// Lines of an order (0-based, as the district among all).
+    /// Number of lines of an order; both numbers are 0-based, `district` among all districts.
     fn lines_of(&self, district: u64, order: u64) -> u64 {
         let row = district * self.settings.customers + order;
         Rng::for_row(self.seed, LINES, row).between(5, 15)
     }
 
-    /// Rows `rows` of table number `table`.
+    /// Writes rows `rows` (0-based) of table number `table` to `sink`.
     pub fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink) {
         let relation = RELATIONS[table];
         let is_padded = self.settings.is_sysbench();
@@ -178,8 +179,9 @@ impl Loader {
         to.int(1);
     }
 
-    /// Each customer of a district has ordered once, in an order of the district's own: a random
-    /// bijection of bit shuffles, walked on while it leads outside (4 rounds of a Feistel network).
+    /// The customer of an order: a random permutation per district, so that each customer has one order.
+    /// A Feistel network of 4 rounds permutes the next larger power of 4; cycle walking restricts it to
+    /// the customers.
     fn customer_of(&self, district: u64, order: u64) -> u64 {
         let customers = self.settings.customers;
         let half_bits = (u64::BITS - (customers - 1).leading_zeros()).div_ceil(2);
@@ -258,7 +260,7 @@ fn item(row: u64, rng: &mut Rng, to: &mut Writer<'_>) {
     to.text(|out| put_data(rng, out));
 }
 
-/// An item as the scripts for sysbench call it: by its numbers.
+/// An item with the names and data of the sysbench scripts, which contain its numbers.
 fn item_of_scripts(rng: &mut Rng, to: &mut Writer<'_>) {
     let (image, price) = (rng.between(1, 10_000), rng.between(1_000_000, 100_999_999));
     let (whole, fraction) = (price / 1_000_000, price % 1_000_000);
@@ -276,11 +278,11 @@ fn item_of_scripts(rng: &mut Rng, to: &mut Writer<'_>) {
     });
 }
 
-/// A sink with a place to write text.
+/// A row sink with a text buffer.
 struct Writer<'a> {
     sink: &'a mut dyn RowSink,
     text: Vec<u8>,
-    /// Text as the scripts for sysbench write it: fillings of one character, and few letters.
+    /// Whether text follows the sysbench scripts: padding with one character, and few random letters.
     is_padded: bool,
 }
 
@@ -299,7 +301,7 @@ impl Writer<'_> {
         self.text(|out| put_a_string(low, high, rng, out));
     }
 
-    /// A word before letters.
+    /// Writes `word` and `low` to `high` random letters.
     fn lettered(&mut self, word: &str, low: u64, high: u64, rng: &mut Rng) {
         self.text(|out| {
             out.extend_from_slice(word.as_bytes());
@@ -307,7 +309,7 @@ impl Writer<'_> {
         });
     }
 
-    /// Text that nobody reads.
+    /// Writes filler text of `low` to `high` characters.
     fn filling(&mut self, low: u64, high: u64, rng: &mut Rng) {
         match self.is_padded {
             true => self.text(|out| put_padding(low, high, rng, out)),
@@ -322,13 +324,14 @@ impl Writer<'_> {
         }
     }
 
-    /// A tax or discount: up to `most` ten-thousandths; whole hundredths in the scripts.
+    /// Writes a tax or discount from 0 to `most`, in units of 0.0001; the sysbench scripts use multiples
+    /// of 0.01.
     fn share(&mut self, most: u64, rng: &mut Rng) {
         let grain = if self.is_padded { 100 } else { 1 };
         self.sink.decimal((rng.between(0, most / grain) * grain) as i64, 4);
     }
 
-    /// Two streets, a city, a state and a ZIP code.
+    /// Writes two streets, a city, a state and a ZIP code.
     fn address(&mut self, rng: &mut Rng) {
         if self.is_padded {
             for word in ["street1-", "street2-", "city-"] {

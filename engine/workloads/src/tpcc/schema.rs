@@ -1,11 +1,11 @@
-//! The nine tables: columns as the specification has them, in each dialect, and their indexes.
+//! The nine tables: the specification's columns in each dialect, and the indexes.
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 1.3.
 
 use super::settings::{DISTRICTS, Settings};
 use dyno_core::workload::{Dialect, Table};
 
-/// The tables in the order in which they are created.
+/// The tables in order of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     Item,
@@ -31,7 +31,7 @@ pub const RELATIONS: [Relation; 9] = [
     Relation::OrderLine,
 ];
 
-/// Words of our SQL that name tables.
+/// The table with this name in the specification, if there is one.
 pub fn named(word: &str) -> Option<Relation> {
     RELATIONS.into_iter().find(|relation| relation.name(false) == word)
 }
@@ -71,7 +71,7 @@ const ORDER_LINE: &str = "ol_o_id INTEGER NOT NULL, ol_d_id INTEGER NOT NULL, \
                           ol_amount DECIMAL(6,2), ol_dist_info CHAR(24)";
 
 impl Relation {
-    /// Its name by the specification, and in the scripts for sysbench, which number sets of tables.
+    /// The table's name in the specification or in the sysbench scripts, which number sets of tables.
     pub fn name(self, is_sysbench: bool) -> &'static str {
         if is_sysbench {
             return match self {
@@ -99,7 +99,7 @@ impl Relation {
         }
     }
 
-    /// Its columns with their types.
+    /// The columns with their types.
     fn columns(self) -> &'static str {
         match self {
             Self::Item => ITEM,
@@ -114,7 +114,7 @@ impl Relation {
         }
     }
 
-    /// Columns of its primary key; `history` has none.
+    /// The columns of the primary key; empty for `history`, which has none.
     fn key(self) -> &'static str {
         match self {
             Self::Item => "i_id",
@@ -129,8 +129,9 @@ impl Relation {
         }
     }
 
-    /// Names and columns of its secondary indexes. The scripts for sysbench declare foreign keys,
-    /// which their sessions do not check but whose indexes MySQL and MariaDB keep up: these are here.
+    /// Names and columns of the secondary indexes. With `has_foreign`, they include the indexes of the
+    /// sysbench scripts' foreign keys: sessions disable the checks, but MySQL and MariaDB maintain these
+    /// indexes.
     fn indexes(self, has_foreign: bool) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Customer => &[("idx_customer", "c_w_id, c_d_id, c_last, c_first")],
@@ -145,7 +146,7 @@ impl Relation {
         }
     }
 
-    /// How many rows are loaded; `lines`: order lines of all orders.
+    /// Number of loaded rows. `lines` is the number of order lines of all orders.
     fn rows(self, settings: &Settings, lines: u64) -> u64 {
         let customers = settings.districts() * settings.customers;
         match self {
@@ -160,14 +161,14 @@ impl Relation {
     }
 }
 
-/// All tables.
+/// The definitions of all tables, in order of creation.
 pub fn tables(settings: &Settings, dialect: Dialect, lines: u64) -> Vec<Table> {
     RELATIONS.iter().map(|&relation| table(relation, settings, dialect, lines)).collect()
 }
 
 fn table(relation: Relation, settings: &Settings, dialect: Dialect, lines: u64) -> Table {
     let (name, key) = (relation.name(settings.is_sysbench()), relation.key());
-    // A key sorted once over the loaded rows is cheaper than one kept up row by row.
+    // PostgreSQL builds a key faster after loading than row by row.
     let key_later = dialect == Dialect::Postgres;
     let moment = if dialect == Dialect::Postgres { "TIMESTAMP" } else { "DATETIME" };
     let mut create = format!("CREATE TABLE {name} ({}", relation.columns());
@@ -195,7 +196,7 @@ fn table(relation: Relation, settings: &Settings, dialect: Dialect, lines: u64) 
     }
 }
 
-/// First word of each definition; the commas within types are no borders.
+/// The first word of each definition. Definitions are separated by `, `, which types do not contain.
 fn column_names(columns: &str) -> Vec<String> {
     columns.split(", ").filter_map(|column| column.split(' ').next()).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! The options of `tpcc`: what they mean and where their limits are.
+//! The options of `tpcc`: defaults, limits and validation.
 
 use crate::options::Reader;
 use dyno_core::error::Result;
@@ -6,35 +6,35 @@ use dyno_core::plan::Options;
 
 /// Districts of a warehouse.
 pub const DISTRICTS: u64 = 10;
-/// Last names that there are.
+/// Number of distinct last names.
 const NAMES: u64 = 1000;
 
-/// Everything the workload needs to know, checked.
+/// The validated options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub mode: Mode,
     pub warehouses: u64,
-    /// Of a district; as many orders are loaded.
+    /// Customers per district, and orders loaded per district.
     pub customers: u64,
     pub items: u64,
-    /// Each session has a warehouse of its own, instead of one drawn for each transaction.
+    /// Whether each session has a fixed home warehouse, instead of drawing one per transaction.
     pub is_home_fixed: bool,
-    /// Keying and think times.
+    /// Whether sessions wait for keying and think times.
     pub is_paced: bool,
     pub table_options: String,
 }
 
-/// Whose rules.
+/// The rules that the workload follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// The specification's.
     Faithful,
-    /// Those of the scripts for sysbench.
+    /// Those of the sysbench scripts.
     Sysbench,
 }
 
 impl Settings {
-    /// Reads and checks the options.
+    /// Reads and validates the options.
     pub fn read(options: &Options) -> Result<Self> {
         let mut reader = Reader::new("tpcc", options);
         let mode = match reader.word("mode", "faithful", &["faithful", "sysbench"])? {
@@ -58,22 +58,22 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Orders of a district that are loaded as delivered: 2,100 of 3,000.
+    /// Orders per district that are loaded as delivered, 2,100 of 3,000.
     pub fn delivered(&self) -> u64 {
         self.customers * 7 / 10
     }
 
-    /// Last names that customers of a district have: all 1,000 but for very few customers.
+    /// Number of distinct last names in a district: 1,000, or `customers` if that is less.
     pub fn names(&self) -> u64 {
         self.customers.min(NAMES)
     }
 
-    /// Whether the rules are those of the scripts for sysbench.
+    /// Whether the mode is sysbench.
     pub fn is_sysbench(&self) -> bool {
         self.mode == Mode::Sysbench
     }
 
-    /// Districts of all warehouses.
+    /// Number of districts in all warehouses.
     pub fn districts(&self) -> u64 {
         self.warehouses * DISTRICTS
     }

@@ -1,6 +1,6 @@
-//! The statements of the five transactions. Their order is that of [`Catalogue`]'s numbers.
+//! The statements of the five transactions. [`Catalogue`] holds their indexes.
 //!
-//! A statement belongs to one kind of transaction, and its class begins with that kind's name.
+//! Each statement belongs to one kind of transaction, whose name is the prefix of its class.
 
 use super::schema;
 use super::settings::{DISTRICTS, Mode, Settings};
@@ -10,7 +10,7 @@ const ID: ParamType = ParamType::Int;
 const TEXT: ParamType = ParamType::Text;
 const AMOUNT: ParamType = ParamType::Inferred(Form::Decimal);
 
-/// Where the statements stand in the list.
+/// The list of statements, and the index of each.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     pub begin: u16,
@@ -35,7 +35,7 @@ pub struct NewOrder {
     pub new_order: u16,
     pub item: u16,
     pub item_unused: u16,
-    /// Of district 1; those of the others follow.
+    /// For district 1; the indexes for the other districts follow.
     pub stock: u16,
     pub stock_update: u16,
     pub line: u16,
@@ -47,7 +47,7 @@ pub struct Payment {
     pub warehouse: u16,
     pub district_update: u16,
     pub district: u16,
-    /// How many have the name; the scripts for sysbench only.
+    /// Counts the customers of a name; in mode sysbench only.
     pub name_count: u16,
     pub by_name: u16,
     pub customer: u16,
@@ -59,7 +59,7 @@ pub struct Payment {
 
 #[derive(Debug, Default)]
 pub struct OrderStatus {
-    /// As that of payments.
+    /// Like [`Payment::name_count`].
     pub name_count: u16,
     pub by_name: u16,
     pub customer: u16,
@@ -104,7 +104,7 @@ impl Catalogue {
     }
 }
 
-/// The statements in the making.
+/// Builds the list of statements.
 struct List {
     dialect: Dialect,
     is_sysbench: bool,
@@ -113,10 +113,10 @@ struct List {
 
 impl List {
     fn add(&mut self, class: &str, effect: Effect, sql: &str, params: &[ParamType]) -> u16 {
-        // A database with one writer at a time has no locks of rows.
+        // SQLite has one writer at a time and no row locks.
         let lock = if self.dialect == Dialect::Sqlite { "" } else { " FOR UPDATE" };
         let sql = sql.replace(" FOR_UPDATE", lock).replace("NOW", "CURRENT_TIMESTAMP");
-        // The scripts for sysbench read all orders of a customer to use the last one.
+        // The sysbench scripts read all orders of a customer to use the last one.
         let sql = sql.replace(" LIMIT_1", if self.is_sysbench { "" } else { " LIMIT 1" });
         let sql = if self.is_sysbench { renamed(&sql) } else { sql };
         self.statements.push(Request::new(class, effect, sql, params.to_vec()));
@@ -131,16 +131,16 @@ impl List {
         self.add(class, Effect::Read, sql, params)
     }
 
-    /// A read whose rows are looked at.
+    /// Adds a read whose rows the driver returns to the workload.
     fn ask(&mut self, class: &str, sql: &str, params: &[ParamType]) -> u16 {
         let number = self.read(class, sql, params);
         self.statements[usize::from(number)].keeps = true;
         number
     }
 
-    /// The statement returns so many rows, or the transaction fails.
+    /// Makes the transaction fail unless the statement returns `rows` rows.
     fn expecting(&mut self, number: u16, rows: std::ops::RangeInclusive<u64>) -> u16 {
-        // No system returns none.
+        // The null driver returns no rows.
         if self.dialect != Dialect::Null {
             self.statements[usize::from(number)].expect =
                 Some(Expect { rows: Some(rows), affected: None });
@@ -148,13 +148,13 @@ impl List {
         number
     }
 
-    /// It finds its row.
+    /// Makes the transaction fail unless the statement returns one row.
     fn one(&mut self, number: u16) -> u16 {
         self.expecting(number, 1..=1)
     }
 }
 
-/// The tables as the scripts for sysbench call them. No column has a table's name.
+/// Replaces table names by those of the sysbench scripts. No column has the name of a table.
 fn renamed(sql: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = String::with_capacity(sql.len() + 8);
@@ -169,7 +169,7 @@ fn renamed(sql: &str) -> String {
     out
 }
 
-/// Tax and customer: two statements, or the join of the scripts for sysbench.
+/// Adds the reads of tax and customer: two statements, or the join of the sysbench scripts.
 fn who_orders(list: &mut List) -> (u16, u16) {
     if list.is_sysbench {
         let both = list.read(
@@ -189,7 +189,7 @@ fn who_orders(list: &mut List) -> (u16, u16) {
     )
 }
 
-/// How many customers of a district have a name, which only the scripts for sysbench ask, and which.
+/// Adds the search for customers by name and, in mode sysbench, the count of them before it.
 fn customers_of_name(list: &mut List, kind: &str) -> (u16, u16) {
     let of_name = "FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
     let params = [ID, ID, TEXT];
@@ -244,7 +244,7 @@ fn new_order(list: &mut List, mode: Mode) -> NewOrder {
     for &number in [warehouse, customer, district, item].iter().chain(&stocks) {
         list.one(number);
     }
-    // What the transaction that rolls back looks for.
+    // The item that does not exist, before a rollback.
     list.expecting(item_unused, 0..=0);
     let stock_sql = match mode {
         Mode::Faithful => {
@@ -314,7 +314,7 @@ fn payment(list: &mut List) -> Payment {
     for number in [warehouse, district, customer, customer_data] {
         list.one(number);
     }
-    // The scripts for sysbench do not count payments.
+    // The sysbench scripts do not count payments.
     let counted = if list.is_sysbench { "" } else { ", c_payment_cnt = c_payment_cnt + 1" };
     let paid = format!("c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?{counted}");
     let who = "WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
@@ -376,7 +376,7 @@ fn order_status(list: &mut List) -> OrderStatus {
 fn delivery(list: &mut List) -> Delivery {
     let of_order = "WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
     let of_lines = "WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
-    // None is waiting: the district is skipped.
+    // May return no row: a district without undelivered orders is skipped.
     let oldest = list.ask(
         "delivery_oldest",
         "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? \

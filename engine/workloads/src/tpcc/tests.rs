@@ -1,4 +1,4 @@
-//! Rows that belong together, the mix, and what follows from which answers.
+//! Tests of consistency between rows, the mix, and operations that depend on answers.
 
 use super::*;
 use dyno_core::plan::Options;
@@ -15,7 +15,7 @@ fn tpcc(options: serde_json::Value) -> Tpcc {
     built(options, Dialect::Postgres).expect("valid options")
 }
 
-/// Two warehouses of few customers.
+/// Two warehouses with few customers.
 fn small() -> serde_json::Value {
     json!({"warehouses": 2, "customers": 50, "items": 100})
 }
@@ -42,7 +42,7 @@ impl RowSink for Read {
     }
 }
 
-/// All rows of each table by its name, each by the names of its columns.
+/// All rows by table name; each row maps column names to values.
 fn population(of: &Tpcc) -> BTreeMap<String, Vec<BTreeMap<String, String>>> {
     let all = of.tables().into_iter().enumerate().map(|(number, table)| {
         let mut read = Read::default();
@@ -143,7 +143,7 @@ fn answer(rows: &[&[&str]]) -> Rows {
     out
 }
 
-/// Plays a transaction to its end: `ask` answers the statements that keep their rows, by class.
+/// Runs a transaction to its end. `ask` returns, by class, the rows of statements that keep them.
 fn play(of: &Tpcc, index: u64, ask: impl Fn(&str) -> Rows) -> Vec<(String, Vec<String>)> {
     let statements = &of.catalogue.statements;
     let mut tx = Transaction::default();
@@ -212,7 +212,7 @@ fn a_new_order_uses_the_number_the_price_and_the_stock_it_was_told() {
         let quantity: i64 = line[6].parse().unwrap();
         assert_eq!((line[0].as_str(), line[8].as_str()), ("4711", "dist"));
         assert_eq!(line[7], (250 * quantity).to_string());
-        // 15 less up to 5 is at least 10; else 91 come in.
+        // Of a stock of 15, up to 5 leave at least 10; more add 91.
         let left = if quantity <= 5 { 15 - quantity } else { 106 - quantity };
         assert_eq!((&stock[0], &stock[1]), (&left.to_string(), &line[6]));
         assert_eq!((&stock[3], &stock[4]), (&line[5], &line[4]));

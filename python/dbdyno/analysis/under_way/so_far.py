@@ -47,6 +47,7 @@ class Asked:
     left: tuple[int, str]  # cell and metric
     right: tuple[int, str] | None
     claimed: str = ""  # `> 1`: what the claim asks of it; empty: no claim does
+    say: str = ""  # the claim in its author's words
 
 
 class SoFar:
@@ -137,7 +138,9 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
         claims = resolved_claims(plan)
     except DynoError:  # a cell that a claim names was skipped: the report has it
         return ()
-    for part in (part for claim in claims for part in claim.parts):
+    for say, part in (
+        (plan.claim_words.get(claim.text, ""), part) for claim in claims for part in claim.parts
+    ):
         left, right = part.left, part.right
         if left.kind != CELL or left.cell is None or (right and right.kind != CELL):
             continue
@@ -147,7 +150,7 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
         within = f" within {part.margin:.3g}" if part.margin else ""
         asks = f"{part.operator} {part.threshold:g}{within}"
         text = f"{text} at {at}" if at else text
-        found.append(Asked(text, (left.cell, left.metric), other, asks))
+        found.append(Asked(text, (left.cell, left.metric), other, asks, say))
     return tuple(found)
 
 

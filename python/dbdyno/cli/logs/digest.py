@@ -165,12 +165,12 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
     changing anything. Statements are shown without their literals.
     """
     from dbdyno.digest import reading
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
 
     if not sources:
         raise click.UsageError("name a log, `-` for standard input, or a server's URL")
     for source in sources:
-        servers.refuse_unknown(source)
+        server_url.refuse_unknown(source)
     form = output.form(form, typed.pop("as_json"))
     side_by_side = typed.pop("compared")
     parallel = typed.pop("parallelism")
@@ -214,7 +214,7 @@ def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) 
             if side_by_side:
                 return _compare(sources, options)
             return _parallelism(sources, options, accepts_censored)
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         if len(sources) > 1:
             raise click.UsageError("one URL at a time, and not together with logs")
         raw, code = _sampled(sources[0], options)
@@ -254,14 +254,14 @@ def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
 def _compare(sources: Sequence[str], options: Options) -> int:
     from dbdyno.digest import compare as comparing
     from dbdyno.digest import document
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
     from dbdyno.report.digest import beside
 
     if len(sources) != 2:
         raise click.UsageError("--compare takes two: A B")
     if options.format == "pt":
         raise click.UsageError("--compare has no `pt` layout: text, json, markdown or html")
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--compare takes logs and saved digests: save one with --json first")
     if sources[0] == sources[1] == STDIN:
         raise click.UsageError("only one of the two can come from standard input")
@@ -289,9 +289,9 @@ def _compare(sources: Sequence[str], options: Options) -> int:
 
 def _parallelism(sources: Sequence[str], options: Options, accepts_censored: bool) -> int:
     from dbdyno.digest import censoring, parallelism
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
 
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--parallelism is made from logs, not from a server's URL")
     if options.format == "pt":
         raise click.UsageError("--parallelism has no `pt` layout: text, json, markdown or html")
@@ -312,9 +312,9 @@ def _parallelism(sources: Sequence[str], options: Options, accepts_censored: boo
 
 def _trace(sources: Sequence[str], options: Options, out: Path, accepts_censored: bool) -> int:
     from dbdyno.digest import censoring, document, replay_file
-    from dbdyno.digest.servers import sources as servers
+    from dbdyno.experiment.targets import server_url
 
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--trace needs logs: statement counters have no order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError("--trace writes its own file: no --format, --out")

@@ -65,7 +65,7 @@ def write(sources: Sequence[str], options: Options, asked: Asked) -> int:
 
 
 def _refuse(sources: Sequence[str], options: Options) -> None:
-    if any(map(servers.is_url, sources)):
+    if any(map(server_url.is_url, sources)):
         raise click.UsageError("--workload needs logs: statement counters lack values and order")
     if options.format != "text" or options.out is not None:
         raise click.UsageError(
@@ -118,7 +118,7 @@ def _tell(found: coverage.Coverage, asked: Asked) -> None:
 
 def _catalogs(url: str, options: Options, found: Document) -> Mapping[str, Catalog]:
     """What a server says of the databases of a log."""
-    if not servers.is_url(url):
+    if not server_url.is_url(url):
         raise click.UsageError("--schema-of takes a server's URL, such as mysql://app@host/shop")
     server = servers.open_server(url, login.credentials(options.url), options.url["tls"])
     try:

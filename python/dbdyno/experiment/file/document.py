@@ -8,7 +8,7 @@ be lost silently: duplicate keys, tags, merge keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,11 @@ class Node:
         """Where to point for the entry as a whole: its key, else its value."""
         return self.key or self.where
 
+    @property
+    def start(self) -> Where:
+        """Where a scalar's text begins: behind the quote if there is one."""
+        return replace(self.where, column=self.where.column + 1) if self.quoted else self.where
+
     def plain(self) -> Any:
         """The value without positions."""
         if isinstance(self.value, Mapping):
@@ -88,9 +93,26 @@ class Node:
 
 def parse(text: str, file: Path | str) -> Node:
     """Reads one YAML document. DynoError, with its place, if it is none."""
-    yaml = YAML(typ="rt", pure=True)
+    root = _composed(text, file, lambda yaml: yaml.compose(text))
+    if root is None:
+        raise DynoError(
+            "the file is empty",
+            where=Where(file, 1, 1),
+            fix="start with `experiment: NAME`; `docs/guide` shows a whole one",
+        )
+    return _Builder(file).build(root, 0)
+
+
+def parse_all(text: str, file: Path | str) -> list[Node]:
+    """Reads a stream of YAML documents, less those that are empty. DynoError as `parse`."""
+    roots = _composed(text, file, lambda yaml: list(yaml.compose_all(text)))
+    return [_Builder(file).build(root, 0) for root in roots if root is not None]
+
+
+def _composed(text: str, file: Path | str, compose: Callable[[YAML], Any]) -> Any:
+    """What the parser makes of a text, its errors as DynoError."""
     try:
-        root = yaml.compose(text)
+        return compose(YAML(typ="rt", pure=True))
     except MarkedYAMLError as error:
         raise _syntax(error, file) from None
     except ReaderError as error:
@@ -103,13 +125,6 @@ def parse(text: str, file: Path | str) -> Node:
         ) from None
     except RecursionError:  # the parser descends once a bracket
         raise _too_deep(Where(file, 1, 1)) from None
-    if root is None:
-        raise DynoError(
-            "the file is empty",
-            where=Where(file, 1, 1),
-            fix="start with `experiment: NAME`; `docs/guide` shows a whole one",
-        )
-    return _Builder(file).build(root, 0)
 
 
 def overlay(base: Node, patch: Node) -> Node:

@@ -57,15 +57,15 @@ class Experiment(HeadModel, SetupModel):
     """An experiment of dbdyno."""
 
     groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] | None = Field(  # type: ignore[valid-type,assignment]
-        None, description="workloads by name; or `workload` for a single one"
+        None, description="workloads by name; `workload` for a single one"
     )
-    workload: GroupModel | None = Field(None, description="the only group")  # type: ignore[valid-type]
+    workload: GroupModel | None = Field(None, description="single group, instead of `groups`")  # type: ignore[valid-type]
     claims: list[str | ClaimModel] = Field(  # type: ignore[assignment]
-        [], description="what the experiment asserts"
+        [], description="claims that the experiment tests"
     )
     hooks: Hooks | None = None  # type: ignore[valid-type,assignment]
     factors: dict[str, list[Scalar] | SetForm | dict[str, Level | None]] = Field(  # type: ignore[valid-type]
-        {}, description="what varies: levels as patches, or values of a path"
+        {}, description="factors: levels as patches, or values of a path"
     )
 
 

@@ -10,6 +10,7 @@ import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from dbdyno import kinds
@@ -27,6 +28,7 @@ _WITH_PASSWORD = re.compile(
     rf"(?:{'|'.join(kinds.SCHEMES)})://(?:[^\s@]*(?::|%(?:25)*3a)[^\s@]*@|\S*[?&](?:password|passwd|pwd)=)",
     re.IGNORECASE,
 )
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _SCHEMA = re.compile(r"[^\x00-\x1f/`\"'\\]{1,64}")
 
 
@@ -65,6 +67,24 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_url(text: str) -> bool:
+    """Whether this names a server, not a file."""
+    scheme, found, _ = text.partition("://")
+    return bool(found) and scheme.lower() in kinds.SCHEMES
+
+
+def refuse_unknown(text: str) -> None:
+    """DynoError for a URL of a scheme that names no server, where no file is called so."""
+    scheme, found, rest = text.partition("://")
+    if not found or is_url(text) or not _SCHEME.fullmatch(scheme) or Path(text).exists():
+        return
+    shown = text if "@" not in rest else f"{scheme}://..."  # there may be a password in it
+    raise DynoError(
+        f"{shown}: no kind of server, and no file of this name",
+        fix=f"servers are {', '.join(f'{known}://' for known in kinds.SCHEMES)}",
+    )
 
 
 def parse(text: str) -> ServerUrl:

@@ -28,23 +28,24 @@ def draw(report: Report) -> str:
     """The document: one run."""
     found = cases(report)
     results = [_result(case, found) for case in found.cases if case.outcome != PASSED]
+    # Several experiments of a repository do not replace each other's alerts.
+    whose = f"dbdyno/{slug(found.experiment)}/"
+    return document([rule(name, text) for name, text in _RULES.items()], results, whose)
+
+
+def document(rules: list[dict[str, Any]], results: list[dict[str, Any]], whose: str) -> str:
+    """A document of one run. `whose`: alerts of another id are not replaced by this one's."""
     run = {
-        "tool": {
-            "driver": {
-                "name": "dbdyno",
-                "semanticVersion": __version__,
-                "rules": [_rule(name, text) for name, text in _RULES.items()],
-            }
-        },
-        # Several experiments of a repository do not replace each other's alerts.
-        "automationDetails": {"id": f"dbdyno/{slug(found.experiment)}/"},
+        "tool": {"driver": {"name": "dbdyno", "semanticVersion": __version__, "rules": rules}},
+        "automationDetails": {"id": whose},
         "results": results,
     }
     whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=1, allow_nan=False) + "\n"
 
 
-def _rule(name: str, text: str) -> dict[str, Any]:
+def rule(name: str, text: str) -> dict[str, Any]:
+    """A rule of the tool."""
     said = {"text": text}
     return {"id": name, "shortDescription": said, "fullDescription": said, "help": said}
 
@@ -59,7 +60,7 @@ def _result(case: Case, found: Cases) -> dict[str, Any]:
         "ruleIndex": list(_RULES).index(case.kind),
         "kind": "fail" if fails else "open",
         "level": "error" if fails else "none",
-        "message": {"text": visible(f"{case.name}: {case.verdict}. {case.why}")},
+        "message": {"text": visible(case.told or f"{case.name}: {case.verdict}. {case.why}")},
         "locations": [
             {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": case.line}}}
         ],

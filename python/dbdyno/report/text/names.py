@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbdyno.plan.types import Plan
+from dbdyno.share import units
+from dbdyno.wording import sampled
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,11 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
         "µs",
         -1,
     ),
+    "mib_per_s": ("MiB/s", "Bandwidth of committed blocks", "MiB/s", 1),
+    "rows_per_s": ("rows/s", "Rows returned", "rows/s", 1),
+    "failed_per_s": ("failed/s", "Transactions given up", "transactions/s", -1),
+    "failed_share": ("failed", "Share of arrivals given up", "", -1),
+    "unfinished_growth": ("unfinished growth", "Growth of unfinished arrivals", "arrivals", -1),
     "probes": ("probes", "Probes of the search", "runs", 0),
     "errors_per_s": ("errors/s", "Failed attempts", "errors/s", -1),
     "retries_per_s": ("retries/s", "Transactions begun again", "retries/s", -1),
@@ -83,6 +90,22 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "tool.new_orders_per_min": ("NOPM", "New orders", "new orders/min", 1),
     "tool.bytes_per_s": ("bytes/s", "Bandwidth", "bytes/s", 1),
 }
+
+_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("cpu.user", "cpu.system", "cpu.iowait", "cpu.steal", "cpu.idle", "cpu.busy"), "share"
+    ),
+    **{name: "share" for name in sampled.NAMES if name.startswith("pressure.")},
+    **dict.fromkeys(("disk.util", "generator.busy", "generator.busy_max"), "share"),
+    "generator.lag_ms_p99": "ms",
+    "generator.load_threads": "threads",
+    "server.processes": "processes",
+    "disk.queue": "requests",
+    "load.one_minute": "tasks",
+    "load.runnable": "tasks",
+}
+_SCALED = {"bytes": ("MiB", 2**-20), "bytes/s": ("MiB/s", 2**-20), "share": ("%", 100.0)}
+_FOR_PEOPLE = {"1/s": "per second", "us": "µs"}
 
 # Columns of the table of cells, in this order, where measured.
 TABLE = (
@@ -116,6 +139,10 @@ UNCHARTED = frozenset(
         "drain_s",
         "dispatch_lag_us_p99",
         "probes",
+        "rows_per_s",
+        "failed_per_s",
+        "failed_share",
+        "unfinished_growth",
         "transactions_per_s_min",
         "stalls_per_min",
     }
@@ -135,31 +162,26 @@ def describe(name: str, groups: Iterable[str] = ()) -> Metric:
     group, base = base_name(name, groups)
     if base in KNOWN:
         return Metric(name, group, *KNOWN[base])
-    if ".status." in f".{base}":
-        counter = base.split("status.", 1)[1]
-        return Metric(name, "", counter, counter, "per second, or level", 0)
-    return Metric(name, "", base, base, unit_of(base), 0)
+    label = sampled.label(base)
+    return Metric(name, "", label, label, unit_of(base), 0)
 
 
-def unit_of(name: str) -> str:
-    """The unit that ends a name (house rule), for samplers' metrics."""
-    for suffix, unit in (
-        ("bytes_per_s", "bytes/s"),
-        ("_per_s", "per second"),
-        ("_bytes", "bytes"),
-        ("_kb", "kB"),
-        ("_cores", "cores"),
-        ("_pct", "%"),
-        ("_percent", "%"),
-        ("_us_per_op", "µs"),
-        ("_ms", "ms"),
-        ("_us", "µs"),
-        ("_ns", "ns"),
-        ("_s", "s"),
-    ):
-        if name.endswith(suffix):
-            return unit
-    return ""
+def unit_of(metric: str) -> str:
+    """The unit of what a sampler measures, by its name (house rule); "share" of one."""
+    plain = sampled.plain(metric)
+    if plain in _UNITS:
+        return _UNITS[plain]
+    one = units.unit_of(plain)
+    if plain.startswith("status."):
+        counter = sampled.COUNTERS.get(plain)
+        of_rates = counter is not None and counter.head.endswith("/s")
+        return one or ("per second" if of_rates else "" if counter else "per second, or level")
+    return _FOR_PEOPLE.get(one, one)
+
+
+def scaled(unit: str) -> tuple[str, float]:
+    """A unit in which people read smaller numbers, and the factor into it: MiB for bytes."""
+    return _SCALED.get(unit, (unit, 1.0))
 
 
 def groups_of(plan: Plan) -> tuple[str, ...]:

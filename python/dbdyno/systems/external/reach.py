@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dbdyno import kinds, systems
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.targets.server_url import ServerUrl
+from dbdyno.experiment.types import Credentials, Target
 from dbdyno.hosts import LOCAL
 from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
@@ -119,6 +120,20 @@ def survey(target: TargetPlan, text: str) -> Surveyed:
         return Surveyed(server.kind, server.version, started_unix_s)
     finally:
         server.stop()
+
+
+def open_url(text: str, credentials: Credentials, tls: str | None) -> RemoteServer:
+    """The server behind a URL that was typed, logged in. DynoError if the URL is none (which is not
+    repeated: it may hold a password), or as `connect`."""
+    try:
+        url = server_url.parse(text)
+    except ValueError as error:
+        raise DynoError(
+            f"the server's URL {error}",
+            fix=server_url.FORM + "; " + server_url.FROM_ELSEWHERE,
+        ) from None
+    target = Target(name=url.place, kind=url.kinds[0], url=text, credentials=credentials)
+    return connect(target if tls is None else replace(target, tls=tls), text)
 
 
 def connect(target: TargetPlan, text: str) -> RemoteServer:

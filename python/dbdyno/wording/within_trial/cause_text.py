@@ -9,6 +9,7 @@ from typing import Any
 from dbdyno.analysis.types import Suspect
 from dbdyno.wording import numbers
 from dbdyno.wording.causes import CAUSES
+from dbdyno.wording.sampled import label
 from dbdyno.wording.template import fill
 
 PLAIN = {
@@ -54,10 +55,9 @@ def cause_unknown(
     if fitting:
         said = f"{said}: {numbers.listed([*map(cause_title, fitting)])} fit equally well"
     if first is not None:
-        return (
-            f"{said}; what moved most is {first.metric}, {numbers.number(first.during)} {here}"
-            f" against {numbers.number(first.otherwise)} {there}."
-        )
+        during, otherwise = numbers.number(first.during), numbers.number(first.otherwise)
+        moved = label(first.metric)
+        return f"{said}; what moved most is {moved}, {during} {here} against {otherwise} {there}."
     if not sampled:
         return f"{said}: nothing was sampled."
     return f"{said}: nothing that was sampled moved clearly."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 
 import numpy as np
 from tools.proof.row import Effort, Outcome, Row, Table
@@ -87,7 +88,7 @@ def warned(claims: int, blocks: int, number: int, rng: np.random.Generator) -> b
     if claims == LEAD:  # all against the first, and the largest mean is chosen
         away = np.abs(np.log(sides[1:] / sides[0]).mean(axis=1))
         sides = sides[[0, 1 + int(np.argmax(away))]]
-    ratios = {
+    ratios: dict[Hashable, Pairs] = {
         one: Pairs(tuple(left), tuple(right), tuple(range(1, blocks + 1)))
         for one, (left, right) in enumerate(zip(sides[::2], sides[1::2], strict=True))
     }

@@ -3,6 +3,7 @@ whose transactions would have had known times, some of which were cut off, reduc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ SCENARIOS = (
 )
 
 
-def _reduced(known: Histogram, ages: Histogram) -> tuple[dict[str, float], dict[str, str]]:
+def _reduced(known: Histogram, ages: Histogram) -> tuple[dict[str, float], Mapping[str, str]]:
     total: dict[str, Any] = {
         "transactions": known.count,
         "operations": known.count,

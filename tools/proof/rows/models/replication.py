@@ -82,7 +82,7 @@ def _held(load: Load, effort: Effort) -> Iterator[Held]:
 
 def _predicted(engine: Path, log: Path) -> dict[int, float]:
     """By number of workers, by the log's order, commit order kept."""
-    command = [engine, "digest", "--parallelism", log]
+    command: list[str | Path] = [engine, "digest", "--parallelism", log]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = parallelism.parse(json.loads(done.stdout.splitlines()[-1])["parallelism"])
     [curve] = (one for one in found.curves if one.rule == "log" and one.commit_order)

@@ -64,7 +64,8 @@ TOTAL = len(DESIGNS) * sum(system.count for system in SYSTEMS)
 
 def measure(effort: Effort) -> Outcome:
     """All systems with both designs."""
-    rows, alarms, total = [], 0, 0
+    rows: list[tuple[str, ...]] = []
+    alarms, total = 0, 0
     for system in SYSTEMS:
         count = 1 if effort.quick else system.count
         for name, design in DESIGNS.items():

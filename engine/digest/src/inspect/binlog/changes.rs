@@ -6,15 +6,15 @@ use super::table::Table;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 
-/// A statement whose rows are coming.
+/// A statement whose row events are being read.
 #[derive(Debug, Default)]
 pub(super) struct RowStatement {
-    /// Its text, if the log has it.
+    /// Its text; empty if the log lacks it.
     pub(super) text: Vec<u8>,
     offset: u64,
     pub(super) bytes: u64,
     begin_s: u32,
-    /// Verb, table's number, rows.
+    /// Verb, table ID, number of rows.
     pub(super) changes: Vec<(Verb, u64, u64)>,
 }
 
@@ -25,11 +25,11 @@ pub(super) enum Verb {
     Delete,
 }
 
-/// Where an event stands.
+/// Position, size and time of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct At {
     pub(super) offset: u64,
-    /// 0 within a compressed transaction, which counts once.
+    /// Size of the event; 0 within a compressed transaction, which counts as a whole.
     pub(super) bytes: u64,
     pub(super) begin_s: u32,
 }
@@ -70,14 +70,14 @@ impl RowStatement {
         }
         for (place, &(verb, number, rows)) in self.changes.iter().enumerate() {
             let Some(table) = tables.get(&number) else { continue };
-            // The bytes are the statement's: told once.
+            // The bytes belong to the statement: report them once.
             let bytes = if place == 0 { self.bytes } else { 0 };
             statement(&text_of(verb, table), &table.schema, bytes, rows, items);
         }
     }
 }
 
-/// Verb and table, as a statement that was logged as rows only is called.
+/// Text for a statement that was logged as rows only: its verb and its table.
 fn text_of(verb: Verb, table: &Table) -> Vec<u8> {
     let verb = match verb {
         Verb::Insert => &b"insert into "[..],
@@ -98,7 +98,7 @@ fn text_of(verb: Verb, table: &Table) -> Vec<u8> {
     text
 }
 
-/// What an event of rows does.
+/// Properties of a type of row event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Changes {
     pub(super) verb: Verb,
@@ -136,7 +136,7 @@ impl Changes {
 pub(super) struct Keys {
     seed: u64,
     columns: usize,
-    /// Whether each row's key was there, whole.
+    /// Whether the log holds the complete key of each row.
     pub(super) are_all: bool,
     pub(super) hashes: Vec<u64>,
 }

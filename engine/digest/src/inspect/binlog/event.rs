@@ -1,80 +1,79 @@
-//! Statements and transactions of a binary log, and the trait that takes them.
+//! Statements and transactions of a binary log, and the trait that receives them.
 
-/// A statement, or one statement's changes to one table where its text is not in the log.
+/// A statement; without its text in the log, one statement's changes to one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<'a> {
-    /// Where its first event begins.
+    /// Offset of its first event in the log.
     pub offset: u64,
-    /// How much of the log it takes.
+    /// Size in the log, bytes.
     pub bytes: u64,
-    /// Its text; for rows without one, verb and table.
+    /// Its text; for rows without text, verb and table.
     pub text: &'a [u8],
-    /// The default database, or the schema of the rows' table.
+    /// The default database, or the schema of the changed table.
     pub database: &'a [u8],
-    /// Rows that were written, changed or deleted; none for a statement that was logged as text.
+    /// Number of inserted, updated or deleted rows; `None` for a statement logged as text.
     pub rows: Option<u64>,
-    /// The connection, where the log says it.
+    /// Connection ID, if the log holds it.
     pub session: Option<u64>,
-    /// When it began, seconds since 1970.
+    /// Start, seconds since 1970.
     pub begin_s: u32,
-    /// How long it took, whole seconds, where the log says it.
+    /// Duration in whole seconds, if the log holds it.
     pub took_s: Option<u32>,
-    /// The error that it ended with; 0: none.
+    /// Its error code; 0: none.
     pub error: u16,
 }
 
-/// What was committed at once.
+/// A committed transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transaction {
-    /// Where its first event begins.
+    /// Offset of its first event in the log.
     pub offset: u64,
-    /// How much of the log it takes.
+    /// Size in the log, bytes.
     pub bytes: u64,
-    /// When its first statement began, seconds since 1970.
+    /// Start of its first statement, seconds since 1970.
     pub begin_s: u32,
-    /// When it was committed, microseconds since 1970 (MySQL 8 and later).
+    /// Time of its commit, microseconds since 1970 (MySQL 8 and later).
     pub commit_us: Option<i64>,
-    /// What a replica may know of its order.
+    /// Order information for replicas.
     pub order: Order,
-    /// Schemas that it wrote to, in the order of their names.
+    /// Schemas that it wrote to, sorted by name.
     pub schemas: Vec<Vec<u8>>,
-    /// Rows that it changed.
+    /// Number of changed rows.
     pub rows: u64,
-    /// Its statements.
+    /// Number of statements.
     pub statements: u64,
-    /// What they took, whole seconds, as far as the log says it.
+    /// Sum of their durations in whole seconds, as far as the log holds them.
     pub took_s: u64,
-    /// Hashes of the keys of its rows, each once; complete only if `has_all_keys`, and empty if
-    /// `is_large`.
+    /// Distinct hashes of its rows' keys; complete only if `has_all_keys`, and empty if `is_large`.
     pub keys: Vec<u64>,
-    /// Whether it changed more rows than [`KEYS_MAX`].
+    /// Whether it has more than [`KEYS_MAX`] distinct keys.
     pub is_large: bool,
-    /// Whether each of its rows is in `keys`: all tables have their keys described in the log
-    /// (`binlog_row_metadata = FULL`), and nothing was logged as text.
+    /// Whether `keys` covers all its rows: the log describes the keys of all tables
+    /// (`binlog_row_metadata = FULL`), and holds no statement as text.
     pub has_all_keys: bool,
-    /// Whether it changes a table's definition, and so waits for all before it.
+    /// Whether it is DDL, which waits for all earlier transactions.
     pub is_ddl: bool,
 }
 
-/// Keys of rows that are kept: of one transaction, and of the last ones when a replica's workers are
-/// simulated. What MySQL keeps by default (`binlog_transaction_dependency_history_size`).
+/// Maximum number of row keys stored per transaction, and in the history of a simulated replica:
+/// MySQL's default of `binlog_transaction_dependency_history_size`.
 pub const KEYS_MAX: usize = 25_000;
 
-/// What the log says of a transaction's place among others.
+/// Order information of a transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Order {
-    /// MySQL: its number in this file, from 1.
+    /// MySQL: sequence number in this file, from 1.
     pub sequence: Option<i64>,
-    /// MySQL: it may begin once this one is committed.
+    /// MySQL: sequence number of the transaction after whose commit it may start.
     pub last_committed: Option<i64>,
-    /// MariaDB: those with the same number were committed together.
+    /// MariaDB: group commit ID, the same for transactions that were committed together.
     pub commit_id: Option<u64>,
-    /// MariaDB: its stream.
+    /// MariaDB: replication domain ID.
     pub domain: Option<u32>,
 }
 
 impl Transaction {
-    /// Adds keys of rows, and lets go of all if there are too many.
+    /// Moves row keys into this transaction; discards all keys if they are too many.
     pub(super) fn add_keys(&mut self, keys: &mut Vec<u64>) {
         if self.is_large {
             return;
@@ -89,7 +88,7 @@ impl Transaction {
         }
     }
 
-    /// Adds a schema, once.
+    /// Adds a schema, if it is new.
     pub fn add_schema(&mut self, schema: &[u8]) {
         if let Err(place) = self.schemas.binary_search_by(|known| known.as_slice().cmp(schema)) {
             self.schemas.insert(place, schema.to_vec());
@@ -97,12 +96,12 @@ impl Transaction {
     }
 }
 
-/// Takes what a log holds.
+/// Receives the content of a log.
 pub trait Items {
-    /// A statement. Its texts are valid during the call.
+    /// Receives a statement. Its texts are valid during the call.
     fn statement(&mut self, statement: &Statement<'_>);
-    /// A transaction that was committed (or prepared, if it is XA).
+    /// Receives a committed transaction (or a prepared one, if it is XA).
     fn transaction(&mut self, transaction: &Transaction);
-    /// Bytes that are none, and why.
+    /// Receives the position and size of bytes that are no valid event, and why.
     fn not_understood(&mut self, offset: u64, bytes: u64, why: &'static str);
 }

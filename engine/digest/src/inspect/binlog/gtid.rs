@@ -1,16 +1,16 @@
-//! What stands before a transaction: its global ID, and with it what the source knows of its order.
+//! GTID events, which precede transactions and hold their order information.
 //!
-//! Sources: MySQL source documentation, "Gtid_event", and of the one with a tag (8.3 and later), which is
-//! written field by field, "libmysqlserialization"; MariaDB knowledge base, "GTID_EVENT", and of its
-//! second flags MariaDB's `log_event.h`. Seen from MariaDB 10.11 and MySQL 9.7.
+//! Sources: MySQL source documentation, "Gtid_event", and for tagged GTIDs (8.3 and later), which are
+//! serialized by field, "libmysqlserialization"; MariaDB knowledge base, "GTID_EVENT", and for its
+//! second flags MariaDB's `log_event.h`. Checked with MariaDB 10.11 and MySQL 9.7.
 
 use super::event::Order;
 use dyno_protocol::bytes::Bytes;
 
-/// Order, and when it was committed, microseconds since 1970.
+/// Order information, and time of the commit in microseconds since 1970.
 type Mysql = (Order, Option<i64>);
 
-/// A transaction's place, and when it was committed, from MySQL's event before it.
+/// Parses the body of MySQL's GTID event.
 pub fn mysql(body: &[u8]) -> Option<Mysql> {
     const LOGICAL_TIMESTAMPS: u8 = 2;
     const HAS_ORIGINAL: u64 = 1 << 55;
@@ -33,7 +33,7 @@ fn placed(sequence: i64, last_committed: i64, committed: Option<i64>) -> Mysql {
     (order, committed.filter(|&us| us > 0))
 }
 
-/// The same from the event of an ID that has a tag.
+/// Parses the body of MySQL's tagged GTID event.
 pub fn mysql_tagged(body: &[u8]) -> Option<Mysql> {
     const VERSION: u64 = 1;
     const UUID: u64 = 1;
@@ -45,7 +45,7 @@ pub fn mysql_tagged(body: &[u8]) -> Option<Mysql> {
     if varied(&mut bytes)? != VERSION {
         return None;
     }
-    // The length of all; the last field that a reader must know.
+    // The total length; the last field that a reader must know.
     varied(&mut bytes)?;
     varied(&mut bytes)?;
     let (mut sequence, mut last_committed, mut committed) = (0, 0, None);
@@ -60,14 +60,14 @@ pub fn mysql_tagged(body: &[u8]) -> Option<Mysql> {
             SEQUENCE => sequence = signed(varied(&mut bytes)?),
             COMMITTED => committed = i64::try_from(varied(&mut bytes)?).ok(),
             field if field > COMMITTED => break,
-            // Flags, the number within the source.
+            // Flags, and the transaction's number at its source.
             _ => drop(varied(&mut bytes)?),
         }
     }
     Some(placed(sequence, last_committed, committed))
 }
 
-/// A number of 1 to 9 bytes: as many bytes follow the first as that has ones at its low end.
+/// Reads a number of 1 to 9 bytes: the trailing ones of the first byte count the bytes after it.
 fn varied(bytes: &mut Bytes<'_>) -> Option<u64> {
     let first = bytes.byte()?;
     let more = first.trailing_ones() as usize;
@@ -75,25 +75,25 @@ fn varied(bytes: &mut Bytes<'_>) -> Option<u64> {
     Some(low | bytes.little(more)? << 7_usize.saturating_sub(more))
 }
 
-/// The lowest bit is the sign.
+/// Decodes a signed number, whose lowest bit is the sign.
 fn signed(number: u64) -> i64 {
     let size = (number >> 1) as i64;
     if number & 1 == 1 { !size } else { size }
 }
 
-/// What MariaDB says of a transaction before it.
+/// Content of MariaDB's GTID event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mariadb {
     pub order: Order,
-    /// A statement that commits by itself.
+    /// Autocommitted statement, without an event for its end.
     pub is_standalone: bool,
-    /// A statement that defines.
+    /// A DDL statement.
     pub is_ddl: bool,
-    /// An ALTER that has begun (`binlog_alter_two_phase`): it comes again when it has ended.
+    /// Start of an ALTER (`binlog_alter_two_phase`); a second event follows at its end.
     pub begins_alter: bool,
 }
 
-/// From MariaDB's event before a transaction.
+/// Parses the body of MariaDB's GTID event.
 pub fn mariadb(body: &[u8]) -> Option<Mariadb> {
     const STANDALONE: u8 = 1;
     const GROUP_COMMIT_ID: u8 = 2;
@@ -104,8 +104,8 @@ pub fn mariadb(body: &[u8]) -> Option<Mariadb> {
     bytes.take(8)?;
     let (domain, flags) = (bytes.little(4)? as u32, bytes.byte()?);
     let commit_id = if flags & GROUP_COMMIT_ID != 0 { Some(bytes.little(8)?) } else { None };
-    // Not there in older ones, or zeros that fill the event up; behind an XA transaction's name, which
-    // alters nothing.
+    // Second flags. Older servers write none, or zeros as padding. XA transactions, which alter no
+    // tables, have their name in this place.
     let more = if flags & XA == 0 { bytes.byte().unwrap_or(0) } else { 0 };
     Some(Mariadb {
         order: Order { commit_id, domain: Some(domain), ..Order::default() },

@@ -1,26 +1,26 @@
-//! The 19 bytes before each event, and the description of the format at the begin of each file.
+//! Event headers, checksums, and the format description event at the start of each file.
 //!
 //! Source: MySQL internals manual, "Binary Log Event Structures"; MariaDB knowledge base, "Replication
 //! Protocol".
 
 use dyno_protocol::bytes::Bytes;
 
-/// What a binary log begins with.
+/// First bytes of a binary log.
 pub const MAGIC: &[u8; 4] = b"\xfebin";
-/// What an encrypted one of MySQL begins with.
+/// First bytes of an encrypted binary log of MySQL.
 pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
-/// Length of the header.
+/// Length of an event header, bytes.
 pub const HEADER: usize = 19;
-/// Length of a checksum behind an event.
+/// Length of the checksum after an event, bytes.
 const CHECKSUM: usize = 4;
-/// The algorithm of checksums that there is.
+/// The only checksum algorithm: CRC-32.
 const CRC32: u8 = 1;
 
-/// Types of events that are looked into.
+/// Event types that the reader handles.
 #[allow(missing_docs)]
 pub mod kind {
     pub const QUERY: u8 = 2;
-    /// How data were loaded in versions whose logs are of another format.
+    /// LOAD DATA of old log formats.
     pub const OLD_LOADS: [u8; 4] = [6, 8, 10, 12];
     pub const APPEND_BLOCK: u8 = 9;
     pub const FORMAT_DESCRIPTION: u8 = 15;
@@ -28,7 +28,7 @@ pub mod kind {
     pub const BEGIN_LOAD_QUERY: u8 = 17;
     pub const EXECUTE_LOAD_QUERY: u8 = 18;
     pub const TABLE_MAP: u8 = 19;
-    /// Rows of 5.1 before it was done.
+    /// Row events of preliminary versions of MySQL 5.1.
     pub const ROWS_V0: std::ops::RangeInclusive<u8> = 20..=22;
     pub const ROWS_V1: std::ops::RangeInclusive<u8> = 23..=25;
     pub const INCIDENT: u8 = 26;
@@ -40,7 +40,7 @@ pub mod kind {
     pub const PARTIAL_UPDATE_ROWS: u8 = 39;
     pub const TRANSACTION_PAYLOAD: u8 = 40;
     pub const TAGGED_GTID: u8 = 42;
-    /// The last type that MySQL has given.
+    /// Last type that MySQL defines.
     pub const MYSQL_LAST: u8 = 42;
     pub const ANNOTATE_ROWS: u8 = 160;
     pub const MARIADB_GTID: u8 = 162;
@@ -48,16 +48,16 @@ pub mod kind {
     pub const QUERY_COMPRESSED: u8 = 165;
     pub const ROWS_COMPRESSED_V1: std::ops::RangeInclusive<u8> = 166..=168;
     pub const ROWS_COMPRESSED_V2: std::ops::RangeInclusive<u8> = 169..=171;
-    /// The types that MariaDB has given.
+    /// Types that MariaDB defines.
     pub const MARIADB: std::ops::RangeInclusive<u8> = 160..=171;
 }
 
-/// The checksum behind an event of these bytes, header and all.
+/// Computes the CRC-32 of an event, with its header.
 pub fn checksum(event: &[u8]) -> u32 {
     const KIND: usize = 4;
     const FLAGS: usize = 17;
     const IN_USE: u8 = 1;
-    // A log that is being written says so in its description, which is not written anew afterwards.
+    // The description's flag "in use" is cleared on close without a new checksum: leave it out.
     if let [head @ .., flags] = &event[..event.len().min(FLAGS + 1)]
         && head.len() == FLAGS
         && head[KIND] == kind::FORMAT_DESCRIPTION
@@ -71,19 +71,19 @@ pub fn checksum(event: &[u8]) -> u32 {
     crc32fast::hash(event)
 }
 
-/// An event's header.
+/// An event header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// When the statement began, seconds since 1970.
+    /// Start of the statement, seconds since 1970.
     pub at_s: u32,
-    /// Its type.
+    /// Event type.
     pub kind: u8,
-    /// Length of the event with header and checksum.
+    /// Length of the event with header and checksum, bytes.
     pub size: usize,
 }
 
 impl Header {
-    /// The header at the front of `bytes`; `None` if they are too few, or if it cannot be one.
+    /// Parses the header at the start of `bytes`; `None` if the bytes are too few or no valid header.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(bytes.get(..HEADER)?);
         let at_s = bytes.little(4)? as u32;
@@ -95,21 +95,21 @@ impl Header {
     }
 }
 
-/// How the events of a file are written.
+/// Format of a file's events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Description {
     /// The server's version.
     pub server: String,
-    /// Bytes behind each event.
+    /// Length of the checksum after each event, bytes.
     pub checksum: usize,
-    /// They are a checksum that is known.
+    /// The checksum is a CRC-32.
     has_crc: bool,
-    /// Lengths of what precedes an event's data, by type less one.
+    /// Lengths of post-headers, by event type less one.
     lengths: Vec<u8>,
 }
 
 impl Description {
-    /// From the body of a format description event.
+    /// Parses the body of a format description event; `None` if its version is not 4 or it is malformed.
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
         let version = bytes.little(2)?;
@@ -121,7 +121,7 @@ impl Description {
         }
         let end = server.iter().position(|&b| b == 0).unwrap_or(server.len());
         let server = String::from_utf8_lossy(&server[..end]).into_owned();
-        // Since MySQL 5.6.1 and MariaDB 5.3: an algorithm, and room for a checksum whatever it is.
+        // Since MySQL 5.6.1 and MariaDB 5.3: an algorithm, and space for a checksum even if it is off.
         let (lengths, algorithm) = if writes_checksums(&server) {
             let (lengths, tail) =
                 bytes.0.split_at_checked(bytes.0.len().checked_sub(CHECKSUM + 1)?)?;
@@ -133,7 +133,7 @@ impl Description {
         Some(Self { server, checksum, has_crc: algorithm == CRC32, lengths: lengths.to_vec() })
     }
 
-    /// Whether an event's checksum, if it has one, is that of its bytes.
+    /// Whether an event's checksum is correct; true for all events of a log without CRC-32.
     pub fn holds(&self, event: &[u8]) -> bool {
         let Some(end) = event.len().checked_sub(CHECKSUM).filter(|_| self.has_crc) else {
             return !self.has_crc;
@@ -142,7 +142,7 @@ impl Description {
         checksum(bytes).to_le_bytes() == said
     }
 
-    /// How the server is called.
+    /// The server's product and version.
     pub fn product(&self) -> String {
         match self.server.split_once("-MariaDB") {
             Some((version, _)) => format!("MariaDB {}", version.trim_start_matches("5.5.5-")),
@@ -150,7 +150,7 @@ impl Description {
         }
     }
 
-    /// Bytes of a table's number before rows: 4 in files of 5.1's first versions.
+    /// Length of the table ID in events of type `kind`, bytes: 4 in files of early 5.1 versions, else 6.
     pub fn table_id(&self, kind: u8) -> usize {
         match self.lengths.get(usize::from(kind).wrapping_sub(1)) {
             Some(6) => 4,

@@ -1,8 +1,8 @@
-//! MySQL's and MariaDB's binary log, read directly: statements with their rows, and transactions with
-//! what a replica may know of their order. Shared by the format `mysql-binlog` and by `parallelism`.
+//! Reads MySQL's and MariaDB's binary logs: statements with their numbers of rows, and transactions
+//! with the order information for replicas. The format `mysql-binlog` and `parallelism` use it.
 //!
-//! Row events are not decoded into values: how many rows there are, in which table, and (where the log
-//! says which columns are the key) a hash of each row's key is all that is wanted.
+//! The reader does not decode the values of row events. It counts the rows per table and, if the log
+//! describes primary keys, hashes the key of each row.
 //!
 //! Source: MySQL source documentation, "Binlog Event"; MySQL internals manual, "Binary Log"; MariaDB
 //! knowledge base, "Replication Protocol". Seen from MariaDB 10.11, 11.8 and MySQL 9.

@@ -1,4 +1,4 @@
-//! Compressed pieces: MariaDB's compressed events (zlib), MySQL's compressed transactions (zstd).
+//! Decompresses MariaDB's compressed events (zlib) and MySQL's compressed transactions (zstd).
 //!
 //! Sources: MariaDB knowledge base, "Compressing Events to Reduce Size of the Binary Log"; MySQL source
 //! documentation, "Transaction_payload_event".
@@ -6,15 +6,15 @@
 use dyno_protocol::bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// The most that one event may unpack to: MariaDB's and MySQL's longest packet.
+/// Maximum decompressed size of an event, bytes: MariaDB's and MySQL's maximum packet size.
 const UNPACKED_MAX: usize = 1 << 30;
-/// What a byte can unpack to at most: a length that says more is wrong, and must not take memory.
-/// (zlib's "Technical Details"; RFC 8878: a block takes four bytes and gives 128 KiB.)
+/// Maximum compression ratio, which bounds the memory that a wrong length can allocate.
+/// (zlib's "Technical Details"; RFC 8878: a block of four bytes decompresses to 128 KiB.)
 const DEFLATE_MAX: usize = 1032;
 const ZSTD_MAX: usize = 32 << 10;
 
-/// Unpacks a record of MariaDB's: a byte with the algorithm and the length of the length, the length
-/// with its highest byte first, zlib data.
+/// Decompresses a record of MariaDB: a byte with the algorithm and the size of the length, the
+/// big-endian length, zlib data. `None` if it is malformed or decompresses to more than 1 GiB.
 pub fn mariadb(record: &[u8]) -> Option<Vec<u8>> {
     let (&first, rest) = record.split_first()?;
     let is_zlib = first & 0x80 != 0 && first & 0x70 == 0;
@@ -32,7 +32,7 @@ pub fn mariadb(record: &[u8]) -> Option<Vec<u8>> {
     (status == Status::StreamEnd && unpacked.len() == length).then_some(unpacked)
 }
 
-/// Unpacks the events of a transaction of MySQL's.
+/// Decompresses the events of a MySQL transaction payload. `None` as in [`mariadb`].
 pub fn transaction(body: &[u8]) -> Option<Vec<u8>> {
     const END: u64 = 0;
     const COMPRESSION: u64 = 2;
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn lengths_that_nothing_unpacks_to_take_no_memory() {
         assert_eq!(mariadb(b"\x84\x3f\xff\xff\xff\x78\x01\x03\0"), None);
-        // Type of compression, size of 2^30, end.
+        // Compression type, size 2^30, end.
         assert_eq!(transaction(b"\x02\x01\0\x03\x05\xfe\0\0\0\x40\0\0\0\0\0"), None);
     }
 

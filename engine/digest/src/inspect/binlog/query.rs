@@ -1,5 +1,4 @@
-//! Statements that are logged as text: what stands before the text, and what they are to their
-//! transaction.
+//! Statements logged as text: the fields of their events, and their role in a transaction.
 //!
 //! Sources: MySQL source documentation, "Query_event", status variables, "Execute_load_query_event".
 
@@ -16,28 +15,28 @@ pub struct Query<'a> {
     pub database: &'a [u8],
     /// Status variables.
     pub variables: &'a [u8],
-    /// Compressed, if the event is of that type.
+    /// Text of the statement; compressed if the event type says so.
     pub text: &'a [u8],
 }
 
-/// What a statement is to its transaction.
+/// Role of a statement in its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It begins one.
+    /// It starts a transaction.
     Begins,
-    /// It ends one.
+    /// It ends a transaction.
     Ends,
-    /// It marks a place in one, or goes back to it: nothing is written.
+    /// It sets, releases or rolls back to a savepoint: it writes nothing.
     Marks,
-    /// It ends one that another transaction has prepared.
+    /// It ends a prepared XA transaction.
     EndsPrepared,
-    /// It changes a definition.
+    /// It is DDL.
     Defines,
-    /// Any other.
+    /// Any other statement.
     Writes,
 }
 
-/// How much of a text is looked through for the table that it writes to, bytes.
+/// Number of bytes of a text that are searched for the written table.
 const LOOKED_THROUGH: usize = 4096;
 
 impl<'a> Query<'a> {
@@ -45,8 +44,8 @@ impl<'a> Query<'a> {
         Self::behind(body, 0)
     }
 
-    /// The body of the event that loads what others brought: it has the file's number, a place within the
-    /// text and what to do with duplicates before the variables.
+    /// Parses the body of an execute-load-query event, which has a file ID, offsets within the text and
+    /// the handling of duplicates before the status variables.
     pub fn read_load(body: &'a [u8]) -> Option<Self> {
         Self::behind(body, 4 + 4 + 4 + 1)
     }
@@ -83,13 +82,13 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Whether it begins with these words, with one blank between them as servers write them.
+    /// Whether the text begins with these words, separated by one blank as servers write them.
     fn begins_with(&self, words: &[u8]) -> bool {
         self.text.get(..words.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(words))
     }
 
-    /// The schemas that it writes to: as the server says, else that of the first table it names, else the
-    /// default database.
+    /// The schemas that it writes to: those in the event, else that of the first table in the text, else
+    /// the default database.
     pub fn schemas(&self) -> Vec<Vec<u8>> {
         if let Some(named) = self.named().filter(|named| !named.is_empty()) {
             return named.iter().map(|name| name.to_vec()).collect();
@@ -98,12 +97,12 @@ impl<'a> Query<'a> {
         let tables = distill(text, Language::Mysql).tables;
         let own =
             tables.first().and_then(|table| table.split_once('.')).map(|own| own.0.as_bytes());
-        // Names without quotes come in lower case.
+        // `distill` returns unquoted names in lower case.
         let own = own.filter(|own| !own.eq_ignore_ascii_case(self.database));
         vec![own.unwrap_or(self.database).to_vec()]
     }
 
-    /// The databases that MySQL found it to write to, if it says (it does not say more than 16).
+    /// The databases that MySQL recorded as updated, if any (MySQL records at most 16).
     fn named(&self) -> Option<Vec<&'a [u8]>> {
         const UPDATED_DATABASES: u8 = 12;
         const TOO_MANY: u8 = 254;
@@ -119,20 +118,20 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Passes over a status variable that may stand before the names of databases.
+/// Skips a status variable that may precede the names of databases; `None` if it is unknown.
 fn skip(code: u8, bytes: &mut Bytes<'_>) -> Option<()> {
     let length = match code {
-        // Flags, the position of the source; two numbers of AUTO_INCREMENT.
+        // Flags; increment and offset of AUTO_INCREMENT; ID of the source.
         0 | 3 | 10 => 4,
-        // Modes; tables of an update of many.
+        // SQL mode; tables of a multi-table update.
         1 | 9 => 8,
-        // The catalogue, with a zero byte behind it; without one, and the time zone.
+        // Catalogue with a final zero byte; catalogue without, time zone.
         2 => usize::from(bytes.byte()?) + 1,
         5 | 6 => bytes.byte()?.into(),
         // Character sets.
         4 => 6,
         7 | 8 => 2,
-        // User and host that a routine runs as.
+        // User and host of the invoker.
         11 => {
             let user = bytes.byte()?;
             bytes.take(user.into())?;
@@ -158,13 +157,13 @@ mod tests {
 
     #[test]
     fn a_statement_is_charged_to_the_schemas_that_it_writes_to() {
-        // From MySQL 9.7.
+        // Recorded from MySQL 9.7.
         let head = b"\0\0\0\0\0\x01\x20\0\xa0\x45\0\0\0\0\x06\x03std\x04\xff\0\xff\0\xff\0";
         let named = [head, &b"\x0c\x02a\0z\0\x12\xff\0"[..]].concat();
         assert_eq!(schemas(&named, "INSERT INTO t VALUES (1)"), ["a", "z"]);
         let invoked = [head, &b"\x0b\x01u\x01h\x0c\x01z\0"[..]].concat();
         assert_eq!(schemas(&invoked, "INSERT INTO t VALUES (1)"), ["z"]);
-        // Too many, none, cut off, and MariaDB's, which does not say.
+        // Too many, none, truncated, and MariaDB's, which does not record them.
         for variables in [&b"\x0c\xfe"[..], b"\x0c\0", b"\x0c\x02a\0z", b"", b"\x80\0\0\0"] {
             assert_eq!(schemas(variables, "INSERT INTO z.t SELECT * FROM a.t"), ["z"]);
         }

@@ -1,4 +1,4 @@
-//! Reads the events of a binary log, one after the other.
+//! Reads the events of a binary log in order.
 
 use super::changes::{At, Changes, Keys, RowStatement, Verb};
 use super::event::{Items, Statement, Transaction};
@@ -11,47 +11,47 @@ use crate::sink::Part;
 use dyno_protocol::bytes::Bytes;
 use std::collections::HashMap;
 
-/// Reads a log from its begin, in as many parts as it comes in.
+/// Reads a log from its start, in parts of any size.
 #[derive(Debug, Default)]
 pub struct Reader {
     wants_keys: bool,
     description: Option<Description>,
     tables: HashMap<u64, Table>,
     rows: RowStatement,
-    /// Data that a statement will load: where they begin, their bytes in the log.
+    /// Data of a later LOAD DATA statement: position of the first event, size of all.
     load: Option<At>,
     transaction: Option<Transaction>,
-    /// The transaction is one statement: nothing says that it ends.
+    /// The transaction is one statement, without an event for its end.
     is_standalone: bool,
-    /// The transaction is an ALTER that has only begun.
+    /// The transaction is the start of a two-phase ALTER.
     begins_alter: bool,
     is_encrypted: bool,
-    /// What follows is no event; where events go on is looked for.
+    /// The bytes are no event; the reader searches for the next one.
     is_lost: bool,
 }
 
-/// The statement's last rows (a flag in row events).
+/// Flag of the statement's last row event.
 const ENDS_STATEMENT: u64 = 1;
 
 impl Reader {
-    /// A reader that hashes the keys of rows, and finds the schemas of statements.
+    /// Creates a reader that also hashes row keys and finds the schemas of statements.
     pub fn with_keys() -> Self {
         Self { wants_keys: true, ..Self::default() }
     }
 
-    /// The server that wrote the log.
+    /// Product and version of the server that wrote the log; `None` before the format description.
     pub fn server(&self) -> Option<String> {
         self.description.as_ref().map(Description::product)
     }
 
-    /// Reads whole events; returns how many bytes it has done with.
+    /// Reads complete events; returns the number of consumed bytes.
     pub fn read(&mut self, part: Part<'_>, items: &mut dyn Items) -> usize {
         let mut at = 0;
         while at < part.bytes.len() {
             match self.step(&part, at, items) {
                 Some(next) => at = next,
                 None if part.is_last => {
-                    // A length that is wrong must not swallow what follows.
+                    // A wrong length must not swallow the events that follow.
                     let next = resume(&part.bytes[at..], true).0;
                     let why = "an event that is longer than what is left of the log";
                     items.not_understood(part.offset + at as u64, next as u64, why);
@@ -66,7 +66,8 @@ impl Reader {
         at
     }
 
-    /// One event, or what is none; where the next one begins. `None`: more bytes are needed.
+    /// Reads one event, or skips bytes that are none; returns the position of the next one. `None`: it
+    /// needs more bytes.
     fn step(&mut self, part: &Part<'_>, at: usize, items: &mut dyn Items) -> Option<usize> {
         let bytes = &part.bytes[at..];
         let offset = part.offset + at as u64;
@@ -100,8 +101,8 @@ impl Reader {
         Some(at + header.size)
     }
 
-    /// An event of the transaction is not understood: what it did is not known, and it may have been
-    /// what says how the transaction ends.
+    /// Records that an event of the transaction is not understood. Its changes are unknown, and it may
+    /// have been the one that tells how the transaction ends.
     fn missed(&mut self) {
         self.is_standalone = false;
         if let Some(transaction) = &mut self.transaction {
@@ -109,7 +110,7 @@ impl Reader {
         }
     }
 
-    /// A whole event; if it is not understood, why.
+    /// Processes a complete event; `Err`: why it is not understood.
     fn event(
         &mut self,
         kind: u8,
@@ -119,7 +120,7 @@ impl Reader {
     ) -> Result<(), &'static str> {
         let body = &event[HEADER..];
         if kind == kind::FORMAT_DESCRIPTION {
-            // Taken even if its checksum is wrong: without one nothing behind it could be read.
+            // Accepted even with a wrong checksum: no later event is readable without a description.
             self.description = Some(Description::read(body).ok_or(NOT_AS_ITS_TYPE)?);
         }
         let checksum = self.description.as_ref().map_or(0, |d| d.checksum);
@@ -136,7 +137,7 @@ impl Reader {
         }
     }
 
-    /// `body` without a checksum.
+    /// Processes an event; `body` excludes the checksum. `None`: it is malformed.
     fn plain_event(&mut self, kind: u8, body: &[u8], at: At, items: &mut dyn Items) -> Option<()> {
         if let Some(transaction) = &mut self.transaction {
             transaction.bytes += at.bytes;
@@ -166,7 +167,7 @@ impl Reader {
                 let is_tagged = kind == kind::TAGGED_GTID;
                 let (order, commit_us) =
                     if is_tagged { gtid::mysql_tagged(body)? } else { gtid::mysql(body)? };
-                // One statement, unless BEGIN follows.
+                // The transaction is one statement, unless BEGIN follows.
                 self.begin(at, true, items);
                 let transaction = self.transaction.as_mut()?;
                 (transaction.order, transaction.commit_us) = (order, commit_us);
@@ -194,7 +195,7 @@ impl Reader {
             }
             kind::TRANSACTION_PAYLOAD => return self.payload(body, at, items),
             kind::START_ENCRYPTION => self.is_encrypted = true,
-            // Besides: rotations, lists of positions, variables, heartbeats, which are no statements.
+            // Row events. Others (rotations, GTID lists, variables, heartbeats) are no statements.
             _ => {
                 if let Some(changes) = Changes::of(kind) {
                     self.changes(kind, changes, body, at, items)?;
@@ -226,9 +227,9 @@ impl Reader {
         Some((bytes.little(length)?, bytes.0))
     }
 
-    /// A transaction begins.
+    /// Starts a transaction.
     fn begin(&mut self, at: At, is_standalone: bool, items: &mut dyn Items) {
-        // A transaction whose end is not in the log is one all the same.
+        // A transaction without an end in the log still counts.
         self.commit(items);
         self.is_standalone = is_standalone;
         self.transaction = Some(Transaction {
@@ -257,13 +258,13 @@ impl Reader {
         match role {
             Role::Begins => self.begin_marked(at, items),
             Role::Ends => self.commit(items),
-            // The statement and the transaction are those that come when it has ended.
+            // The events at the end of the ALTER count as the statement and the transaction.
             _ if self.begins_alter => self.commit(items),
             _ => self.statement(query, role, at, items),
         }
     }
 
-    /// A transaction begins by a statement that says so, and ends by one.
+    /// Starts a transaction with an explicit BEGIN, which ends with an explicit event.
     fn begin_marked(&mut self, at: At, items: &mut dyn Items) {
         if self.transaction.is_none() {
             self.begin(at, false, items);
@@ -271,7 +272,7 @@ impl Reader {
         self.is_standalone = false;
     }
 
-    /// A statement that loads the data before it. `at`: its own event.
+    /// Processes a LOAD DATA statement, which loads the data events before it. `at`: its own event.
     fn execute_load(&mut self, query: &Query<'_>, at: At, items: &mut dyn Items) {
         let data = self.load.take();
         let at = data.map_or(at, |data| At { bytes: data.bytes + at.bytes, ..data });
@@ -288,8 +289,8 @@ impl Reader {
             transaction.statements += 1;
             transaction.took_s += u64::from(query.took_s);
             transaction.is_ddl |= role == Role::Defines;
-            // What ends a prepared transaction writes nothing, but must come after what prepared it,
-            // whose rows are no longer known.
+            // The end of an XA transaction writes nothing, but must follow its XA PREPARE, whose rows
+            // are no longer known.
             transaction.has_all_keys &= role == Role::Marks;
             if !matches!(role, Role::Marks | Role::EndsPrepared) {
                 schemas.iter().for_each(|schema| transaction.add_schema(schema));
@@ -327,7 +328,7 @@ impl Reader {
             bytes.take(length.checked_sub(2)?)?;
         }
         let ends_statement = flags & ENDS_STATEMENT == ENDS_STATEMENT;
-        // Some servers close a statement by an event of no rows for no table.
+        // Some servers end a statement with an empty row event for an unknown table.
         let Some(table) = self.tables.get(&number) else {
             self.rows.bytes += if ends_statement { at.bytes } else { 0 };
             self.end_rows(items);
@@ -363,7 +364,7 @@ impl Reader {
         Some(())
     }
 
-    /// Tells of the statement whose rows have come.
+    /// Emits the statement whose row events are complete.
     fn end_rows(&mut self, items: &mut dyn Items) {
         let rows = std::mem::take(&mut self.rows);
         if let Some(transaction) = &mut self.transaction
@@ -372,7 +373,7 @@ impl Reader {
             transaction.statements += 1;
         }
         rows.tell(&self.tables, items);
-        // Tables are described anew for each statement.
+        // The log describes tables again for each statement.
         if self.tables.len() > TABLES_MAX {
             self.tables.clear();
         }
@@ -383,13 +384,14 @@ impl Reader {
     }
 }
 
-/// Descriptions kept beyond the statement that needed them.
+/// Maximum number of table descriptions that stay after the end of a statement.
 const TABLES_MAX: usize = 10_000;
 
 const NOT_AS_ITS_TYPE: &str = "an event that is not as its type says";
 
-/// Where events go on after bytes that are none: at another file's begin, or where two headers follow
-/// each other. Otherwise (false) they do not go on before there, and more bytes must tell where.
+/// Finds the next event after invalid bytes: the start of another file, or two consecutive headers.
+/// Returns its position and true; or false and the position where the search must continue with more
+/// bytes.
 fn resume(bytes: &[u8], is_last: bool) -> (usize, bool) {
     for at in 0..bytes.len().saturating_sub(HEADER) {
         let rest = &bytes[at..];
@@ -410,5 +412,5 @@ fn resume(bytes: &[u8], is_last: bool) -> (usize, bool) {
     if is_last { (bytes.len(), true) } else { (bytes.len().saturating_sub(HEADER), false) }
 }
 
-/// Longer events are not taken for where a log goes on.
+/// Longest plausible event in a search for the next event, bytes.
 const RESUME_MAX: usize = 1 << 20;

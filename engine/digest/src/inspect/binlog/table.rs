@@ -1,20 +1,20 @@
-//! Tables as a binary log describes them before their rows, and how long rows are.
+//! Table map events, and the lengths of rows.
 //!
 //! Source: MySQL source documentation, "Table_map_event", types and their metadata; MariaDB knowledge
 //! base, "TABLE_MAP_EVENT", compressed columns.
 
 use dyno_protocol::bytes::Bytes;
 
-/// How many bytes a value takes.
+/// Encoding of a value's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
-    /// So many.
+    /// A fixed number of bytes.
     Fixed(u8),
-    /// As many as the length before it says, which has so many bytes.
+    /// A length prefix of so many bytes.
     Prefixed(u8),
 }
 
-/// A table of a binary log.
+/// A table as a binary log describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// Its schema.
@@ -22,18 +22,19 @@ pub struct Table {
     /// Its name.
     pub name: Vec<u8>,
     widths: Vec<Width>,
-    /// Columns that hold JSON, of which updates may hold parts.
+    /// Whether each column is JSON, of which updates may hold parts.
     json: Vec<bool>,
-    /// Positions of the primary key's columns; empty where the log does not say.
+    /// Indices of the primary key's columns; empty if the log does not describe the key.
     pub key: Vec<usize>,
 }
 
-/// Optional fields: columns of the primary key, whole or by prefix.
+/// Optional metadata fields: columns of the primary key, whole or by prefix.
 const SIMPLE_PRIMARY_KEY: u8 = 8;
 const PRIMARY_KEY_WITH_PREFIX: u8 = 9;
 
 impl Table {
-    /// From a table map's body behind the table's number and flags.
+    /// Parses the body of a table map event after table ID and flags; `None` if it is malformed or has a
+    /// column of an unknown type.
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(body);
         let (schema, name) = (bytes.named()?.to_vec(), bytes.named()?.to_vec());
@@ -48,7 +49,7 @@ impl Table {
         Some(Self { schema, name, widths, json, key: key(bytes, columns) })
     }
 
-    /// How many columns.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.widths.len()
     }
@@ -110,8 +111,8 @@ fn width(kind: u8, metadata: &mut Bytes<'_>) -> Option<Width> {
     })
 }
 
-/// CHAR and BINARY, and in their guise ENUM and SET: the first byte holds the type and, inverted, two
-/// bits of the length.
+/// CHAR and BINARY, or ENUM and SET that are logged as strings: the first byte holds the type and,
+/// inverted, two bits of the length.
 fn string(first: u8, second: u8) -> Width {
     let kind = first | 0x30;
     if kind == ENUM || kind == SET {
@@ -127,21 +128,22 @@ fn decimal(precision: u8, scale: u8) -> Option<u8> {
     Some(digits(precision.checked_sub(scale)?) + digits(scale))
 }
 
-/// A table's rows in one event.
+/// The rows of one row event.
 #[derive(Debug)]
 pub struct Rows<'a> {
     table: &'a Table,
-    /// Bits of the columns that are there, before and (in updates) after.
+    /// Bitmaps of the columns in the image before and (in updates) the image after.
     present: [&'a [u8]; 2],
     images: usize,
-    /// An update that may hold parts of JSON.
+    /// The event is a partial update, which may hold parts of JSON values.
     is_partial: bool,
     bytes: Bytes<'a>,
 }
 
 impl<'a> Rows<'a> {
-    /// From an event's body behind table number, flags and extra data. `columns` and bitmaps are read;
-    /// the rest may be packed: see [`unpacked`](Self::unpacked).
+    /// Parses the number of columns and the bitmaps of a row event; `body` follows table ID, flags and
+    /// extra data. The rest may be compressed: see [`unpacked`](Self::unpacked). `None`: the event does
+    /// not fit the table.
     pub fn read(
         table: &'a Table,
         body: &'a [u8],
@@ -159,19 +161,19 @@ impl<'a> Rows<'a> {
         Some(Self { table, present: [before, after], images, is_partial, bytes })
     }
 
-    /// What follows the bitmaps.
+    /// The bytes after the bitmaps.
     pub fn packed(&self) -> &'a [u8] {
         self.bytes.0
     }
 
-    /// The same rows with what follows the bitmaps unpacked.
+    /// The same rows with `bytes`, decompressed, after the bitmaps.
     pub fn unpacked(self, bytes: &'a [u8]) -> Self {
         Self { bytes: Bytes(bytes), ..self }
     }
 
-    /// Counts the rows; `key` gets the values of the key's columns of each row, and of an update that
-    /// changes them the new ones too. They are fewer than the key's columns where the log leaves some out.
-    /// `None`: the rows are not as the table says.
+    /// Counts the rows. `key` receives the key's values of each row, and the new ones too if an update
+    /// changes them; fewer values than key columns if the log omits some or they are NULL. `None`: the
+    /// rows do not fit the table.
     pub fn count(mut self, key: &mut dyn FnMut(&[&[u8]])) -> Option<u64> {
         let (mut rows, mut before, mut after) = (0, vec![], vec![]);
         while !self.bytes.0.is_empty() {
@@ -190,8 +192,8 @@ impl<'a> Rows<'a> {
         Some(rows)
     }
 
-    /// Passes over an image; `key` gets the values of the key's columns, those that it leaves out from
-    /// the image before it.
+    /// Skips an image of a row. `key` receives the values of the key's columns; `before` supplies those
+    /// that the image omits.
     fn image(&mut self, image: usize, before: &[&'a [u8]], key: &mut Vec<&'a [u8]>) -> Option<()> {
         let present = self.present[image];
         if self.is_partial && image == 1 && self.bytes.lenenc()? & 1 == 1 {
@@ -204,7 +206,7 @@ impl<'a> Rows<'a> {
             columns => (0..columns).filter(|&column| bit(present, column)).count(),
         };
         let nulls = self.bytes.take(there.div_ceil(8))?;
-        // Told apart by their place, the values before are of use only if all are there.
+        // The values of `before` are identified by position: usable only if they are complete.
         let before = if before.len() == self.table.key.len() { before } else { &[] };
         let mut place = 0;
         for (column, &width) in self.table.widths.iter().enumerate() {
@@ -229,7 +231,7 @@ impl<'a> Rows<'a> {
                 key.push(value);
             }
         }
-        // A row of no columns would never end.
+        // Rows without columns would never end.
         (there > 0).then_some(())
     }
 }
@@ -253,7 +255,7 @@ mod tests {
         let mut body = b"\x01s\0\x01t\0\x05\x03\xf6\x0f\xfe\xf5\x07".to_vec();
         body.extend_from_slice(&[10, 2, 0x2c, 1, 0xf7, 1, 4]);
         body.push(0b11111);
-        // Its key: column 0.
+        // Its primary key: column 0.
         body.extend_from_slice(&[SIMPLE_PRIMARY_KEY, 1, 0]);
         Table::read(&body).unwrap()
     }
@@ -318,12 +320,12 @@ mod tests {
             assert_eq!(rows.count(&mut |key| keys.push(key.concat())), Some(1));
             keys
         };
-        // Both columns before, the second one alone after.
+        // Both columns before, only the second one after.
         let second = [5, 0b01001, 0b01000, 0, 7, 0, 0, 0, 1, 0, 2];
         assert_eq!(told(&second), [[7, 0, 0, 0, 1], [7, 0, 0, 0, 2]]);
         let same = [5, 0b01001, 0b01000, 0, 7, 0, 0, 0, 1, 0, 1];
         assert_eq!(told(&same), [[7, 0, 0, 0, 1]]);
-        // A key of which a column is in neither.
+        // A key of which neither image holds the second column.
         let cut = [5, 0b00001, 0b00001, 0, 7, 0, 0, 0, 0, 8, 0, 0, 0];
         assert_eq!(told(&cut), [[7, 0, 0, 0], [8, 0, 0, 0]]);
     }

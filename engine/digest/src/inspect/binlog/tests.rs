@@ -1,10 +1,10 @@
-//! Logs made by hand, event by event.
+//! Tests with handmade logs.
 
 use super::*;
 use crate::sink::Part;
 use proptest::prelude::*;
 
-/// What a reader told.
+/// Items that a reader emitted.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Told {
     /// Text, schema, rows, seconds.
@@ -41,7 +41,7 @@ fn event(kind: u8, body: &[u8]) -> Vec<u8> {
     event
 }
 
-/// An event of a log with its bytes changed, and its checksum made right again.
+/// An event with changed bytes and a correct checksum.
 fn altered(event: &[u8], alter: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut event = event[..event.len() - 4].to_vec();
     alter(&mut event);
@@ -80,14 +80,14 @@ fn gtid(sequence: u64, last_committed: u64) -> Vec<u8> {
     event(33, &body)
 }
 
-/// `shop.orders (id INT PRIMARY KEY)`, its number 5.
+/// `shop.orders (id INT PRIMARY KEY)`, table ID 5.
 fn table() -> Vec<u8> {
     let mut body = vec![5, 0, 0, 0, 0, 0, 1, 0];
     body.extend_from_slice(b"\x04shop\0\x06orders\0\x01\x03\x00\x00\x08\x01\x00");
     event(19, &body)
 }
 
-/// Rows written, for table 5; `ends`: the statement ends with them.
+/// Inserted rows of table 5; `ends`: they are the statement's last.
 fn rows(ids: &[u32], ends: bool) -> Vec<u8> {
     let mut body = vec![5, 0, 0, 0, 0, 0, u8::from(ends), 0, 2, 0, 1, 1];
     for id in ids {
@@ -101,7 +101,7 @@ fn xid() -> Vec<u8> {
     event(16, &[0; 8])
 }
 
-/// A file with statements as text, as rows, and as rows with their text.
+/// A log with statements as text, as rows, and as rows with text.
 fn log() -> Vec<u8> {
     let annotated = event(29, b"\x14INSERT INTO orders SELECT 1");
     let parts = [
@@ -195,7 +195,7 @@ fn two_files_in_one_are_read_one_after_the_other() {
 
 #[test]
 fn where_a_log_goes_on_does_not_depend_on_how_it_comes() {
-    // Rubbish in which a header seems to begin whose event ends behind what has come so far.
+    // Rubbish with an apparent header, whose event ends beyond the bytes received so far.
     let mut rubbish = [0xee; 90];
     rubbish[20..39].copy_from_slice(&event(2, &[])[..HEADER]);
     rubbish[29..33].copy_from_slice(&200_u32.to_le_bytes());
@@ -232,17 +232,17 @@ fn rows_that_are_not_understood_are_not_the_statements_bytes_too() {
     assert_eq!(told, Bytes { events: good.len() as u64, not_understood: broken.len() as u64 });
 }
 
-/// From MariaDB's event before a transaction: its first flags, its second ones.
+/// MariaDB's GTID event with its first and second flags.
 fn mariadb_gtid(flags: u8, more: u8) -> Vec<u8> {
     let mut body = vec![0; 12];
     body.extend_from_slice(&[flags, more, 0, 0, 0, 0, 0]);
     event(162, &body)
 }
 
-/// Of a transaction its statements, schemas and rows.
+/// A transaction's number of statements, schemas, number of rows.
 type Brief = (u64, Vec<String>, u64);
 
-/// Statements' texts, and transactions.
+/// The texts of statements, and the transactions.
 fn told(log: &[&[u8]]) -> (Vec<String>, Vec<Brief>) {
     let log = [&begin()[..], &log.concat()].concat();
     let told = read(&log, log.len());
@@ -392,7 +392,7 @@ fn both_keys_of_an_update_are_the_transactions() {
     assert_eq!((told.transactions[0].rows, told.transactions[0].keys.len()), (1, 2));
 }
 
-/// How many bytes are whose.
+/// Number of bytes of statements, and of events not understood.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Bytes {
     events: u64,

@@ -1,4 +1,4 @@
-//! One connection: finds out which end is the server, and passes bytes on to the protocol stream.
+//! One connection: detects its protocol and its server, and passes its bytes to the protocol stream.
 
 use super::decoder::Decoder;
 use super::dialect::Dialect;
@@ -13,60 +13,61 @@ use super::tcp_reassembly::{Piece, TcpReassembly};
 use crate::sink::Sink;
 use std::net::SocketAddr;
 
-/// After so many packets with bytes a connection that was not recognised is another program's.
+/// Packets with data after which an unrecognised connection counts as another program's.
 const TRIES: u32 = 64;
-/// Numbers of connections whose server has not told one begin here, above all that servers give.
+/// First session number of connections whose server sent no ID, above all IDs that servers assign.
 const OWN_NUMBERS: u64 = 1 << 33;
 
-/// What a connection speaks.
+/// Protocol of a connection.
 enum Spoken {
-    /// Not known yet.
+    /// Not yet known.
     Unknown,
-    /// The dialect.
+    /// The wanted dialect.
     Known(Box<ProtocolStream>),
-    /// Something that is not of interest.
+    /// Another program's protocol.
     Other,
-    /// What cannot be read, and why.
+    /// A database connection that cannot be decoded, and why.
     Unreadable(&'static str),
 }
 
-/// A connection.
+/// A TCP connection of the capture.
 pub struct Connection {
     serial: u64,
-    /// The two ends; the first packet seen came from the first.
+    /// The two ends; the first captured packet came from the first end.
     ends: [SocketAddr; 2],
     reassembly: TcpReassembly,
     conversation: Conversation,
-    /// Bytes of TCP.
+    /// Size of its TCP payload, bytes.
     pub bytes: u64,
-    /// Packets that it takes in the file, bytes.
+    /// Size of its packets in the file, bytes.
     packets: u64,
     begin: Position,
-    /// When it was last heard of: a packet's number.
+    /// Number of its last packet.
     pub heard: u64,
-    /// It has ended; what comes late is passed over.
+    /// It has ended; late packets are ignored.
     pub is_closed: bool,
 }
 
-/// The part of a connection that bytes in their order reach.
+/// The part of a connection that receives the reassembled bytes.
 struct Conversation {
     spoken: Spoken,
     serial: u64,
-    /// Which end is the client.
+    /// Index of the end that is the client.
     client: Option<usize>,
-    /// A port says which end is the server.
+    /// A port identifies the server.
     is_by_port: bool,
-    /// Its first packet was seen.
+    /// The capture holds its first packet.
     has_begin: bool,
     tries: u32,
     dialect: Dialect,
     ends: [SocketAddr; 2],
-    /// Address of the client.
+    /// IP address of the client.
     host: Vec<u8>,
 }
 
 impl Connection {
-    /// From its first packet that was seen.
+    /// Creates a connection from its first captured packet. `ports`: those of servers; empty: the
+    /// dialect's default port.
     pub fn new(
         serial: u64,
         first: &Segment<'_>,
@@ -80,7 +81,7 @@ impl Connection {
             ports => ports.contains(&end.port()),
         };
         let by_port = ends.iter().position(of_server).map(|server| 1 - server);
-        // Who begins is the client, whatever the ports.
+        // The end that sends the first SYN is the client, whatever the ports.
         let by_begin = first.syn.then_some(usize::from(first.ack.is_some()));
         let is_other = by_port.is_none() && !ports.is_empty();
         let client = by_begin.or(by_port);
@@ -100,12 +101,12 @@ impl Connection {
         Self { serial, ends, reassembly, conversation, bytes, packets, begin: at, heard, is_closed }
     }
 
-    /// Its number in the order of first packets.
+    /// Its number, by the order of first packets.
     pub fn serial(&self) -> u64 {
         self.serial
     }
 
-    /// Whether a segment begins another connection between the same ends.
+    /// Whether a segment belongs to another connection between the same ends.
     pub fn is_other(&self, segment: &Segment<'_>) -> bool {
         let way = self.way(segment);
         self.reassembly.is_other(way, segment)
@@ -116,7 +117,7 @@ impl Connection {
         usize::from(segment.from != self.ends[0])
     }
 
-    /// Bytes that are kept.
+    /// Number of buffered bytes.
     pub fn buffered(&self) -> usize {
         self.reassembly.held_bytes()
             + match &self.conversation.spoken {
@@ -125,12 +126,12 @@ impl Connection {
             }
     }
 
-    /// Whether it was found to speak the dialect.
+    /// Whether it was recognised as a database connection, decoded or not.
     pub fn is_known(&self) -> bool {
         !matches!(self.conversation.spoken, Spoken::Unknown | Spoken::Other)
     }
 
-    /// The server's version, where it was told.
+    /// The server's product and version, if the capture holds them.
     pub fn server(&self) -> Option<String> {
         match &self.conversation.spoken {
             Spoken::Known(speech) => speech.product(),
@@ -138,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Takes a segment.
+    /// Processes a segment.
     pub fn push(&mut self, segment: &Segment<'_>, at: Position, sink: &mut dyn Sink) {
         let way = self.way(segment);
         self.bytes += segment.data.len() as u64;
@@ -154,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more comes of it.
+    /// Ends the connection: decodes waiting segments, and reports why it was unreadable, if it was.
     pub fn end(&mut self, sink: &mut dyn Sink) {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
@@ -173,7 +174,7 @@ impl Connection {
             sink.not_understood(self.begin.offset, self.packets, why);
         }
         if self.is_known() {
-            // Nothing is kept of it but where its numbers were.
+            // Free the decoder; the TCP sequence numbers stay, to recognise late packets.
             self.conversation.spoken = Spoken::Unreadable("");
         }
     }
@@ -206,7 +207,7 @@ impl Conversation {
         }
     }
 
-    /// Looks whether the first bytes, or some later ones, are those of the dialect.
+    /// Tries to recognise the protocol by the first bytes, or by later ones.
     fn recognise(&mut self, way: usize, bytes: &[u8]) {
         self.tries += 1;
         let is_first = self.tries == 1;
@@ -216,7 +217,7 @@ impl Conversation {
         };
         let is_begin = self.dialect.begins(bytes);
         if let Some(side) = is_begin.or_else(|| self.dialect.asks(bytes)) {
-            // Whoever says what only one side says is that side.
+            // The content identifies its sender: server greetings, client startups and requests.
             self.client = Some(if side == Side::Client { way } else { 1 - way });
             self.speak(is_begin.is_some() && is_first);
         } else if is_first && self.is_by_port && is_tls(bytes) {
@@ -243,7 +244,7 @@ impl Conversation {
 
 const GAP: &str = "packets before this one are not in the capture";
 
-/// Whether bytes begin a client's part of TLS.
+/// Whether these bytes begin with a TLS ClientHello.
 fn is_tls(bytes: &[u8]) -> bool {
     matches!(bytes, [0x16, 3, _, _, _, 1, ..])
 }

@@ -1,38 +1,38 @@
-//! The trait of protocol decoders: they take the messages of both ends and give events.
+//! The trait of protocol decoders.
 
 use super::events::Out;
 use super::framer::{Message, Style};
 use super::position::Side;
 
-/// A protocol: takes the messages of both sides, and tells what comes of them.
+/// Decodes the messages of both sides of a connection, and emits events.
 pub trait Decoder: Send {
-    /// How the next message of a side begins.
+    /// Header format of a side's next message.
     fn style(&self, side: Side) -> Style;
 
-    /// How many bytes of a message of this tag are wanted.
+    /// How many body bytes of a message with this tag to buffer.
     fn wanted(&self, side: Side, tag: u8) -> usize;
 
-    /// A message of the client; whether it can be one.
+    /// Processes a message of the client; returns whether it is valid.
     fn client(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool;
 
-    /// A message of the server; whether it can be one.
+    /// Processes a message of the server; returns whether it is valid.
     fn server(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool;
 
-    /// Where the next message of a side begins is not known.
+    /// Reports that the start of a side's next message is unknown.
     fn lost(&mut self, side: Side);
 
-    /// Whether a message of a side that was lost begins here.
+    /// Whether a message begins here, on a side whose message borders are unknown.
     fn is_border(&self, side: Side, bytes: &[u8]) -> bool;
 
-    /// Tells of all that waits for an answer: none comes.
+    /// Emits all pending requests as unanswered.
     fn give_up(&mut self, out: &mut Out<'_>);
 
-    /// Why nothing can be read, if so.
+    /// Why the connection is unreadable, if it is.
     fn unreadable(&self) -> Option<&'static str>;
 
-    /// The server's version, where it was told.
+    /// The server's product and version, if the capture holds them.
     fn product(&self) -> Option<String>;
 
-    /// Bytes that are kept.
+    /// Number of buffered bytes.
     fn buffered(&self) -> usize;
 }

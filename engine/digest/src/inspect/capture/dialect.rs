@@ -1,21 +1,21 @@
-//! The protocols that captures are read for, and how the bytes of each begin.
+//! The protocols that captures are decoded for, and how to recognise them.
 
 use super::mysql;
 use super::position::Side;
 use super::postgres;
 use crate::sql::language::Language;
 
-/// Whose protocol is looked for.
+/// A database protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// MySQL's and MariaDB's.
+    /// MySQL and MariaDB.
     Mysql,
-    /// PostgreSQL's.
+    /// PostgreSQL.
     Postgres,
 }
 
 impl Dialect {
-    /// The language of its statements.
+    /// The SQL dialect of its statements.
     pub fn language(self) -> Language {
         match self {
             Self::Mysql => Language::Mysql,
@@ -23,7 +23,7 @@ impl Dialect {
         }
     }
 
-    /// The port that servers have if nobody says otherwise.
+    /// The default port of its servers.
     pub fn port(self) -> u16 {
         match self {
             Self::Mysql => 3306,
@@ -31,7 +31,7 @@ impl Dialect {
         }
     }
 
-    /// Whose bytes these are, if they begin a connection.
+    /// The sender of these bytes, if they begin a connection of this protocol.
     pub fn begins(self, bytes: &[u8]) -> Option<Side> {
         match self {
             Self::Mysql => mysql::is_greeting(bytes).then_some(Side::Server),
@@ -39,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// Whose bytes these are, if they ask for something.
+    /// The sender of these bytes, if they are a request of this protocol.
     pub fn asks(self, bytes: &[u8]) -> Option<Side> {
         let is = match self {
             Self::Mysql => mysql::is_request(bytes),
@@ -48,7 +48,7 @@ impl Dialect {
         is.then_some(Side::Client)
     }
 
-    /// What to do with a connection of this protocol in a log of the other one.
+    /// The message for a connection of this protocol when the other one is decoded.
     pub fn elsewhere(self) -> &'static str {
         match self {
             Self::Mysql => "a connection of MySQL: the format mysql-capture reads it",

@@ -1,18 +1,18 @@
-//! Makes events of what a server has answered.
+//! Builds events from answered requests.
 
 use super::position::Position;
 use crate::event::{Event, Kind, Numbers};
 use crate::sink::Sink;
 
-/// Where a connection's events go.
+/// Receiver of a connection's events.
 pub struct Out<'a> {
-    /// Takes them.
+    /// Receives the events.
     pub sink: &'a mut dyn Sink,
     /// Address of the client.
     pub host: &'a [u8],
 }
 
-/// A statement or command that has been answered, or given up.
+/// A statement or command that was answered, or whose answer the capture lacks.
 pub struct Done<'a> {
     pub kind: Kind,
     pub text: &'a [u8],
@@ -21,27 +21,27 @@ pub struct Done<'a> {
     pub user: &'a [u8],
     pub database: &'a [u8],
     pub session: u64,
-    /// When its first byte was captured.
+    /// Position of its first byte.
     pub begin: Position,
-    /// When the last byte of the answer was; none: that was not seen, or there is none.
+    /// Position of the answer's last byte; `None` if the capture lacks it, or there is no answer.
     pub end: Option<Position>,
-    /// Bytes of request and answer.
+    /// Size of request and answer, bytes.
     pub bytes: u64,
     pub numbers: Numbers,
 }
 
 impl Out<'_> {
-    /// Hands on an event.
+    /// Sends an event to the sink.
     pub fn tell(&mut self, done: &Done<'_>) {
         let last = done.end.unwrap_or(done.begin);
         let duration_ns = match (done.begin.time_ns, done.end.and_then(|end| end.time_ns)) {
-            // A clock that is put back makes no time.
+            // The clock may go backwards: count that as 0.
             (Some(begin), Some(end)) => Some(u64::try_from(end - begin).unwrap_or(0)),
             _ => None,
         };
         self.sink.event(&Event {
             offset: done.begin.offset,
-            // What lies between two packets of a statement is mostly another one's.
+            // Other statements' packets mostly fill the space between two packets of a statement.
             bytes: done.bytes.min(last.end.saturating_sub(done.begin.offset)),
             kind: done.kind,
             end_ns: last.time_ns,
@@ -59,13 +59,13 @@ impl Out<'_> {
         });
     }
 
-    /// Tells of a packet that is not understood, or what is in it.
+    /// Reports a packet, or its contents, as not understood.
     pub fn not_understood(&mut self, at: Position, why: &'static str) {
         self.sink.not_understood(at.offset, at.end - at.offset, why);
     }
 }
 
-/// A statement without what ends it.
+/// A statement without surrounding white space and final semicolons.
 pub fn terminated(text: &[u8]) -> &[u8] {
     let mut text = text.trim_ascii();
     while let Some(rest) = text.strip_suffix(b";") {

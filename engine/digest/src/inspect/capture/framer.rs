@@ -1,20 +1,21 @@
-//! Messages in one direction's bytes, kept as far as is wanted, over gaps whose length is known.
+//! Splits the bytes of one direction into messages, also across gaps of known length. The caller
+//! chooses how many bytes of each body to buffer.
 
 use super::position::Position;
 
-/// The longest message that is kept whole, bytes.
+/// Longest message body that is buffered whole, in bytes.
 pub const LONGEST: usize = 64 << 20;
 
-/// How messages begin.
+/// Format of a message header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// MySQL: three bytes of length, one of sequence.
+    /// MySQL: a length of three bytes, a sequence number of one.
     Mysql,
-    /// PostgreSQL: a type, four bytes of length with themselves.
+    /// PostgreSQL: a type byte, then a length of four bytes that includes itself.
     Typed,
-    /// PostgreSQL's first: four bytes of length with themselves.
+    /// PostgreSQL's startup message: a length of four bytes that includes itself.
     Untyped,
-    /// PostgreSQL's answer to the wish for encryption: a byte.
+    /// PostgreSQL's answer to an encryption request: one byte.
     Byte,
 }
 
@@ -27,7 +28,7 @@ impl Style {
         }
     }
 
-    /// (tag, length of the body); `None`: it cannot be.
+    /// Parses a header into (tag, body length); `None` if the length is invalid.
     fn read(self, header: &[u8; 5]) -> Option<(u8, usize)> {
         let [a, b, c, d, e] = *header;
         let big = |bytes: [u8; 4]| usize::try_from(i32::from_be_bytes(bytes)).ok()?.checked_sub(4);
@@ -40,49 +41,49 @@ impl Style {
     }
 }
 
-/// A message.
+/// A complete message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Type, or sequence number.
+    /// Message type (PostgreSQL) or sequence number (MySQL).
     pub tag: u8,
-    /// Length of its body.
+    /// Length of the body, bytes.
     pub length: usize,
-    /// The front of the body, as much as was asked for.
+    /// The first bytes of the body, as many as the caller wanted.
     pub body: &'a [u8],
-    /// Bytes of it are missing that were asked for.
+    /// A gap removed bytes that the caller wanted.
     pub is_torn: bool,
-    /// When its first byte was captured.
+    /// Position of the first byte.
     pub begin: Position,
-    /// When its last one was.
+    /// Position of the last byte.
     pub end: Position,
-    /// Its length with the header.
+    /// Length of header and body, bytes.
     pub size: usize,
 }
 
 impl Message<'_> {
-    /// Whether all of it is there.
+    /// Whether `body` is the whole body.
     pub fn is_whole(&self) -> bool {
         !self.is_torn && self.body.len() == self.length
     }
 }
 
-/// What a gap did.
+/// Effect of a gap on the stream of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// Nothing that was wanted is missing.
+    /// No wanted byte is missing.
     Harmless,
-    /// A message is not whole.
+    /// A message lost wanted bytes.
     Torn,
-    /// Where the next message begins is not known.
+    /// The start of the next message is unknown.
     Lost,
 }
 
-/// Cuts one direction into messages.
+/// Splits the bytes of one direction into messages.
 #[derive(Debug)]
 pub struct Framer {
-    /// How the next message begins.
+    /// Header format of the next message.
     pub style: Style,
-    /// Where the next message begins is not known: bytes are passed over.
+    /// The start of the next message is unknown: the framer skips all bytes.
     pub is_lost: bool,
     header: [u8; 5],
     have: usize,
@@ -90,9 +91,9 @@ pub struct Framer {
     is_done: bool,
     tag: u8,
     length: usize,
-    /// Bytes of the body that are to come.
+    /// Bytes of the body not yet received.
     left: usize,
-    /// How many of these are still wanted.
+    /// How many of these the caller still wants.
     keep: usize,
     is_torn: bool,
     body: Vec<u8>,
@@ -101,7 +102,7 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// At a message's begin.
+    /// Creates a framer positioned at the start of a message.
     pub fn new(style: Style) -> Self {
         Self {
             style,
@@ -121,24 +122,24 @@ impl Framer {
         }
     }
 
-    /// Bytes that are buffered.
+    /// Number of buffered bytes.
     pub fn buffered(&self) -> usize {
         self.body.len()
     }
 
-    /// Forgets the message that was begun; a new one begins now.
+    /// Discards the partial message; the next byte starts a new one.
     pub fn restart(&mut self) {
         *self = Self::new(self.style);
     }
 
-    /// Passes over bytes until [`Framer::restart`].
+    /// Skips bytes until [`Framer::restart`].
     pub fn lose(&mut self) {
         self.restart();
         self.is_lost = true;
     }
 
-    /// The next message that is whole with these bytes. `keep` says of a tag and a length how many
-    /// bytes of the body are wanted.
+    /// Returns the next message that these bytes complete, and removes the bytes it consumed from
+    /// `bytes`. `keep` maps a tag and a body length to the number of body bytes to buffer.
     #[inline]
     pub fn next<'a, 'b: 'a>(
         &'a mut self,
@@ -192,7 +193,7 @@ impl Framer {
         }
     }
 
-    /// Reads the header; whether it is whole.
+    /// Reads header bytes; returns whether the header is complete and valid.
     fn head(&mut self, bytes: &mut &[u8], at: Position, keep: impl Fn(u8, usize) -> usize) -> bool {
         if bytes.is_empty() {
             return false;
@@ -220,8 +221,8 @@ impl Framer {
         true
     }
 
-    /// `count` bytes are not there. A message that ends with them is given by the next call of
-    /// [`Framer::next`].
+    /// Skips a gap of `count` bytes. If a message ends within it, the next call of [`Framer::next`]
+    /// returns that message.
     pub fn pass(&mut self, count: usize, at: Position) -> Loss {
         if self.is_done {
             self.done();

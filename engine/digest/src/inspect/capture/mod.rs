@@ -1,17 +1,17 @@
-//! Network captures: packets -> segments -> two ordered streams a connection -> messages of MySQL's or
-//! PostgreSQL's protocol -> events.
+//! Reads network captures (pcap, pcapng): packets -> TCP segments -> two ordered byte streams per
+//! connection -> messages of the MySQL or PostgreSQL protocol -> events.
 //!
 //! | where | what |
 //! |---|---|
-//! | `packets/` | packets in a file, TCP segments in packets |
-//! | `tcp_reassembly` | segments of both directions in the order of cause and effect |
-//! | `framer` | messages in a stream, also after a gap |
-//! | `protocol_stream`, `decoder`, `mysql/`, `postgres/` | messages decoded by protocol |
-//! | `events` | events of what was answered |
-//! | `connection`, `dialect`, `reader` | who talks to whom; limits |
+//! | `packets/` | extracts packets from files, and TCP segments from packets |
+//! | `tcp_reassembly` | orders the segments of both directions by cause and effect |
+//! | `framer` | splits a stream into messages, also after a gap |
+//! | `protocol_stream`, `decoder`, `mysql/`, `postgres/` | decode messages by protocol |
+//! | `events` | builds events from answered requests |
+//! | `connection`, `dialect`, `reader` | connections, protocol detection, limits |
 //!
-//! What is buffered is bounded: `reader::BUFFERED` bytes in all, `framer::LONGEST` for one message,
-//! `reader::CONNECTIONS` connections.
+//! Memory is bounded: the reader buffers at most `reader::BUFFERED` bytes in all, `framer::LONGEST`
+//! bytes of one message, and `reader::CONNECTIONS` connections.
 //!
 //! Sources: "PCAP Capture File Format" and "PCAP Next Generation Capture File Format" (IETF drafts),
 //! tcpdump.org's list of link types, RFC 791, 8200 and 9293, MySQL's source documentation

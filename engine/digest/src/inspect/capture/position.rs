@@ -1,21 +1,21 @@
-//! Where, when and from whom bytes were captured.
+//! Position of bytes in a capture, and the sides of a connection.
 
-/// Where and when bytes were captured.
+/// Position of a packet in the capture, and its time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Nanoseconds since 1970 (UTC); none where the capture has no times.
+    /// Nanoseconds since 1970 (UTC); `None` if the capture has no times.
     pub time_ns: Option<i64>,
-    /// Where the packet begins in the capture.
+    /// Offset of the packet's first byte in the capture.
     pub offset: u64,
-    /// Where it ends.
+    /// Offset behind its last byte.
     pub end: u64,
 }
 
 /// One of the two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Who connects.
+    /// The side that connects.
     Client,
-    /// Who answers.
+    /// The side that answers.
     Server,
 }

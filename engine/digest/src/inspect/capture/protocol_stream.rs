@@ -15,7 +15,7 @@ const STRANGE: &str = "a message that is none of the protocol's, or answers noth
 const PASSED: &str = "bytes in front of the first message's border, at the begin or behind a gap";
 
 impl ProtocolStream {
-    /// At a connection's begin, or in its middle.
+    /// Creates a stream at the start (`is_begin`) or in the middle of a connection.
     pub fn new(decoder: Box<dyn Decoder>, is_begin: bool) -> Self {
         let mut frames = [Side::Client, Side::Server].map(|side| Framer::new(decoder.style(side)));
         if !is_begin {
@@ -24,22 +24,22 @@ impl ProtocolStream {
         Self { frames, decoder }
     }
 
-    /// Why nothing can be read, if so.
+    /// Why the connection is unreadable, if it is.
     pub fn unreadable(&self) -> Option<&'static str> {
         self.decoder.unreadable()
     }
 
-    /// The server's version, where it was told.
+    /// The server's product and version, if the capture holds them.
     pub fn product(&self) -> Option<String> {
         self.decoder.product()
     }
 
-    /// Bytes that are kept.
+    /// Number of buffered bytes.
     pub fn buffered(&self) -> usize {
         self.frames.iter().map(Framer::buffered).sum::<usize>() + self.decoder.buffered()
     }
 
-    /// The bytes of a packet, in their order.
+    /// Processes the next bytes of a side.
     pub fn take(&mut self, side: Side, bytes: &[u8], at: Position, out: &mut Out<'_>) {
         let frame = &mut self.frames[side as usize];
         if frame.is_lost {
@@ -51,7 +51,7 @@ impl ProtocolStream {
         self.messages(side, bytes, at, out);
     }
 
-    /// Bytes that are not there.
+    /// Skips a gap of `count` bytes.
     pub fn pass(&mut self, side: Side, count: usize, at: Position, out: &mut Out<'_>) -> Loss {
         let loss = self.frames[side as usize].pass(count, at);
         if loss == Loss::Lost {
@@ -64,7 +64,7 @@ impl ProtocolStream {
     fn messages(&mut self, side: Side, mut bytes: &[u8], at: Position, out: &mut Out<'_>) {
         let (frame, decoder) = (&mut self.frames[side as usize], &mut self.decoder);
         loop {
-            // Only at a message's begin does its style count.
+            // The framer uses the style only at the start of a message.
             frame.style = decoder.style(side);
             let wanted = |tag, _| decoder.wanted(side, tag);
             let Some(message) = frame.next(&mut bytes, at, wanted) else { break };
@@ -84,7 +84,7 @@ impl ProtocolStream {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the stream: emits pending requests as unanswered.
     pub fn end(&mut self, out: &mut Out<'_>) {
         self.decoder.give_up(out);
     }

@@ -1,4 +1,4 @@
-//! Reads a capture: packets to their connections, within limits.
+//! Reads a capture: assigns packets to connections, within limits.
 
 use super::connection::Connection;
 use super::dialect::Dialect;
@@ -11,9 +11,9 @@ use crate::sink::{Part, Sink};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// Connections that are known at a time; the one unheard of for longest gives way.
+/// Maximum number of tracked connections; beyond it the reader drops those idle for longest.
 pub const CONNECTIONS: usize = 65_536;
-/// Bytes buffered in all; the connection that has most of them gives way.
+/// Maximum number of buffered bytes; beyond it the reader drops the connection that buffers most.
 pub const BUFFERED: usize = 256 << 20;
 
 /// Whether a capture begins here.
@@ -21,7 +21,7 @@ pub fn is_capture(head: &[u8]) -> bool {
     capture_file::is_begin(head)
 }
 
-/// What the first packets speak that say so.
+/// Detects the protocol of a capture by its first packets; `None` if none reveals it.
 pub fn spoken(head: &[u8]) -> Option<Dialect> {
     let (mut file, mut at) = (File::default(), 0);
     while at < head.len() {
@@ -45,7 +45,7 @@ pub fn spoken(head: &[u8]) -> Option<Dialect> {
     None
 }
 
-/// The segment in a packet; `Err`: why it is not understood.
+/// The TCP segment in a packet, if it carries one; `Err`: why the packet is not understood.
 fn segment<'a>(packet: &Packet<'a>) -> Result<Option<Segment<'a>>, &'static str> {
     const TUNNEL: &str = "a packet within a tunnel that is not read (PPPoE, VXLAN)";
     let carried = match link::carried(packet.link, packet.data) {
@@ -64,28 +64,28 @@ fn segment<'a>(packet: &Packet<'a>) -> Result<Option<Segment<'a>>, &'static str>
     }
 }
 
-/// Both ends, the lesser first.
+/// Both ends of a connection, the lesser address first.
 type Ends = (SocketAddr, SocketAddr);
 
-/// A capture that is being read.
+/// Reader of one capture.
 pub struct Reader {
     dialect: Dialect,
     ports: Vec<u16>,
     file: File,
     connections: HashMap<Ends, Connection>,
-    /// Connections so far, and packets.
+    /// Number of connections so far, and of packets.
     serial: u64,
     packets: u64,
     buffered: usize,
     server: Option<String>,
-    /// Of connections that are gone: whether one was of the dialect, and bytes of the others and of
-    /// packets without a segment of TCP.
+    /// Of dropped connections: whether one was recognised; the bytes of the others and of packets
+    /// without a TCP segment.
     has_known: bool,
     other_bytes: u64,
 }
 
 impl Reader {
-    /// `ports`: those of servers; none: the usual one, and whoever speaks the dialect.
+    /// `ports`: those of servers; empty: the default port, and all connections with recognised content.
     pub fn new(dialect: Dialect, ports: &[u16]) -> Self {
         Self {
             dialect,
@@ -101,12 +101,12 @@ impl Reader {
         }
     }
 
-    /// The server's version, where it was told.
+    /// The server's product and version, if the capture holds them.
     pub fn server(&self) -> Option<String> {
         self.server.clone()
     }
 
-    /// Reads whole packets; returns how many bytes it has done with.
+    /// Reads complete packets; returns the number of consumed bytes.
     pub fn read(&mut self, part: Part<'_>, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
         while at < part.bytes.len() {
@@ -133,7 +133,7 @@ impl Reader {
         at
     }
 
-    /// `place`: where it begins and ends in the capture.
+    /// Processes a packet. `place`: the offsets of its begin and its end in the capture.
     fn packet(&mut self, packet: &Packet<'_>, place: (u64, u64), sink: &mut dyn Sink) {
         let (offset, end) = place;
         let segment = match segment(packet) {
@@ -150,7 +150,7 @@ impl Reader {
         match self.connections.get(&ends).map(|known| known.is_other(&segment)) {
             Some(true) => self.forget(ends, sink),
             Some(false) => {}
-            // What begins with its end, or without bytes, will hardly go on.
+            // A connection that begins with a reset will hardly continue.
             None if segment.rst => return,
             None => {}
         }
@@ -195,7 +195,7 @@ impl Reader {
         connection.end(sink);
     }
 
-    /// Forgets a quarter of the connections: those unheard of for longest.
+    /// Drops a quarter of the connections: those idle for longest.
     fn make_room(&mut self, sink: &mut dyn Sink) {
         let mut heard: Vec<u64> = self.connections.values().map(|one| one.heard).collect();
         let (_, &mut limit, _) = heard.select_nth_unstable(CONNECTIONS / 4);

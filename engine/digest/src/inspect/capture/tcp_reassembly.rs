@@ -1,32 +1,34 @@
-//! Reassembles TCP: segments of both directions in the order of cause and effect, each byte once.
+//! Reassembles TCP: emits the segments of both directions in the order of cause and effect, each byte
+//! once.
 //!
-//! A segment is handed on once all bytes before it were, and all bytes of the other direction that
-//! its sender had received: so a request comes before its answer in whatever order a capture has
-//! them. A gap is given up when the other end has received what is missing (the capture lost it), or
-//! when too much waits.
+//! A segment is emitted after all bytes before it, and after all bytes of the other direction that its
+//! sender had acknowledged. So a request precedes its answer, whatever their order in the capture. The
+//! reassembly skips a gap if the other end has acknowledged the missing bytes (the capture lost them),
+//! or if too many segments wait.
 
 use super::packets::ip::Segment;
 use super::position::Position;
 
-/// Segments that may wait.
+/// Maximum number of waiting segments.
 const HELD: usize = 1024;
-/// Bytes that may wait.
+/// Maximum size of waiting segments, bytes.
 const HELD_BYTES: usize = 8 << 20;
-/// So many packets after it a gap that the other end has no more is one that the capture has.
+/// Number of later packets after which the capture is taken to lack bytes that the other end has
+/// acknowledged.
 const PATIENCE: u32 = 32;
 
-/// What is handed on of one direction.
+/// A piece of one direction's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Bytes.
+    /// Captured bytes.
     Data(&'a [u8]),
-    /// So many bytes were sent here and not kept.
+    /// So many bytes were sent here, but cut off by the capture's snapshot length.
     Cut(u32),
-    /// So many bytes were sent here in packets that are not in the capture.
+    /// So many bytes were sent here in packets that the capture lacks.
     Gap(u32),
 }
 
-/// Both directions of a connection, 0 and 1.
+/// Reassembly of a connection's two directions, 0 and 1.
 #[derive(Debug, Default)]
 pub struct TcpReassembly {
     ways: [Way; 2],
@@ -37,13 +39,13 @@ pub struct TcpReassembly {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Way {
-    /// Number of the first byte, if its begin was seen.
+    /// Sequence number of the first byte, if the capture holds the SYN.
     begin: Option<u32>,
-    /// Number of the next byte to hand on.
+    /// Sequence number of the next byte to emit.
     next: Option<u32>,
-    /// What the other end has received.
+    /// The highest number that the other end has acknowledged.
     acked: Option<u32>,
-    /// Something was handed on, or the begin was seen.
+    /// Bytes were emitted, or the capture holds the SYN.
     has_begun: bool,
     has_ended: bool,
 }
@@ -59,36 +61,37 @@ struct Held {
     at: Position,
 }
 
-/// How far `number` is ahead of `than`, in a circle.
+/// How far `number` is ahead of `than`, modulo 2^32.
 fn ahead(number: u32, than: u32) -> i32 {
     number.wrapping_sub(than) as i32
 }
 
 impl TcpReassembly {
-    /// Bytes that wait.
+    /// Size of the waiting segments, bytes.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes
     }
 
-    /// Whether both directions have ended.
+    /// Whether both directions have ended (FIN).
     pub fn has_ended(&self) -> bool {
         self.ways.iter().all(|way| way.has_ended)
     }
 
-    /// Whether a segment that begins a connection does not belong to this one.
+    /// Whether a segment is the SYN of another connection.
     pub fn is_other(&self, way: usize, segment: &Segment<'_>) -> bool {
         let Way { begin, next, .. } = self.ways[way];
         let first = segment.seq.wrapping_add(1);
         segment.syn && begin.or(next).is_some_and(|expected| first != expected)
     }
 
-    /// Whether a segment lies so near to what has been seen that it is a late one of this connection.
+    /// Whether a segment's number is so near to the expected one that it is a late segment of this
+    /// connection.
     pub fn is_near(&self, way: usize, segment: &Segment<'_>) -> bool {
         const NEAR: u32 = 1 << 20;
         self.ways[way].next.is_some_and(|next| ahead(segment.seq, next).unsigned_abs() < NEAR)
     }
 
-    /// Takes a segment of direction `way`.
+    /// Processes a segment of direction `way`; `give` receives the pieces that it makes available.
     pub fn push(
         &mut self,
         way: usize,
@@ -134,7 +137,7 @@ impl TcpReassembly {
         }
     }
 
-    /// Hands on all that waits: nothing more will come.
+    /// Emits all waiting segments at the end of the connection.
     pub fn flush(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Position)) {
         while !self.held.is_empty() {
             self.force(give);
@@ -150,7 +153,7 @@ impl TcpReassembly {
         in_turn && has_cause
     }
 
-    /// Whether an end has received what was not seen.
+    /// Whether an end has acknowledged bytes that were not yet emitted.
     fn has_lost(&self) -> bool {
         self.ways.iter().any(|way| match (way.acked, way.next) {
             (Some(acked), Some(next)) => ahead(acked, next) > 0,
@@ -158,7 +161,7 @@ impl TcpReassembly {
         })
     }
 
-    /// Hands on what can be, the oldest first.
+    /// Emits all waiting segments that are ready, the oldest first.
     fn settle(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Position)) {
         while let Some(at) =
             self.held.iter().position(|held| self.is_ready(held.way, held.seq, held.ack))
@@ -170,7 +173,7 @@ impl TcpReassembly {
         }
     }
 
-    /// Gives up what the oldest waits for.
+    /// Skips the gap that the oldest segment waits for.
     fn force(&mut self, give: &mut dyn FnMut(usize, Piece<'_>, Position)) {
         let oldest = &self.held[0];
         let (at, mine) = (oldest.at, oldest.way);
@@ -239,7 +242,7 @@ mod tests {
         Segment { from, to, seq, ack, syn, fin, rst, data, missing }
     }
 
-    /// What is handed on, as (way, text), of segments as (way, segment).
+    /// The emitted pieces, as (way, text), of segments as (way, segment).
     fn given(segments: &[(usize, Segment<'_>)]) -> Vec<(usize, String)> {
         let (mut order, mut given) = (TcpReassembly::default(), vec![]);
         let mut give = |way, piece: Piece<'_>, _| {

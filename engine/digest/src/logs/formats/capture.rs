@@ -1,6 +1,6 @@
-//! `mysql-capture` and `postgres-capture`: what went over the network between clients and a server, as
-//! tcpdump and others keep it. A time is from the first byte of a request to the last byte of its
-//! answer, where the capture was made.
+//! `mysql-capture` and `postgres-capture`: network traffic between clients and a server, as tcpdump and
+//! other programs store it. A duration lasts from the first byte of a request to the last byte of its
+//! answer, at the point of capture.
 
 use crate::facts::Facts;
 use crate::inspect::capture::{Dialect, Reader, is_capture, spoken};

@@ -1,10 +1,10 @@
-//! JSON objects as logs write them, one a line, read without building a tree: members in turn, nested
-//! values as the bytes they take. (RFC 8259; checked as far as is needed to find where values end.)
+//! JSON objects of logs, one a line, read without building a tree: members in order, nested values as
+//! byte ranges. (RFC 8259; validated as far as is needed to find where values end.)
 
-/// How deep values may be nested; servers write far less.
+/// Maximum nesting depth of values; servers write far less.
 const DEPTH_MAX: usize = 250;
 
-/// The members of an object, in turn: (key as it stands between its quotes, value).
+/// The members of an object, in order: (key as written between its quotes, value).
 pub(crate) struct Members<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Members<'a> {
     is_closed: bool,
 }
 
-/// A member's value, as it stands.
+/// A member's value, as written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Value<'a> {
     /// Between the quotes; see [`unescape`].
@@ -27,7 +27,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Of the object that `bytes` begins with (after spaces).
+    /// Of the object that `bytes` begins with (after white space).
     pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         let at = spaces(bytes, 0);
         (bytes.get(at) == Some(&b'{')).then_some(Self {
@@ -38,7 +38,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Whether the whole was read and nothing but spaces follows.
+    /// Whether the whole object was read and only white space follows.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_closed && spaces(self.bytes, self.at) == self.bytes.len()
     }
@@ -87,7 +87,7 @@ impl<'a> Iterator for Members<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value of a member of this object.
+    /// The value of member `key` of this object.
     pub(crate) fn member(self, key: &[u8]) -> Option<Value<'a>> {
         self.members()?.find(|(name, _)| *name == key).map(|(_, value)| value)
     }
@@ -104,7 +104,7 @@ impl<'a> Value<'a> {
     pub(crate) fn number(self) -> Option<u64> {
         match self {
             Value::Word(digits) | Value::String(digits) => {
-                // A decimal part, as some counts have, is dropped.
+                // Some counts have a decimal part, which is dropped.
                 let whole = digits.split(|&byte| byte == b'.').next()?;
                 std::str::from_utf8(whole).ok()?.parse().ok()
             }
@@ -113,7 +113,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A string as it stands between its quotes.
+    /// A string as written between its quotes.
     pub(crate) fn string(self) -> Option<&'a [u8]> {
         match self {
             Value::String(text) => Some(text),
@@ -122,7 +122,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// `text` without its escapes, in `buffer` if there are any. An escape that is none stays as it is.
+/// `text` without its escapes, in `buffer` if there are any. Invalid escapes stay unchanged.
 pub(crate) fn unescape<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(first) = memchr::memchr(b'\\', text) else { return text };
     buffer.clear();
@@ -144,7 +144,7 @@ pub(crate) fn unescape<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] 
     buffer
 }
 
-/// The escape that `text` begins with: its length and what it stands for.
+/// The escape at the start of `text`: its length and its character, if it is valid.
 fn escape(text: &[u8]) -> (usize, Option<char>) {
     let simple = |letter| (2, Some(letter));
     match text.get(1) {
@@ -179,7 +179,7 @@ fn spaces(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Behind the closing quote of the string that begins at `at`.
+/// Offset after the closing quote of the string that begins at `at`.
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
         return None;
@@ -194,7 +194,7 @@ fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Behind the value that begins at `at`.
+/// Offset after the value that begins at `at`.
 fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' => string_end(bytes, at),
@@ -207,7 +207,7 @@ fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Behind the object or array that begins at `at`.
+/// Offset after the object or array that begins at `at`.
 fn nested_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0;
     loop {

@@ -8,7 +8,7 @@ mod mongodb;
 pub(crate) mod mysql;
 pub(crate) mod postgres;
 
-/// All formats, in the order in which they are asked whether a log is theirs.
+/// All formats, in the order of detection.
 pub const FORMATS: &[FormatKind] = &[
     capture::MYSQL_CAPTURE,
     capture::POSTGRES_CAPTURE,
@@ -19,7 +19,7 @@ pub const FORMATS: &[FormatKind] = &[
     postgres::POSTGRES_CSV,
     postgres::POSTGRES_JSON,
     postgres::POSTGRES_CLOUDSQL,
-    // Before the lines themselves, whose prefix is found out.
+    // Before the stderr format, which would infer a prefix for syslog's lines.
     postgres::POSTGRES_SYSLOG,
     postgres::POSTGRES_STDERR,
 ];

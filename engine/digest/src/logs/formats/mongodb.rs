@@ -1,14 +1,14 @@
 //! MongoDB's log (4.4 and later): a JSON object a line, statements as `Slow query`.
 //!
-//! An `update` or `delete` command is told twice: each of its operations as a line of the component
-//! WRITE, with what was looked at, and the command around them as one of COMMAND, which holds their
-//! time. So that no time counts twice, the command's event has what is left of its time, and is no
-//! statement if its operations were told. That needs the lines in their order.
+//! The log reports an `update`, `delete` or `bulkWrite` command twice: one line of the component WRITE
+//! for each operation, with documents examined, and one line of COMMAND for the command, whose time
+//! includes the operations. So that no time counts twice, the command's event has the remaining time,
+//! and is not a statement if its operations were logged. This requires the lines in order.
 //!
-//! A `getMore` is told with the command that opened its cursor, and is another call of that one.
+//! A `getMore` is logged with the command that opened its cursor, and counts as another call of it.
 //!
-//! Source: MongoDB's manual, "Log Messages" (structured logging, slow operations). Not seen from a
-//! live server here.
+//! Source: MongoDB's manual, "Log Messages" (structured logging, slow operations). Not tested on logs of
+//! a live server.
 
 use super::json::{Members, Value, unescape};
 use super::postgres::timestamp::rfc3339;
@@ -21,7 +21,7 @@ use crate::sql::mongo::GET_MORE;
 use dyno_core::Result;
 use std::collections::HashMap;
 
-/// See the module.
+/// MongoDB's JSON log.
 pub(super) const MONGODB: FormatKind = FormatKind {
     name: "mongodb",
     about: "MongoDB's JSON log (4.4 and later), its slow queries",
@@ -30,9 +30,9 @@ pub(super) const MONGODB: FormatKind = FormatKind {
     open: |_settings: &Settings, _head: &[u8]| -> Result<Box<dyn Format>> { Ok(Box::new(MongoDb)) },
 };
 
-/// `Slow query`.
+/// Id of the message `Slow query`.
 const SLOW_QUERY: u64 = 51803;
-/// Sessions whose writes are kept for the command around them.
+/// Maximum number of sessions whose write times are stored for the command that follows.
 const SESSIONS_MAX: usize = 1 << 16;
 
 fn detect(head: &[u8]) -> bool {
@@ -43,7 +43,7 @@ fn detect(head: &[u8]) -> bool {
 
 struct MongoDb;
 
-/// Time of the writes that each session has told since its last command, nanoseconds.
+/// Time of the writes that each session has logged since its last command, nanoseconds.
 #[derive(Default)]
 struct Writes(HashMap<u64, u64>);
 
@@ -53,7 +53,7 @@ struct Line<'a> {
     time: &'a [u8],
     component: &'a [u8],
     id: Option<u64>,
-    /// `conn7`.
+    /// The thread, such as `conn7`.
     context: &'a [u8],
     message: &'a [u8],
     attributes: Option<Value<'a>>,
@@ -136,7 +136,7 @@ fn read_line(line: &[u8]) -> Option<Line<'_>> {
     members.is_whole().then_some(read)
 }
 
-/// What a slow query's attributes hold besides its measures.
+/// The attributes of a slow query except its measures.
 #[derive(Default)]
 struct Query<'a> {
     kind: &'a [u8],
@@ -174,7 +174,7 @@ fn slow_query(
     let (mut name, mut plan) = (Vec::new(), Vec::new());
     let is_write = line.component == b"WRITE";
     let text = if is_write {
-        // Without its collection: it is put where the command of the same name has it.
+        // The operation lacks its collection: inserted where the command of that name has it.
         written.extend_from_slice(b"{\"");
         written.extend_from_slice(query.kind);
         written.extend_from_slice(b"\":\"");
@@ -221,12 +221,12 @@ impl Writes {
     }
 }
 
-/// Whether a command's operations are told on lines of their own.
+/// Whether a command's operations have log lines of their own.
 fn is_of_writes(command: &[u8]) -> bool {
     matches!(verb(command), Some(b"update" | b"delete" | b"bulkWrite"))
 }
 
-/// What a command is: its first key.
+/// The name of a command: its first key.
 fn verb(command: &[u8]) -> Option<&[u8]> {
     Members::new(command)?.next().map(|(key, _)| key)
 }
@@ -305,7 +305,7 @@ fn measure(key: &[u8], value: Value<'_>, numbers: &mut Numbers) {
     }
 }
 
-/// The sum of `key` over the objects in an object; none if none has it.
+/// The sum of `key` over the objects in an object; `None` if none has it.
 fn sum_of(value: Value<'_>, key: &[u8]) -> Option<u64> {
     let numbers = value.members()?.filter_map(|(_, value)| value.member(key)?.number());
     numbers.reduce(u64::saturating_add)
@@ -354,7 +354,7 @@ mod tests {
     use crate::sink::Kept;
     use proptest::prelude::*;
 
-    /// By hand, in the form of MongoDB 7 and 8 as the manual describes it.
+    /// Handwritten, in the form of MongoDB 7 and 8 as the manual describes it.
     pub(crate) const SAMPLE: &str = concat!(
         r#"{"t":{"$date":"2026-11-22T05:40:00.000+00:00"},"s":"I",  "c":"CONTROL",  "id":23403,   "ctx":"initandlisten","msg":"Build Info","attr":{"buildInfo":{"version":"7.0.14","gitVersion":"x"}}}"#,
         "\n",
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(write.event.numbers.get(Measure::RowsAffected), Some(1));
         assert_eq!(command.event.kind, Kind::Command);
         assert_eq!(command.event.duration_ns, Some(2_000_000));
-        // A batch of writes that were all quick is told by its command alone.
+        // A batch of only fast writes has a line of its command alone.
         let alone = SAMPLE.lines().nth(5).expect("the command");
         assert_eq!(read(alone.as_bytes()).events[0].event.kind, Kind::Statement);
     }

@@ -43,7 +43,7 @@ fn events_begin_before_they_end_and_in_order_of_their_session() {
         &[
             event(4, 10 * S, S as u64, "select 1"),
             event(5, 11 * S, 5 * S as u64, "select 'a'"),
-            // It would have begun before the one before it.
+            // Its computed start lies before that of the preceding statement.
             event(4, 12 * S, 9 * S as u64, "select 2"),
         ],
     );
@@ -140,12 +140,12 @@ fn what_ended_in_the_same_second_is_spread_over_it() {
     let begins: Vec<(u32, i64)> = all.iter().map(|event| (event.0, event.1 * 4 / S)).collect();
     assert_eq!(begins, [(0, 40), (1, 41), (1, 43), (2, 42), (2, 44)]);
     assert_eq!((meta.sessions, meta.clock_ns), (3, S as u64));
-    // A finer clock is believed.
+    // Times of a finer clock stay unchanged.
     let (_, all) = traced(Language::Mysql, &[at(1), event(1, 10 * S + 5, 0, "select 1")]);
     assert_eq!((all[0].1, all[1].1), (10 * S, 10 * S + 5));
 }
 
-/// MariaDB tells the second in which a statement began, and how long it took to the microsecond.
+/// MariaDB logs a statement's start in whole seconds, and its duration in microseconds.
 #[test]
 fn what_began_in_the_same_second_is_spread_over_it() {
     let begun = |session, second: i64, took_ms: i64| {

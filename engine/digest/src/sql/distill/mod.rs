@@ -1,7 +1,8 @@
-//! What a statement does, and to which tables: `SELECT orders customers`.
+//! Extracts the verb and the tables of a statement: `SELECT orders customers`.
 //!
-//! Reads tokens, not a grammar: tables are the names that stand where FROM, JOIN, INTO, UPDATE, TABLE and
-//! their like expect one. Names of common table expressions and of functions are no tables.
+//! The reader works on tokens, without a grammar: a table is a name in a position where FROM, JOIN,
+//! INTO, UPDATE, TABLE or a similar keyword expects one. Names of common table expressions and of
+//! functions are not tables.
 
 mod verb;
 
@@ -10,14 +11,14 @@ use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer, Token};
 use verb::Verb;
 
-/// Tables beyond these are left out.
+/// Maximum number of tables per statement; further ones are omitted.
 const TABLES_MAX: usize = 64;
-/// Brackets beyond these are not told apart.
+/// Maximum nesting of brackets that have a [`Level`].
 const DEPTH_MAX: usize = 200;
-/// How far a common table expression is looked for, tokens.
+/// Maximum lookahead for a common table expression, tokens.
 const AHEAD_MAX: usize = 200;
 
-/// What a statement does, and to which tables. Never holds a literal.
+/// Extracts the verb and the tables of a statement. The result contains no literals.
 pub fn distill(statement: &[u8], language: Language) -> Distilled {
     if language == Language::Mongo {
         return crate::sql::mongo::distill(statement);
@@ -41,30 +42,30 @@ pub fn distill(statement: &[u8], language: Language) -> Distilled {
     Distilled { verb: reader.verb.text(), tables: reader.tables }
 }
 
-/// What the next token may be.
+/// The kinds of names allowed next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Nothing,
-    /// A table, a function that gives rows, a subquery.
+    /// A table, a table function, or a subquery.
     Source,
-    /// A table, whatever follows it.
+    /// A table, even if a bracket follows.
     Table,
 }
 
-/// What is known within one bracket.
+/// State within one bracket.
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
-    /// A query stands here: FROM names tables.
+    /// The bracket contains a query: FROM names tables.
     is_query: bool,
-    /// A comma brings another table.
+    /// A table follows each comma.
     in_tables: bool,
-    /// A comma brings another common table expression.
+    /// Another common table expression follows each comma.
     in_with: bool,
-    /// What the statement of a common table expression writes.
+    /// The data-modifying statement of a common table expression.
     write: Write,
 }
 
-/// A statement that writes within another one, as PostgreSQL has it.
+/// A data-modifying statement within another statement (PostgreSQL).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Write {
     #[default]
@@ -97,7 +98,7 @@ struct Reader<'a> {
     levels: Vec<Level>,
     beyond: usize,
     expected: Expected,
-    /// How many levels there are within a bracket of options; 0: this is none.
+    /// Depth of the open bracket of options; 0 if none is open.
     options: usize,
     word_before: Vec<u8>,
 }
@@ -113,7 +114,7 @@ impl Reader<'_> {
                 Kind::Close => self.close(),
                 Kind::Comma => self.comma(),
                 Kind::HintBegin => self.skip_hint(),
-                // Statements of one text are read as one, with the verb of the first.
+                // Several statements in one text count as one, with the verb of the first.
                 Kind::Semicolon => (self.levels, self.options) = (vec![Level::default()], 0),
                 _ => self.expected = Expected::Nothing,
             }
@@ -169,7 +170,7 @@ impl Reader<'_> {
                 self.expect(Expected::Source)
             }
             b"join" => self.expect(Expected::Source),
-            // Behind SELECT it is an option.
+            // Directly after SELECT it is an option.
             b"straight_join" if self.level().in_tables => self.expect(Expected::Source),
             b"using" if self.writes(b"merge") => self.expect(Expected::Source),
             b"using" if self.writes(b"delete") && self.lexer.peek().kind != Kind::Open => {
@@ -195,19 +196,19 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the statement that this level holds is this one.
+    /// Whether the statement of this level has the verb `word`.
     fn writes(&self, word: &[u8]) -> bool {
         let write = self.levels[self.levels.len() - 1].write;
         write != Write::Nothing && write == Write::of(word)
             || self.verb.is(word) && self.is_outermost()
     }
 
-    /// Hints name tables that the statement names too.
+    /// Skips a hint: the statement names the same tables.
     fn skip_hint(&mut self) {
         while !matches!(self.lexer.next_token().kind, Kind::HintEnd | Kind::End) {}
     }
 
-    /// After FROM or IN of `SHOW COLUMNS FROM t FROM db`; that of `SHOW TABLES FROM db` names no table.
+    /// After FROM or IN of `SHOW COLUMNS FROM t FROM db`. FROM of `SHOW TABLES FROM db` names no table.
     fn shown(&mut self) {
         if !self.verb.shows_one_table() {
             return;
@@ -225,7 +226,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After CALL: what is called, with its schema.
+    /// After CALL: reads the name of the routine, with its schema.
     fn routine(&mut self) {
         let token = self.lexer.peek();
         if matches!(token.kind, Kind::Word | Kind::Name) {
@@ -241,7 +242,7 @@ impl Reader<'_> {
         self.level().in_tables = true;
     }
 
-    /// A table stands here, unless it is a function or not a name at all.
+    /// Records a table, unless the name is that of a function, a CTE, a variable or a file.
     fn source(&mut self, first: Token) {
         let expected = std::mem::replace(&mut self.expected, Expected::Nothing);
         self.word_before.clear();
@@ -261,7 +262,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name with all its parts, and whether it has several; none if something else follows a dot.
+    /// Reads a name with all its parts; true if it has several. `None` if no name follows a dot.
     fn qualified(&mut self, first: Token) -> Option<(String, bool)> {
         let mut name = String::new();
         self.push_name(&mut name, first);
@@ -280,7 +281,7 @@ impl Reader<'_> {
         Some((name, is_qualified))
     }
 
-    /// A name as people write it: without quotes, in lower case if it had none.
+    /// Appends a name without its quotes; an unquoted name in lower case.
     fn push_name(&self, name: &mut String, token: Token) {
         let text = self.lexer.text(token);
         let text = &text[..text.len().min(256)];
@@ -314,7 +315,7 @@ impl Reader<'_> {
         if in_with && matches!(self.word_before.as_slice(), b"as" | b"materialized") {
             self.write_within();
         }
-        // `VACUUM (ANALYZE) t`: what stands in the bracket are options.
+        // `VACUUM (ANALYZE) t`: the bracket contains options.
         if expected == Expected::Table && self.verb.has_options() {
             self.options = self.levels.len();
         }
@@ -329,7 +330,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Behind the bracket that a common table expression begins with: whether it writes.
+    /// After the opening bracket of a common table expression: whether its statement modifies data.
     fn write_within(&mut self) {
         let next = self.lexer.peek();
         let word = self.lexer.text(next);
@@ -370,7 +371,7 @@ impl Reader<'_> {
         }
     }
 
-    /// After WITH: remembers the name if this is a common table expression, `name [(columns)] AS (`.
+    /// After WITH: records the name of a common table expression, `name [(columns)] AS (`.
     fn expression(&mut self) {
         let mut ahead = self.lexer.clone();
         let mut token = ahead.next_token();
@@ -402,7 +403,7 @@ impl Reader<'_> {
     }
 }
 
-/// Words between a keyword that expects a table and the table.
+/// Words allowed between a keyword that expects a table and the table.
 fn is_before_table(word: &[u8]) -> bool {
     matches!(
         word,

@@ -1,4 +1,4 @@
-//! Statements, what they do, and their tables.
+//! Tests of verbs and tables of statements.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! The verb of a statement, in a word or a few.
+//! The verb of a statement, in one or a few words.
 
 use crate::sql::language::Language;
 
-/// What can be created, altered and dropped.
+/// Kinds of objects of CREATE, ALTER and DROP.
 const OBJECTS: &[&str] = &[
     "aggregate",
     "database",
@@ -33,14 +33,14 @@ const OBJECTS: &[&str] = &[
     "view",
 ];
 
-/// The verb as far as it has been read.
+/// The part of the verb read so far.
 #[derive(Debug, Default)]
 pub(super) struct Verb {
-    /// The first word that says what is done, in lower case.
+    /// The first word of the verb, in lower case.
     first: Vec<u8>,
-    /// What it is done to, or which of its kinds it is.
+    /// The object of the verb, or its variant.
     second: Vec<u8>,
-    /// What is written within a query, in lower case.
+    /// The verb of a data-modifying statement within a query, in lower case.
     within: Vec<u8>,
     is_explained: bool,
     is_complete: bool,
@@ -49,12 +49,12 @@ pub(super) struct Verb {
 }
 
 impl Verb {
-    /// Whether the verb is this one, in lower case.
+    /// Whether the verb is `word`, in lower case.
     pub(super) fn is(&self, word: &[u8]) -> bool {
         self.first == word
     }
 
-    /// A word outside of all brackets.
+    /// Processes a word outside all brackets.
     pub(super) fn word(&mut self, word: &[u8]) {
         if self.is_complete || word.is_empty() {
             return;
@@ -104,19 +104,19 @@ impl Verb {
         match word {
             _ if self.is_explained && is_explaining(word) => {}
             b"explain" if !self.is_explained => self.is_explained = true,
-            // They explain if a statement follows.
+            // These explain if a statement follows.
             b"analyze" | b"analyse" => self.first = b"analyze".to_vec(),
             b"desc" | b"describe" => self.first = b"describe".to_vec(),
             _ => self.first = word.to_vec(),
         }
     }
 
-    /// Whether this word, outside of all brackets, begins what `ANALYZE` or `DESCRIBE` explains.
+    /// Whether `word`, outside all brackets, begins the statement that `ANALYZE` or `DESCRIBE` explains.
     pub(super) fn explains(&self, word: &[u8]) -> bool {
         !self.is_complete && (self.is(b"analyze") || self.is(b"describe")) && is_statement(word)
     }
 
-    /// Whether this word, outside of all brackets, is the table of MySQL's `EXPLAIN t`, which describes.
+    /// Whether `word`, outside all brackets, is the table of MySQL's `EXPLAIN t`, a synonym of DESCRIBE.
     pub(super) fn describes(&mut self, word: &[u8], language: Language) -> bool {
         let is_bare = language == Language::Mysql && self.is_explained && self.first.is_empty();
         let is_option = is_explaining(word) || matches!(word, b"for" | b"into");
@@ -128,25 +128,25 @@ impl Verb {
         is_table
     }
 
-    /// A statement that writes stands within.
+    /// Records a data-modifying statement within the query.
     pub(super) fn within(&mut self, word: Vec<u8>) {
         if self.within.is_empty() {
             self.within = word;
         }
     }
 
-    /// What is called.
+    /// Records the name of the called routine.
     pub(super) fn named(&mut self, name: String) {
         self.second = name.into_bytes();
         self.is_complete = true;
     }
 
-    /// Whether options in brackets may stand before its table.
+    /// Whether options in brackets may precede the table.
     pub(super) fn has_options(&self) -> bool {
         matches!(self.first.as_slice(), b"analyze" | b"vacuum" | b"cluster")
     }
 
-    /// Whether it shows something of one table.
+    /// Whether SHOW refers to one table.
     pub(super) fn shows_one_table(&self) -> bool {
         matches!(self.second.as_slice(), b"columns" | b"fields" | b"index" | b"indexes" | b"keys")
     }
@@ -165,7 +165,7 @@ impl Verb {
         self.has_union = true;
     }
 
-    /// Whether INTO names a table that is written.
+    /// Whether INTO names a table that the statement writes.
     pub(super) fn writes_into(&self, language: Language) -> bool {
         match self.first.as_slice() {
             b"insert" | b"replace" | b"merge" | b"load" => true,
@@ -174,7 +174,7 @@ impl Verb {
         }
     }
 
-    /// Whether a table follows this word, outside of brackets.
+    /// Whether a table follows `word`, outside brackets.
     pub(super) fn expects_table(&self, word: &[u8]) -> bool {
         match self.first.as_slice() {
             b"create" | b"alter" | b"drop" | b"rename" => match self.second.as_slice() {
@@ -240,7 +240,7 @@ impl Verb {
     }
 }
 
-/// Words that begin what can be explained.
+/// Words that begin an explainable statement.
 fn is_statement(word: &[u8]) -> bool {
     matches!(
         word,
@@ -260,7 +260,7 @@ fn is_statement(word: &[u8]) -> bool {
     )
 }
 
-/// Words between EXPLAIN and what it explains.
+/// Words between EXPLAIN and the explained statement.
 fn is_explaining(word: &[u8]) -> bool {
     matches!(
         word,

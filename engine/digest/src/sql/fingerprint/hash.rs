@@ -1,9 +1,9 @@
-//! The hash that IDs are made of. People keep IDs: it never changes.
+//! The hash from which IDs are made. Users store IDs, so it must never change.
 //!
-//! Two lanes over the same bytes with constants of their own, each folding the 128-bit product of two
-//! 64-bit words (the multiply-mix step of wyhash, Wang Yi 2019). Not made to resist an adversary who
-//! chooses statements so that two classes collide; by chance a million classes do with probability
-//! below 1e-26.
+//! Two lanes read the same bytes with different constants. Each folds the 128-bit product of two 64-bit
+//! words (the multiply-mix step of wyhash, Wang Yi 2019). The hash does not resist an adversary who
+//! chooses statements so that two classes collide. Among a million classes, a chance collision has a
+//! probability below 1e-26.
 
 /// Digits of pi after the point, in hexadecimal, 64 bits each.
 const PI: [u64; 6] = [
@@ -21,7 +21,7 @@ fn mix(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The hash of `text`; `domain` keeps equal texts of different languages apart.
+/// The hash of `text`; `domain` separates equal texts of different languages.
 #[inline]
 pub fn hash(text: &[u8], domain: u64) -> u128 {
     let (mut one, mut two) = (PI[0] ^ domain, PI[1] ^ domain);

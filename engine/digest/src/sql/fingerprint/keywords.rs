@@ -1,11 +1,11 @@
-//! The keywords that change how what follows is written.
+//! Keywords that affect the normal form of the tokens after them.
 
 /// A keyword, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keyword {
-    /// A name, or a keyword that changes nothing.
+    /// A name, or a keyword without effect.
     None,
-    /// An operand follows: a sign there belongs to it, a bracket is no call's.
+    /// An operand follows: a sign belongs to it, and a bracket does not begin the arguments of a call.
     Operand,
     Select,
     Union,
@@ -17,7 +17,7 @@ pub(super) enum Keyword {
     Row,
     Limit,
     Offset,
-    /// What may follow the last select of a union and belongs to all. So for the next two.
+    /// May follow the last select of a union and applies to the whole union, like `Order` and `Fetch`.
     Tail,
     Order,
     Fetch,
@@ -25,15 +25,15 @@ pub(super) enum Keyword {
     Ascending,
     Constant,
     Default,
-    /// `IS`, `NOT`: NULL behind them is no value.
+    /// `IS`, `NOT`: NULL after them is not a value.
     Is,
     Call,
     Use,
-    /// Statements that define: NULL is no value in them.
+    /// Statements that define tables: NULL is not a value in them.
     Define,
     Insert,
     Into,
-    /// Words that names of savepoints, cursors or prepared statements follow.
+    /// Words that precede names of savepoints, cursors or prepared statements.
     Object,
 }
 
@@ -48,7 +48,7 @@ impl Keyword {
         )
     }
 
-    /// Of a word in lower case.
+    /// The keyword of a word in lower case.
     #[inline]
     pub(super) fn of(word: &[u8]) -> Self {
         match word {

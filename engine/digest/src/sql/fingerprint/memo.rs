@@ -1,10 +1,10 @@
-//! A short cut from a statement to its key: one that differs from an earlier one in nothing but the
-//! content of its numbers, strings and lists needs no normal form.
+//! Memo from statements to keys: a statement that differs from an earlier one only in the content of
+//! its numbers, strings and lists gets its key without a normal form.
 //!
-//! A statement's *skeleton* is its text with a mark for each of these. What tokens there are and what
-//! the normal form makes of them does not depend on what the marks stand for, so equal skeletons have
-//! equal keys. (The converse does not hold, nor need it: then the way is the long one.) Statements with
-//! comments have none, since quotes in comments begin nothing.
+//! The *skeleton* of a statement is its text with a mark for each of these. The tokens and their normal
+//! form do not depend on the content behind the marks, so equal skeletons have equal keys. (The converse
+//! does not hold and is not needed: such statements take the long way.) Statements with comments have no
+//! skeleton, because quotes in comments begin no string.
 
 use super::hash;
 use super::window::{LIST, WIDTH, Window};
@@ -12,14 +12,14 @@ use crate::sql::language::Language;
 use crate::sql::token::bytes::{digits_end, is_space, is_word};
 use crate::sql::token::{Lexer, Readings};
 
-/// How many keys are remembered, in pairs that share a line of the processor's cache.
+/// Number of pairs of entries; a pair fits in one cache line.
 const PAIRS: usize = 1 << 13;
 
-/// Keys by the hashes of skeletons. Bounded: of three with one place the oldest is forgotten.
+/// Bounded map from hashes of skeletons to keys: a third entry in a pair evicts the oldest.
 #[derive(Debug)]
 pub(super) struct Memo {
     language: Language,
-    /// Hash of the skeleton, key; a hash of 0 is an empty place. There are no places before the first key.
+    /// Hash of the skeleton, key; a hash of 0 marks an empty entry. Allocated with the first key.
     pairs: Vec<[(u128, u128); 2]>,
     text: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Memo {
         Self { language, pairs: Vec::new(), text: Vec::new() }
     }
 
-    /// The hash of a statement's skeleton; none if it has none.
+    /// The hash of a statement's skeleton; `None` if it has no skeleton.
     #[inline]
     pub(super) fn skeleton(&mut self, statement: &[u8]) -> Option<u128> {
         if self.text.len() < statement.len() + 2 * STEP {
@@ -53,14 +53,14 @@ impl Memo {
         Some(hash::hash(&self.text[..length], 0))
     }
 
-    /// The key of statements with this skeleton, if one is remembered.
+    /// The key of statements with this skeleton, if stored.
     #[inline]
     pub(super) fn find(&self, skeleton: u128) -> Option<u128> {
         let [first, second] = self.pairs.get(skeleton as usize % PAIRS)?;
         if first.0 == skeleton { Some(first.1) } else { (second.0 == skeleton).then_some(second.1) }
     }
 
-    /// Remembers a key.
+    /// Stores a key.
     pub(super) fn keep(&mut self, skeleton: u128, key: u128) {
         if self.pairs.is_empty() {
             self.pairs = vec![[(0, 0); 2]; PAIRS];
@@ -71,15 +71,15 @@ impl Memo {
     }
 }
 
-/// So many bytes are copied at once.
+/// Number of bytes copied at once.
 const STEP: usize = 32;
 
-/// A skeleton that is being written.
+/// Writer of a skeleton.
 struct Skeleton<'a> {
     from: &'a [u8],
     at: usize,
     seen: Window,
-    /// How it may be read, as far as anybody has looked.
+    /// The possible readings of the statement, as far as determined.
     readings: Readings,
     to: &'a mut [u8],
     length: usize,
@@ -87,13 +87,13 @@ struct Skeleton<'a> {
 }
 
 impl Skeleton<'_> {
-    /// Its length; none if the statement has to be read token by token.
+    /// The length of the skeleton; `None` if the statement must be read token by token.
     #[inline]
     fn write(mut self) -> Option<usize> {
         loop {
             self.copy_plain();
             let Some(&byte) = self.from.get(self.at) else {
-                // How it is read depends on what its marks stand for.
+                // With multibyte readings, the tokens depend on the content behind the marks.
                 return (!self.readings.have_pairs()).then_some(self.length);
             };
             match byte {
@@ -123,7 +123,7 @@ impl Skeleton<'_> {
     fn copy_plain(&mut self) {
         let end = self.next(self.at, |seen| seen.special);
         let plain = &self.from[self.at..end];
-        // There is room: see `Memo::skeleton`.
+        // The buffer is large enough: see `Memo::skeleton`.
         let to = &mut self.to[self.length..self.length + plain.len().max(STEP)];
         match self.from[self.at..].first_chunk::<STEP>() {
             Some(chunk) if plain.len() <= STEP => to[..STEP].copy_from_slice(chunk),
@@ -133,7 +133,7 @@ impl Skeleton<'_> {
         self.length += plain.len();
     }
 
-    /// Where the first byte with a bit in that mask stands, at or after `at`; the end if none does.
+    /// Offset of the first byte with a bit in `mask` from `at` on; the length if there is none.
     #[inline]
     fn next(&mut self, mut at: usize, mask: impl Fn(&Window) -> u64) -> usize {
         loop {
@@ -172,8 +172,8 @@ impl Skeleton<'_> {
         self.byte(self.at + 1).is_ascii_digit()
     }
 
-    /// Digits: a number of its own, or part of a name, a hexadecimal number, an exponent or the like,
-    /// which stay.
+    /// Digits: a number becomes a mark; digits within a name, a hexadecimal number or an exponent stay.
+    /// `None` if that is not clear.
     #[inline]
     fn digits(&mut self) -> Option<()> {
         let before = self.byte_before(self.at);
@@ -191,7 +191,7 @@ impl Skeleton<'_> {
                 self.push_next();
             }
         } else if self.byte(end) == b'.' {
-            // A second point: not worth finding out what it is.
+            // A second point is too rare to be analysed here.
             return None;
         } else {
             self.at = end;
@@ -200,13 +200,13 @@ impl Skeleton<'_> {
         Some(())
     }
 
-    /// The byte before that place.
+    /// The byte before `at`; a space before the first byte.
     #[inline]
     fn byte_before(&self, at: usize) -> u8 {
         at.checked_sub(1).map_or(b' ', |before| self.from[before])
     }
 
-    /// Whether backslashes escape in the string that begins here; none: that is not easily seen.
+    /// Whether backslash is an escape in the string that begins here; `None` if that is not clear.
     #[inline]
     fn escapes(&self) -> Option<bool> {
         if self.is_mysql || !matches!(self.byte_before(self.at), b'e' | b'E') {
@@ -227,7 +227,7 @@ impl Skeleton<'_> {
         };
     }
 
-    /// As [`Lexer::string_end`], of strings in single quotes.
+    /// As [`Lexer::string_end`], for strings in single quotes.
     #[inline]
     fn string_end(&mut self, begin: usize, escapes: bool) -> usize {
         let mut at = begin + 1;
@@ -245,7 +245,7 @@ impl Skeleton<'_> {
         }
     }
 
-    /// A name in quotes stays; of a doubled quote the second one begins a name again.
+    /// Copies a quoted name. The second one of a doubled quote begins a name again.
     fn name(&mut self, quote: u8) -> Option<()> {
         let length = memchr::memchr(quote, &self.from[self.at + 1..])? + 2;
         if self.is_mysql && self.is_pair(self.at + length - 1) && self.has_pairs() {
@@ -258,26 +258,26 @@ impl Skeleton<'_> {
         Some(())
     }
 
-    /// Whether the byte at `at` may be the second one of a character, as far as anybody has looked.
+    /// Whether the byte at `at` may be the second one of a character, as far as determined.
     #[inline]
     fn is_pair(&self, at: usize) -> bool {
         self.from[at - 1] >= 0x80 && self.readings != Readings::PLAIN
     }
 
-    /// [`Lexer::hides`], of strings in single quotes.
+    /// [`Lexer::hides`] for strings in single quotes.
     #[cold]
     fn hides(&mut self, at: usize) -> bool {
         self.with_lexer(|lexer, _| lexer.hides(b'\'', at))
     }
 
-    /// Whether a reading is left in which characters end in ASCII.
+    /// Whether a reading with ASCII trail bytes remains.
     #[cold]
     fn has_pairs(&mut self) -> bool {
         self.with_lexer(|lexer, _| lexer.may_have_pairs())
     }
 
-    /// What a lexer says of the statement, and of the byte that comes. What it finds out of the statement's
-    /// readings is kept.
+    /// Calls `ask` with a lexer of the statement and the current offset. Keeps the readings that the lexer
+    /// determines.
     #[inline]
     fn with_lexer<T>(&mut self, ask: impl FnOnce(&mut Lexer<'_>, usize) -> T) -> T {
         let language = if self.is_mysql { Language::Mysql } else { Language::Postgres };
@@ -297,7 +297,7 @@ impl Skeleton<'_> {
         }
     }
 
-    /// Whether what is here stands behind this keyword, and that is no name (`t.in`, `use in`).
+    /// Whether the current byte follows this keyword, and the keyword is not a name (`t.in`, `use in`).
     #[inline]
     fn is_after(&self, keyword: &[u8]) -> bool {
         let before = self.to[..self.length].trim_ascii_end();
@@ -313,7 +313,7 @@ impl Skeleton<'_> {
                 .is_some_and(|verb| verb.eq_ignore_ascii_case(b"use"))
     }
 
-    /// Goes behind a group that holds nothing but literals.
+    /// Moves past a group that contains only literals; false if it contains anything else.
     fn skip_literals(&mut self) -> bool {
         let end = self.with_lexer(|lexer, at| {
             lexer.go_to(at + 1);
@@ -323,7 +323,7 @@ impl Skeleton<'_> {
         end.is_some()
     }
 
-    /// The first row of VALUES was passed over: those like it behind it change nothing.
+    /// After the first row of VALUES: skips further rows of literals, which do not change the key.
     fn rows(&mut self) {
         self.push(LIST);
         loop {

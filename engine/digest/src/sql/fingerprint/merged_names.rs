@@ -1,15 +1,15 @@
-//! Names without their numbers and hashes: `wp_17_posts` and `wp_18_posts` as `wp_?_posts`.
+//! Replaces numbers and hashes in names: `wp_17_posts` and `wp_18_posts` become `wp_?_posts`.
 //!
-//! Works on text without literals (fingerprints, names of tables), so that every digit is part of a name. Names of
-//! functions stay: `md5(a)` is no `md?(a)`.
+//! The input is text without literals (fingerprints, names of tables), so that every digit is part of a
+//! name. Names of functions stay: `md5(a)` does not become `md?(a)`.
 
 use crate::sql::token::bytes::{is_space, word_end};
 
-/// Shorter runs of hexadecimal digits are no hashes.
+/// Minimum length of a hash, hexadecimal digits.
 const HASH_MIN: usize = 8;
-/// Runs of hexadecimal digits directly behind a hash, as UUIDs have them.
+/// Minimum length of a part of a hash directly after another, as in UUIDs, hexadecimal digits.
 const HASH_PART_MIN: usize = 4;
-/// Words that a table stands behind, also where its columns follow in brackets.
+/// Words that a table follows, also if its columns follow in brackets.
 const BEFORE_TABLES: &[&[u8]] = &[
     b"into",
     b"table",
@@ -24,7 +24,7 @@ const BEFORE_TABLES: &[&[u8]] = &[
     b"vacuum",
 ];
 
-/// Writes text with `?` for each number and each hash within a name into `out`.
+/// Writes `text` into `out`, with `?` for each number and each hash within a name. Clears `out` first.
 pub fn merge_names(text: &[u8], out: &mut Vec<u8>) {
     out.clear();
     let mut writer = Writer { out, is_behind_hash: false };
@@ -38,7 +38,7 @@ pub fn merge_names(text: &[u8], out: &mut Vec<u8>) {
             continue;
         }
         let word = &text[at..end];
-        // `\x9f`, which stands for a byte that is no UTF-8.
+        // `\x9f`, which represents a byte that is not UTF-8.
         let is_byte = at.checked_sub(1).is_some_and(|before| text[before] == b'\\');
         let is_function = text.get(end) == Some(&b'(') && !before_table;
         if is_byte || is_function {
@@ -52,7 +52,7 @@ pub fn merge_names(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The same of a text.
+/// Like [`merge_names`], for a string.
 pub fn merged_names(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     merge_names(text.as_bytes(), &mut out);
@@ -61,7 +61,7 @@ pub fn merged_names(text: &str) -> String {
 
 struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// A hash was written, or one and a `-` or `_`.
+    /// The last output is a hash, or a hash and a `-` or `_`.
     is_behind_hash: bool,
 }
 
@@ -71,7 +71,7 @@ impl Writer<'_> {
         self.is_behind_hash &= byte == b'-';
     }
 
-    /// A word: its parts between `_` and `$`.
+    /// Writes a word part by part; `_` and `$` separate the parts.
     fn word(&mut self, word: &[u8]) {
         for part in word.split_inclusive(|byte| matches!(byte, b'_' | b'$')) {
             let (part, mark) = match part.split_last() {
@@ -101,8 +101,8 @@ impl Writer<'_> {
     }
 }
 
-/// Where a hash begins that a part of a name ends with; its end if there is none. A hash has a letter behind a
-/// digit: `d00000001` is a number.
+/// Offset of the hash at the end of a part of a name; the length of the part if there is none. A hash has
+/// a letter after a digit: `d00000001` is a number.
 fn hash_begin(part: &[u8], is_behind_hash: bool) -> usize {
     let is_hex = |byte: &u8| byte.is_ascii_hexdigit();
     let begin = part.iter().rposition(|byte| !is_hex(byte)).map_or(0, |last| last + 1);

@@ -1,17 +1,17 @@
-//! Statements without their literals: what makes two events one class.
+//! Fingerprints: statements without their literals. Events with the same fingerprint are one class.
 //!
-//! A statement becomes its *normal form*, a line of text; a class is known by the hash of that text, so
-//! that equal keys and equal texts are the same thing:
+//! A fingerprint is the *normal form* of a statement, a line of text. The key of a class is the hash of
+//! this text, so that keys are equal if and only if the texts are:
 //!
 //! | in the statement | in the normal form |
 //! |---|---|
-//! | strings, numbers, bits, dates' strings, parameters | `?`; a sign that belongs to them goes with them |
-//! | NULL, TRUE, FALSE | `?`, but for `is null`, `not null`, and statements that define tables |
-//! | keywords and names without quotes | in lower case; digits in names stay |
-//! | names in quotes | as they stand |
-//! | comments; hints `/*+ */` | left out; kept, without their numbers, sizes (`16M`) and strings |
-//! | lists after IN, rows after VALUES, `array[...]` | `in(?+)`, `values(?+)`, `array[?+]` if all are literals; otherwise items (rows) that repeat once |
-//! | selects of a union that repeat | the first, and `union all+` |
+//! | strings, numbers, bits, date strings, parameters | `?`, including their signs |
+//! | NULL, TRUE, FALSE | `?`, except in `is null`, `not null`, and statements that define tables |
+//! | keywords and unquoted names | in lower case; digits in names stay |
+//! | quoted names | unchanged |
+//! | comments; hints `/*+ */` | omitted; kept, without their numbers, sizes (`16M`) and strings |
+//! | lists after IN, rows after VALUES, `array[...]` | `in(?+)`, `values(?+)`, `array[?+]` if all items are literals; otherwise repeated items (rows) once |
+//! | repeated selects of a union | the first, and `union all+` |
 //! | `limit 5, 10`, `offset 5 limit 10` | `limit ? offset ?` |
 //! | `call p(1, 2)` | `call p` |
 //! | `use orders` | `use ?` |
@@ -32,19 +32,19 @@ use memo::Memo;
 pub use merged_names::{merge_names, merged_names};
 use normal_form::Normaliser;
 
-/// Makes keys and fingerprints of statements. Each thread has its own: it keeps buffers.
+/// Computes keys and fingerprints of statements. It reuses buffers, so each thread needs its own.
 #[derive(Debug)]
 pub struct Fingerprinter {
     language: Language,
     normaliser: Normaliser,
     memo: Memo,
     valid: String,
-    /// Fingerprints with merged names; none: names stay as they are.
+    /// Buffer of fingerprints with merged names; `None` if names are not merged.
     merged: Option<Vec<u8>>,
 }
 
 impl Fingerprinter {
-    /// For statements of one language.
+    /// Creates a fingerprinter for statements of one language.
     pub fn new(language: Language) -> Self {
         Self {
             language,
@@ -55,14 +55,14 @@ impl Fingerprinter {
         }
     }
 
-    /// With `?` for numbers and hashes in names.
+    /// Replaces numbers and hashes in names with `?`.
     pub fn merging_names(mut self) -> Self {
         self.merged = Some(Vec::new());
         self
     }
 
-    /// The hash of the fingerprint: equal for two statements if and only if that is. The same in every
-    /// version.
+    /// The hash of the fingerprint: equal for two statements if and only if their fingerprints are equal.
+    /// It is the same in every version.
     #[inline]
     pub fn key(&mut self, statement: &[u8]) -> u128 {
         let Some(skeleton) = self.memo.skeleton(statement) else {
@@ -72,14 +72,14 @@ impl Fingerprinter {
             return key;
         }
         let key = self.key_of_text(statement);
-        // Otherwise other statements with this skeleton may be read in another way.
+        // With multibyte readings, other statements with this skeleton may be read differently.
         if !self.normaliser.has_pairs() {
             self.memo.keep(skeleton, key);
         }
         key
     }
 
-    /// The same, by way of the text.
+    /// The key, computed from the normal form without the memo.
     pub(crate) fn key_of_text(&mut self, statement: &[u8]) -> u128 {
         let domain = match self.language {
             Language::Mysql => 1,
@@ -94,18 +94,18 @@ impl Fingerprinter {
         String::from_utf8_lossy(self.text(statement)).into_owned()
     }
 
-    /// The ID that pt-query-digest gives, for plain MySQL statements: those whose fingerprint is the
-    /// same thing there.
+    /// The ID that pt-query-digest gives to a MySQL statement; `None` if the statement is not plain enough
+    /// for both programs to form the same classes.
     pub fn pt_id(&mut self, statement: &[u8]) -> Option<String> {
         if self.language == Language::Mysql { pt_query_digest::id(statement) } else { None }
     }
 
-    /// The ID that pt-query-digest gives for a command that is no statement.
+    /// The ID that pt-query-digest gives to an administrator command.
     pub fn pt_id_of_command(&self, name: &[u8]) -> Option<String> {
         if self.language == Language::Mysql { pt_query_digest::id_of_command(name) } else { None }
     }
 
-    /// The normal form, as UTF-8, with merged names if they are asked for.
+    /// The normal form in UTF-8, with merged names if requested.
     #[inline]
     fn text(&mut self, statement: &[u8]) -> &[u8] {
         match self.merged.take() {
@@ -117,7 +117,7 @@ impl Fingerprinter {
         }
     }
 
-    /// The normal form, as UTF-8: bytes that are none stand as `\xNN`.
+    /// The normal form in UTF-8; bytes that are not UTF-8 become `\xNN`.
     #[inline]
     fn whole_text(&mut self, statement: &[u8]) -> &[u8] {
         if self.language == Language::Mongo {

@@ -1,5 +1,6 @@
-//! Statements made from a grammar: their shape from one seed, their style (literals, lengths of lists,
-//! case, space, comments) from another. Literals bear marks that no fingerprint may show.
+//! Tests with statements generated from a grammar. One seed selects the structure, another the style
+//! (literals, lengths of lists, case, space, comments). Literals contain marks that no fingerprint may
+//! show.
 
 use super::*;
 use proptest::prelude::*;
@@ -47,7 +48,7 @@ impl Maker {
         self.text.push_str(self.style.of(&space));
     }
 
-    /// Code: words, separated by spaces, in any case.
+    /// Appends words, separated by spaces, in any case.
     fn code(&mut self, code: &str) {
         for word in code.split(' ') {
             self.space();
@@ -104,13 +105,13 @@ impl Maker {
         let own: &[&str] = if self.language == Language::Mysql { &mysql } else { &postgres };
         let common_too = self.style.below(2) == 0;
         let literal = self.style.of(if common_too { &common } else { own });
-        // PostgreSQL's `?` behind an operand would be an operator.
+        // After an operand, PostgreSQL's `?` would be an operator.
         let literal =
             if literal == "?" && self.language == Language::Postgres { "$1" } else { literal };
         self.text.push_str(literal);
     }
 
-    /// A list of literals of any length, in brackets.
+    /// Appends a list of literals of any length, in brackets.
     fn list(&mut self) {
         self.code("(");
         for at in 0..=self.style.below(5) {
@@ -263,7 +264,7 @@ impl Maker {
         }
     }
 
-    /// The three ways to say the same.
+    /// Appends one of the three forms of LIMIT with an offset.
     fn limit_from(&mut self) {
         let (first, second) = match self.style.below(3) {
             0 if self.language == Language::Mysql => ("limit", ","),
@@ -316,7 +317,7 @@ impl Maker {
         }
     }
 
-    /// The same select again and again, with other literals.
+    /// Appends the same select several times, with different literals.
     fn union(&mut self) {
         let again = self.shape.0;
         let operator = ["union", "union all"][self.shape.below(2)];
@@ -335,7 +336,7 @@ fn languages() -> impl Strategy<Value = Language> {
     prop_oneof![Just(Language::Mysql), Just(Language::Postgres)]
 }
 
-/// Pieces of statements, more often wrong than right; those in capitals have several forms.
+/// Pieces of statements, mostly wrong ones; those in capitals have several forms.
 #[rustfmt::skip]
 const PIECES: &[&str] = &[
     "NUMBER", "NUMBER", "STRING", "STRING", "LIST", "LIST", " ", " ", " ", "'", "\"", "`", "e", "E", "0x", "1e", "/*+", "7m",
@@ -358,7 +359,7 @@ fn piece(number: usize, style: u64) -> &'static str {
     forms[style as usize % forms.len()]
 }
 
-/// Neither marks of literals nor of comments.
+/// Whether the fingerprint contains neither marks of literals nor of comments.
 fn shows_no_mark(fingerprint: &str) -> bool {
     let text = fingerprint.to_ascii_lowercase();
     !text.contains("secret") && !text.contains("777")

@@ -131,7 +131,7 @@ fn the_ascending_order_is_the_order_that_is_anyway() {
             "select row_number() over (partition by a order by b asc) from t",
             "select row_number() over (partition by a order by b) from t",
         ),
-        // Elsewhere it is none of an order that is anyway.
+        // Elsewhere ASC is not redundant.
         ("select a from t group by a asc", "select a from t group by a asc"),
         ("create index i on t (a asc)", "create index i on t(a asc)"),
         ("select t.asc from t order by t.asc", "select t.asc from t order by t.asc"),

@@ -1,27 +1,27 @@
-//! Some bytes of a statement, looked at together: which of them a skeleton must look at (see `memo`).
+//! Classifies 64 bytes of a statement at once, to find those that a skeleton must examine (see `memo`).
 
 use crate::sql::token::bytes::is_word;
 
-/// So many bytes are looked at at once.
+/// Number of bytes in a window.
 pub(super) const WIDTH: usize = 64;
-/// What stands for a list of literals; statements that hold it have no skeleton.
+/// The mark for a list of literals; statements that contain this byte have no skeleton.
 pub(super) const LIST: u8 = 0;
 
-/// Some bytes of a statement, looked at together: a bit for each.
+/// Classes of 64 bytes of a statement, one bit per byte.
 pub(super) struct Window {
-    /// Where it begins in the statement.
+    /// Offset of the window in the statement.
     pub(super) begin: usize,
-    /// What a skeleton looks at: marks, and digits that no name stands before.
+    /// Bytes that a skeleton must examine: marks, and digits that do not follow a name.
     pub(super) special: u64,
-    /// What may end a string in single quotes: these, and backslashes.
+    /// Single quotes and backslashes, which determine the end of a string in single quotes.
     pub(super) ends: u64,
 }
 
 impl Window {
-    /// Before all windows.
+    /// A window that contains no offset.
     pub(super) const NONE: Self = Self { begin: usize::MAX - 2 * WIDTH, special: 0, ends: 0 };
 
-    /// The window that begins at `begin`, within the statement. What lies behind its end is special.
+    /// The window at `begin`, which is within the statement. Bytes after the statement's end are special.
     #[inline]
     pub(super) fn new(statement: &[u8], begin: usize) -> Self {
         let before = begin.checked_sub(1).map_or(b' ', |before| statement[before]);
@@ -36,7 +36,7 @@ impl Window {
     }
 }
 
-/// Masks of a window: special bytes, and ends of strings; `before` stands before the first byte.
+/// Masks of special bytes and of string ends; `before` precedes the first byte.
 #[inline]
 fn masks(chunk: &[u8; WIDTH], before: u8) -> (u64, u64) {
     let found = classes(chunk);
@@ -45,13 +45,13 @@ fn masks(chunk: &[u8; WIDTH], before: u8) -> (u64, u64) {
     (found.marks | numbers, found.ends)
 }
 
-/// Bytes of a window by what they are: a bit for each.
+/// Byte classes of a window, one bit per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bits {
-    /// What a skeleton looks at wherever it stands.
+    /// Bytes that a skeleton must examine in any position.
     marks: u64,
     digits: u64,
-    /// What names are made of beside digits.
+    /// Bytes of names other than digits.
     words: u64,
     /// `'` and `\`.
     ends: u64,
@@ -89,13 +89,13 @@ fn classes_of_bytes(chunk: &[u8; WIDTH]) -> Bits {
     }
 }
 
-/// The same with AVX2: what a byte is comes from two tables, by its lower and its upper half.
+/// The same with AVX2: two tables, indexed by the lower and the upper half, give the class of a byte.
 #[cfg(target_arch = "x86_64")]
 mod vector {
     use super::{Bits, WIDTH};
     use std::arch::x86_64::*;
 
-    /// A bit for each rule of `LOWER` and `UPPER` that both halves keep.
+    /// The rules that a byte satisfies are the bits that `LOWER` and `UPPER` have in common.
     const MARKS: u8 = 0b1000_0111;
     const DIGITS: u8 = 0b0000_1000;
     const WORDS: u8 = 0b1111_0000;
@@ -121,7 +121,7 @@ mod vector {
         table
     };
 
-    /// By the upper half; bytes beyond ASCII keep no rule.
+    /// By the upper half; bytes beyond ASCII satisfy no rule.
     const UPPER: [u8; 16] = [1, 0, 2 | 128, 8, 16, 32 | 64, 4 | 16, 32, 0, 0, 0, 0, 0, 0, 0, 0];
 
     #[target_feature(enable = "avx2")]
@@ -148,7 +148,7 @@ mod vector {
             let ends = bits(_mm256_or_si256(is(b'\''), is(b'\\'))) as u32;
             all.marks |= u64::from(keeps(MARKS)) << at;
             all.digits |= u64::from(keeps(DIGITS)) << at;
-            // Bytes beyond ASCII are in names: they have the highest bit.
+            // Bytes beyond ASCII, which have the highest bit, are in names.
             all.words |= u64::from(keeps(WORDS) | bits(x) as u32) << at;
             all.ends |= u64::from(ends) << at;
         }

@@ -1,6 +1,6 @@
-//! Names in MongoDB's commands that are known: of commands, of what belongs to sessions, of types.
+//! Known names in MongoDB's commands: commands, session fields, types.
 
-/// Members of a command that say nothing about what it does.
+/// Fields of the session, which do not describe the command's work.
 pub(super) const SESSION: &[&[u8]] = &[
     b"lsid",
     b"$clusterTime",
@@ -24,8 +24,9 @@ pub(super) const SESSION: &[&[u8]] = &[
     b"comment",
 ];
 
-/// Commands, in lower case, whose value is the name of a collection, and what the log calls single
-/// operations (`remove`). Others take users, code, patterns: `createUser`, `eval`, `getParameter`.
+/// Commands, in lower case, whose value is the name of a collection, and the log's names of single
+/// operations (`remove`). Other commands take users, code or patterns: `createUser`, `eval`,
+/// `getParameter`.
 const OF_COLLECTIONS: &[&[u8]] = &[
     b"aggregate",
     b"analyze",
@@ -68,12 +69,12 @@ const OF_COLLECTIONS: &[&[u8]] = &[
     b"validate",
 ];
 
-/// Whether the value of the command of this name is a collection's name.
+/// Whether the value of `command` is the name of a collection.
 pub(super) fn is_of_collection(command: &[u8]) -> bool {
     OF_COLLECTIONS.iter().any(|name| name.eq_ignore_ascii_case(command))
 }
 
-/// Objects with one such key are values.
+/// Keys of typed values in Extended JSON: an object with one such key is a value.
 pub(super) const TYPES: &[&[u8]] = &[
     b"$oid",
     b"$date",

@@ -1,11 +1,12 @@
-//! MongoDB's commands, as its log writes them in JSON, without their values.
+//! Fingerprints of MongoDB's commands, which its log writes in JSON.
 //!
-//! Keys and operators stay, values become `?`; arrays of values become `[?+]`, and in other arrays what
-//! repeats is written once. Names of the command, its collection, those that `$lookup` and its like read,
-//! and the field of `distinct` are no values; but what a command that is not in the list (`known_names`) is given
-//! may be anything, so it is one. What belongs to the session (`lsid`, `$clusterTime`, ...) is left out,
-//! as are comments. Paths such as `"$status"` cannot be told from strings that begin so: they become `?`, but
-//! for keys of groups, where such strings are paths. Directions of sorts (1, -1) stay, too.
+//! Keys and operators stay; values become `?`. Arrays of values become `[?+]`; other arrays keep one of
+//! each run of equal items. The names of the command, its collection, the collections that `$lookup` and
+//! similar stages read, and the field of `distinct` are not values. The argument of a command that is not
+//! in the list (`known_names`) may be anything and therefore becomes `?`. Session fields (`lsid`,
+//! `$clusterTime`, ...) and comments are omitted. A path such as `"$status"` looks like a string that
+//! begins with `$` and becomes `?`, except in keys of groups, where such strings are paths. Sort
+//! directions (1, -1) stay.
 //! (MongoDB manual: "Database Commands", "Log Messages", "MongoDB Extended JSON (v2)".)
 
 mod known_names;
@@ -17,10 +18,10 @@ const TEXT_MAX: usize = 256 * 1024;
 const KEY_BYTES_MAX: usize = 256;
 const DEPTH_MAX: usize = 200;
 
-/// Its collection stands behind it.
+/// The command whose collection is in the field `collection`.
 pub(crate) const GET_MORE: &[u8] = b"getMore";
 
-/// The command without its values.
+/// The command with `?` for its values.
 pub(crate) fn fingerprint(command: &[u8]) -> String {
     let mut reader = Reader::new(command);
     reader.read();
@@ -34,7 +35,7 @@ pub(crate) fn distill(command: &[u8]) -> Distilled {
     let named = |name: &[u8]| members.iter().find(|(key, _)| *key == name);
     let Some((first, value)) = members.first() else { return Distilled::default() };
     let verb = match *first {
-        // What the log has of one write within a command.
+        // The log's form of one write within a command.
         b"q" if named(b"u").is_some() => "UPDATE".to_owned(),
         b"q" => "DELETE".to_owned(),
         name if name.len() > KEY_BYTES_MAX => "?".to_owned(),
@@ -52,23 +53,23 @@ pub(crate) fn distill(command: &[u8]) -> Distilled {
     }
 }
 
-/// An object or array that is open.
+/// An open object or array.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     is_array: bool,
-    /// Where its text begins, with the bracket.
+    /// Offset of its opening bracket in the output.
     begin: usize,
-    /// Where the current member or item begins.
+    /// Offset of the current member or item in the output.
     item: usize,
-    /// The item before, of arrays.
+    /// The previous item of an array.
     before: Option<(usize, usize)>,
     /// Members or items so far.
     count: usize,
-    /// Of arrays: whether all items were values.
+    /// In arrays: whether all items were values.
     is_flat: bool,
-    /// The key that it is the value of, within the command.
+    /// The key of which this is the value, as a range of the command.
     key: (usize, usize),
-    /// It is the value of a key that is left out.
+    /// This is the value of an omitted key.
     is_dropped: bool,
 }
 
@@ -77,11 +78,11 @@ struct Reader<'a> {
     at: usize,
     text: Vec<u8>,
     frames: Vec<Frame>,
-    /// The key whose value is read, within the command.
+    /// The key of the current value, as a range of the command.
     key: (usize, usize),
-    /// The first key of the outermost object: what the command is.
+    /// The first key of the outermost object: the command's name.
     command: &'a [u8],
-    /// Brackets open beyond the deepest.
+    /// Number of open brackets without a frame, beyond the maximum depth.
     lost: usize,
 }
 
@@ -148,7 +149,7 @@ impl<'a> Reader<'a> {
         members
     }
 
-    /// The string whose quote is at `begin`, between its quotes; goes behind it.
+    /// The range between the quotes of the string at `begin`; moves past the string.
     fn string_at(&mut self, begin: usize) -> (usize, usize) {
         let mut at = begin + 1;
         loop {
@@ -183,7 +184,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A key: the member before has ended.
+    /// Begins a member with the key `from..to`; the previous member has ended.
     fn member(&mut self, from: usize, to: usize) {
         self.at += self.bytes[self.at..].iter().position(|&b| b == b':').map_or(0, |at| at + 1);
         self.drop_member();
@@ -216,7 +217,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the member back that has just ended, if it is left out.
+    /// Removes the last member from the output if it is omitted.
     fn drop_member(&mut self) {
         if let Some(frame) = self.frames.last_mut()
             && !frame.is_array
@@ -228,7 +229,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether this string is the name of a collection, or that of a field which is no key.
+    /// Whether this string is the name of a collection, or the field of `distinct`.
     fn is_name(&self, from: usize, to: usize) -> bool {
         if to - from > KEY_BYTES_MAX || self.lost > 0 {
             return false;
@@ -252,8 +253,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether this string is a path of what a stage groups by. A string there that begins so is nothing else,
-    /// but within `$literal`.
+    /// Whether this string is a path in the key of a group. All strings there that begin with `$` are
+    /// paths, except within `$literal`.
     fn is_group_key(&self, from: usize, to: usize) -> bool {
         let path = &self.bytes[from..to];
         let is_path = path.starts_with(b"$")
@@ -262,7 +263,7 @@ impl<'a> Reader<'a> {
         is_path && self.lost == 0 && (0..self.frames.len()).any(|at| self.groups_at(at))
     }
 
-    /// Whether the value that is read is what the stage groups by that this frame is.
+    /// Whether the current value is in the group key of the stage in frame `at`.
     fn groups_at(&self, at: usize) -> bool {
         let (outer, inner) = self.frames.split_at(at);
         let [stage, keys @ ..] = inner else { return false };
@@ -295,7 +296,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the last of these is an array of stages: the command's, or one within a stage.
+    /// Whether the last frame is an array of stages: the command's, or one within a stage.
     fn is_pipeline(&self, frames: &[Frame]) -> bool {
         let [outer @ .., owner, stages] = frames else { return false };
         if !stages.is_array || owner.is_array {
@@ -316,7 +317,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The key whose value is open in this object.
+    /// The key of the open value in this object.
     fn key_of(&self, frame: &Frame) -> &'a [u8] {
         &self.bytes[frame.key.0..frame.key.1]
     }
@@ -398,7 +399,7 @@ impl<'a> Reader<'a> {
         self.end_item(is_value);
     }
 
-    /// Before a value: the comma of an array.
+    /// Before a value: writes the comma of an array.
     fn begin_item(&mut self) {
         let length = self.text.len();
         if let Some(frame) = self.frames.last_mut()
@@ -412,7 +413,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value has been written: takes it back if an array has one like it directly before.
+    /// After a value: removes it if it equals the previous item of the array.
     fn end_item(&mut self, is_value: bool) {
         let end = self.text.len();
         let Some(frame) = self.frames.last_mut() else { return };
@@ -456,7 +457,7 @@ mod tests {
                 r#"{"aggregate":"o","pipeline":[{"$match":{"a":1}},{"$lookup":{"from":"c","localField":"x","as":"y"}},{"$group":{"_id":"$s"}}],"cursor":{}}"#,
                 r#"{"aggregate":"o","pipeline":[{"$match":{"a":?}},{"$lookup":{"from":"c","localField":?,"as":?}},{"$group":{"_id":"$s"}}],"cursor":{}}"#,
             ),
-            // Directions of sorts stay, and no other number.
+            // Sort directions stay, other numbers do not.
             (
                 r#"{"find":"o","filter":{"sort":{"a":1}},"sort":{"a":1,"b":-1.0,"c":7,"d":{"$meta":"x"}},"skip":1}"#,
                 r#"{"find":"o","filter":{"sort":{"a":?}},"sort":{"a":1,"b":-1,"c":?,"d":{"$meta":?}},"skip":?}"#,
@@ -466,7 +467,7 @@ mod tests {
                 r#"{"aggregate":"o","pipeline":[{"$match":{"$sort":{"a":?}}},{"$sort":{"a":-1}},{"$facet":{"x":[{"$sort":{"b":1}}]}}]}"#,
             ),
             (r#"{"eval":"x","sort":{"a":1}}"#, r#"{"eval":?,"sort":{"a":?}}"#),
-            // What groups are made by stays, and no other string.
+            // Group keys stay, other strings do not.
             (
                 r#"{"aggregate":"o","pipeline":[{"$group":{"_id":{"s":"$state","m":{"$month":"$at"},"l":{"$literal":"$secret"},"t":"secret"},"n":{"$sum":"$qty"}}}]}"#,
                 r#"{"aggregate":"o","pipeline":[{"$group":{"_id":{"s":"$state","m":{"$month":"$at"},"l":{"$literal":?},"t":?},"n":{"$sum":?}}}]}"#,
@@ -512,7 +513,7 @@ mod tests {
                 r#"{"distinct":"o","key":"a.b","query":{"key":?}}"#,
             ),
             (r#"{"find":"o","key":"secret"}"#, r#"{"find":"o","key":?}"#),
-            // What is given to other commands may be anything.
+            // The arguments of other commands may be anything.
             (r#"{"eval":"secret","collection":"secret"}"#, r#"{"eval":?,"collection":?}"#),
             (r#"{"createUser":"secret","pwd":"secret"}"#, r#"{"createUser":?,"pwd":?}"#),
             (r#"{"secret":"secret"}"#, r#"{"secret":?}"#),

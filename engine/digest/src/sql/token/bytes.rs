@@ -1,6 +1,6 @@
-//! Classes of bytes, and how far a run of them goes.
+//! Byte classes, and the ends of runs of each class.
 
-/// Whether a byte can stand within an unquoted name: letters, digits, `_`, `$`, all beyond ASCII.
+/// Whether a byte can be in an unquoted name: letters, digits, `_`, `$`, all bytes beyond ASCII.
 #[inline]
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
@@ -12,22 +12,22 @@ pub fn is_space(byte: u8) -> bool {
     byte <= b' '
 }
 
-/// Where the run of word bytes that holds or ends at `from` ends.
+/// The offset after the run of word bytes from `from` on; `from` if the run is empty.
 #[inline]
 pub fn word_end(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| is_word(**byte)).count()
 }
 
-/// Where a run of ASCII digits ends.
+/// The offset after the run of ASCII digits from `from` on.
 #[inline]
 pub fn digits_end(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Where a run of digits and of what stands between numbers ends (space, `,`, `.`, `+`), and whether it has a
-/// digit.
+/// The offset after the run of digits and separators (space, `,`, `.`, `+`) from `from` on, and
+/// whether it contains a digit.
 #[inline]
 pub fn numbers_end(bytes: &[u8], from: usize) -> (usize, bool) {
     let (mut at, mut has_digit) = (from, false);
@@ -46,20 +46,19 @@ pub fn numbers_end(bytes: &[u8], from: usize) -> (usize, bool) {
     (at, has_digit)
 }
 
-/// Whether a byte is a digit, or stands between numbers.
+/// Whether a byte is a digit or a separator of numbers.
 #[inline]
 fn is_in_numbers(byte: u8) -> bool {
     is_space(byte) || byte.is_ascii_digit() || matches!(byte, b',' | b'.' | b'+')
 }
 
-/// Where the first of two bytes stands, at or after `from`; the end if neither does.
+/// Offset of the first occurrence of either byte from `from` on; the length if there is none.
 #[inline]
 pub fn find2(first: u8, second: u8, bytes: &[u8], from: usize) -> usize {
     memchr::memchr2(first, second, &bytes[from..]).map_or(bytes.len(), |found| from + found)
 }
 
-/// How many of the bytes, from the first on, are digits or stand between numbers, and whether a digit is
-/// among them.
+/// Length of the leading run of digits and separators of numbers, and whether it contains a digit.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn numbers_length(chunk: &[u8; 64]) -> (usize, bool) {
@@ -79,13 +78,12 @@ fn numbers_length(chunk: &[u8; 64]) -> (usize, bool) {
         }
     }
     let length = (!(digits | others)).trailing_zeros();
-    // With a length of 64 none is behind it.
+    // With a length of 64 no byte follows the run.
     let behind = u64::MAX.checked_shl(length).unwrap_or(0);
     (length as usize, digits & !behind != 0)
 }
 
-/// How many of the bytes, from the first on, are digits or stand between numbers, and whether a digit is
-/// among them.
+/// Length of the leading run of digits and separators of numbers, and whether it contains a digit.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn numbers_length(chunk: &[u8; 64]) -> (usize, bool) {

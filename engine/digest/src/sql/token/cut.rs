@@ -1,9 +1,9 @@
-//! Detects statements that a log has cut off.
+//! Detects truncated statements.
 
 use super::{Kind, Lexer};
 use crate::sql::language::Language;
 
-/// Whether a statement ends inside a string or a name: its log has cut it.
+/// Whether a statement ends inside a string, a quoted name or a bracket, because the log truncated it.
 pub fn is_cut(statement: &[u8], language: Language) -> bool {
     let mut lexer = Lexer::new(statement, language);
     let mut depth = 0_i64;

@@ -3,7 +3,7 @@
 use super::bytes::{digits_end, find2, is_space, is_word, numbers_end, word_end};
 use super::{Kind, Lexer, Token};
 
-/// MySQL's character sets: `_NAME` before a string says what it is written in.
+/// MySQL's character sets: `_NAME` before a string gives its character set.
 const CHARSETS: &[&str] = &[
     "armscii8", "ascii", "big5", "binary", "cp1250", "cp1251", "cp1256", "cp1257", "cp850",
     "cp852", "cp866", "cp932", "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8",
@@ -13,14 +13,14 @@ const CHARSETS: &[&str] = &[
 ];
 
 impl Lexer<'_> {
-    /// A string whose quote stands at `quote_at`; `begin` is its introducer's.
+    /// A string with its quote at `quote_at`; `begin` is the offset of its introducer.
     #[inline]
     pub(super) fn string(&mut self, begin: usize, quote_at: usize, escapes: bool) -> Token {
         let end = self.string_end(quote_at, escapes);
         self.take(Kind::Literal, begin, end)
     }
 
-    /// Where a string ends: behind its quote, or with the text. Doubled quotes are part of it.
+    /// The end of a string: after its closing quote, or the end of the text. Doubled quotes are part of it.
     #[inline]
     pub(crate) fn string_end(&self, quote_at: usize, escapes: bool) -> usize {
         let quote = self.bytes[quote_at];
@@ -31,7 +31,7 @@ impl Lexer<'_> {
             if at >= self.bytes.len() {
                 return self.bytes.len();
             }
-            // An escaped byte, or a doubled quote.
+            // An escaped byte or a doubled quote.
             let is_escape = self.bytes[at] != quote;
             if is_escape || self.byte(at + 1) == quote {
                 if is_escape
@@ -47,22 +47,22 @@ impl Lexer<'_> {
         }
     }
 
-    /// Where the string ends if the backslash at `at` may hide that.
+    /// The end of the string if it depends on whether the backslash at `at` is part of a character.
     #[cold]
     #[inline(never)]
     fn hidden_end(&self, quote_at: usize, at: usize, escapes: bool) -> Option<usize> {
         self.hides(self.bytes[quote_at], at).then(|| self.string_end_by_pairs(quote_at, escapes))
     }
 
-    /// Whether the backslash at `at`, behind a byte beyond ASCII, may be the second byte of a character, and that
-    /// would change where the string ends.
+    /// Whether the backslash at `at`, after a byte beyond ASCII, may be the second byte of a character and
+    /// thereby move the end of the string.
     #[cold]
     pub(crate) fn hides(&self, quote: u8, at: usize) -> bool {
         let next = self.byte(at + 1);
         (next == quote || next == b'\\') && self.may_have_pairs()
     }
 
-    /// A literal that `begin..end` introduces, directly before a quote: `N'..'`, `x'..'`, `E'..'`,
+    /// A literal with the introducer `begin..end` directly before its quote: `N'..'`, `x'..'`, `E'..'`,
     /// `U&'..'`, `_utf8mb4'..'`; also the name `U&".."`.
     pub(super) fn introduced(&mut self, begin: usize, end: usize) -> Option<Token> {
         let word = &self.bytes[begin..end];
@@ -106,7 +106,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether the dot here begins a number: a digit follows, and no name stands before.
+    /// Whether the dot here begins a number: a digit follows, and no name precedes.
     #[inline]
     pub(super) fn is_fraction(&self) -> bool {
         self.byte(self.at + 1).is_ascii_digit()
@@ -116,7 +116,7 @@ impl Lexer<'_> {
             })
     }
 
-    /// A number, or a name of MySQL's that begins with digits.
+    /// A number, or a MySQL name that begins with digits.
     #[inline]
     pub(super) fn number(&mut self) -> Token {
         let begin = self.at;
@@ -132,7 +132,7 @@ impl Lexer<'_> {
         self.take(Kind::Literal, begin, end)
     }
 
-    /// Digits with letters behind them.
+    /// Digits that are followed by letters.
     fn number_with_letters(&mut self, begin: usize, digits: usize) -> Token {
         let run = word_end(self.bytes, begin);
         let is_based = digits == begin + 1 && self.bytes[begin] == b'0';
@@ -153,7 +153,7 @@ impl Lexer<'_> {
             return self.take(Kind::Literal, begin, end);
         }
         if self.is_mysql {
-            // `7e` with nothing behind it is a number that was cut.
+            // `7e` at the end of the text is a truncated number.
             let sign = usize::from(matches!(self.byte(run), b'+' | b'-'));
             let is_cut = run + sign == self.bytes.len()
                 && run == digits + 1
@@ -168,7 +168,7 @@ impl Lexer<'_> {
         self.take(Kind::Literal, begin, end)
     }
 
-    /// Where the exponent that begins here ends, if one does.
+    /// The end of the exponent that begins at `at`; `None` if there is none.
     fn exponent_end(&self, at: usize) -> Option<usize> {
         if !matches!(self.byte(at), b'e' | b'E') {
             return None;
@@ -178,7 +178,7 @@ impl Lexer<'_> {
         (end > digits).then_some(end)
     }
 
-    /// `$$..$$`, `$tag$..$tag$`; none if this is not the begin of one.
+    /// `$$..$$` or `$tag$..$tag$`; `None` if neither begins here.
     pub(super) fn dollar_quoted(&mut self) -> Option<Token> {
         let begin = self.at;
         let mut tag_end = begin + 1;
@@ -197,9 +197,9 @@ impl Lexer<'_> {
         Some(self.take(Kind::Literal, begin, end))
     }
 
-    /// Where a group that holds nothing but literals, parameters, commas and such groups ends, behind
-    /// its bracket; the lexer stands behind the opening one and moves only if it is such a group. A cut
-    /// one ends with the text. `(1, -2.5, 'a', NULL, (?, $1))` is one; `()`, `(1, now())` are not.
+    /// Moves past a group that contains only literals, parameters, commas and such groups, and returns
+    /// true; otherwise stays. The lexer must be directly after the opening bracket. A truncated group ends
+    /// with the text. Accepted: `(1, -2.5, 'a', NULL, (?, $1))`; not accepted: `()`, `(1, now())`.
     pub fn skip_literals(&mut self) -> bool {
         let (begin, mut at) = (self.at, self.at);
         let (mut depth, mut holds_any) = (1u32, false);
@@ -226,7 +226,7 @@ impl Lexer<'_> {
         holds_any
     }
 
-    /// Where the literal that goes through `at`, or the comment there, ends; and whether it is a literal.
+    /// The end of the literal or comment at `at` (a literal may begin before), and whether it is a literal.
     fn literal_or_comment(&mut self, at: usize, group: usize) -> Option<(usize, bool)> {
         let mut begin = at;
         while is_word(self.bytes[at]) && begin > group && self.bytes[begin - 1].is_ascii_digit() {
@@ -238,7 +238,7 @@ impl Lexer<'_> {
         let mut lexer = self.clone();
         lexer.at = begin;
         let token = lexer.next_token();
-        // What was found out of the statement is kept: there may be many such literals.
+        // Keeps the readings that the clone determined: there may be many such literals.
         self.readings.set(lexer.readings.get());
         let is_value = match token.kind {
             Kind::Literal | Kind::Parameter | Kind::Question => true,
@@ -260,12 +260,12 @@ impl Lexer<'_> {
     }
 }
 
-/// The unit of a size, as values of variables have it in hints: `SET_VAR(sort_buffer_size = 16M)`.
+/// The unit of a size in a hint: `SET_VAR(sort_buffer_size = 16M)`.
 fn is_size(letters: &[u8]) -> bool {
     matches!(letters, [unit] if b"kmgtpe".contains(&unit.to_ascii_lowercase()))
 }
 
-/// NULL, TRUE, FALSE, and DEFAULT where a value stands.
+/// NULL, TRUE, FALSE, and DEFAULT as a value.
 pub(crate) fn is_constant(word: &[u8]) -> bool {
     match word.len() {
         4 => word.eq_ignore_ascii_case(b"null") || word.eq_ignore_ascii_case(b"true"),

@@ -1,14 +1,14 @@
-//! SQL as tokens, over bytes: text in any encoding that keeps ASCII passes through.
+//! SQL lexer over bytes: text in any encoding that preserves ASCII is accepted.
 //!
 //! Sources: the chapters on lexical structure in the manuals of MySQL 8.4 ("Language Structure"),
-//! MariaDB ("Identifier Names", "Comment Syntax") and PostgreSQL 17 ("Lexical Structure"). Server
-//! settings that change how text is read are taken at their defaults: backslashes escape in MySQL's
-//! strings, and not in PostgreSQL's plain ones. (Where they are not so, a string seems to end elsewhere,
-//! and what is in later ones may be taken for names: a log does not show it.) Statements that are not UTF-8 are
-//! read in all character sets that they may be in (`multibyte`).
+//! MariaDB ("Identifier Names", "Comment Syntax") and PostgreSQL 17 ("Lexical Structure"). The lexer
+//! assumes the defaults of server settings that change lexical rules: backslash is an escape in MySQL's
+//! strings, and not in PostgreSQL's plain ones. (With other settings a string seems to end elsewhere, and
+//! the content of later strings may be taken for names. A log does not contain these settings.) A
+//! statement that is not UTF-8 is read in all character sets that it may have (`multibyte`).
 //!
-//! Logs cut statements: a string, name or comment without its end goes to the end of the text. Every
-//! byte is looked at a bounded number of times.
+//! Logs truncate statements: a string, name or comment without its end extends to the end of the text.
+//! Each byte is read a bounded number of times.
 
 pub mod bytes;
 pub mod cut;
@@ -21,20 +21,20 @@ pub(crate) use literals::is_constant;
 pub(crate) use multibyte::Readings;
 use std::cell::Cell;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An unquoted name or a keyword; `@name` and `@@name` of MySQL too.
+    /// An unquoted name or a keyword; in MySQL also `@name` and `@@name`.
     Word,
-    /// A name in quotes, with them.
+    /// A quoted name, including its quotes.
     Name,
-    /// A name in quotes without its end.
+    /// A quoted name without its closing quote.
     CutName,
-    /// A string, a number, bits: with its introducer and its quotes.
+    /// A string, a number or bits, including introducer and quotes.
     Literal,
     /// `$1`, `:name`.
     Parameter,
-    /// `?`: a parameter, or one of PostgreSQL's operators, by what stands before.
+    /// `?`: a parameter, or an operator of PostgreSQL, depending on the previous token.
     Question,
     /// An operator.
     Operator,
@@ -56,38 +56,38 @@ pub enum Kind {
     HintBegin,
     /// `*/` of a hint.
     HintEnd,
-    /// Nothing follows.
+    /// End of the text.
     End,
 }
 
-/// A token: its kind and where it stands.
+/// A token: its kind and its range in the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub begin: usize,
-    /// The byte behind it.
+    /// Offset of the byte after it.
     pub end: usize,
 }
 
-/// Takes a statement apart, token by token.
+/// Splits a statement into tokens.
 #[derive(Debug, Clone)]
 pub struct Lexer<'a> {
-    /// The statement, up to the end of the hint while in one.
+    /// The statement; within a hint only up to the end of the hint.
     bytes: &'a [u8],
     whole: &'a [u8],
     at: usize,
     is_mysql: bool,
     in_hint: bool,
-    /// How many of MySQL's version comments are open: their content is code.
+    /// Number of open version comments (MySQL), whose content is code.
     in_version: u32,
-    /// In which character sets it is read: asked for where that matters.
+    /// The possible character sets; determined when first needed.
     readings: Cell<Readings>,
 }
 
 impl<'a> Lexer<'a> {
-    /// Begins at the first byte. MongoDB's commands are no SQL; they are read as MySQL's would be.
+    /// Begins at the first byte. MongoDB's commands, which are not SQL, are read by MySQL's rules.
     pub fn new(statement: &'a [u8], language: Language) -> Self {
         Self {
             bytes: statement,
@@ -106,27 +106,27 @@ impl<'a> Lexer<'a> {
         &self.whole[token.begin..token.end]
     }
 
-    /// Where the next token is looked for.
+    /// Offset at which the search for the next token begins.
     #[inline]
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// Looks for the next token there.
+    /// Moves to the offset `at`.
     pub(crate) fn go_to(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// The next token, without taking it.
+    /// The next token, without consuming it.
     pub fn peek(&self) -> Token {
         let mut lexer = self.clone();
         let token = lexer.next_token();
-        // What was found out of the statement is kept: there may be many such tokens.
+        // Keeps the readings that the clone determined: there may be many such tokens.
         self.readings.set(lexer.readings.get());
         token
     }
 
-    /// The next token; [`Kind::End`] from the end on.
+    /// Consumes the next token; [`Kind::End`] at the end of the text.
     #[inline]
     pub fn next_token(&mut self) -> Token {
         loop {
@@ -179,7 +179,7 @@ impl<'a> Lexer<'a> {
         Token { kind, begin, end: self.at }
     }
 
-    /// Comments, operators, parameters and variables; none: it was a comment.
+    /// Comments, operators, parameters and variables; `None` after a comment.
     fn rare(&mut self, byte: u8) -> Option<Token> {
         let begin = self.at;
         match byte {
@@ -199,7 +199,7 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    /// `--` begins a comment; in MySQL only if space follows.
+    /// Whether `--` begins a comment; in MySQL only if space follows.
     #[inline]
     fn is_dash_comment(&self, at: usize) -> bool {
         self.byte(at) == b'-'
@@ -212,7 +212,7 @@ impl<'a> Lexer<'a> {
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// After `/*`: skips a comment, or goes into a hint or into code of a certain version.
+    /// At `/*`: skips a comment, or enters a hint or a version comment.
     fn comment(&mut self) -> Option<Token> {
         let begin = self.at;
         match (self.byte(begin + 2), self.byte(begin + 3)) {
@@ -229,7 +229,7 @@ impl<'a> Lexer<'a> {
         self.at = bytes::digits_end(self.bytes, digits);
     }
 
-    /// Where a comment that begins at `begin` ends. PostgreSQL's have others within.
+    /// The end of the comment that begins at `begin`. PostgreSQL's comments nest.
     fn comment_end(&self, begin: usize) -> usize {
         let (mut at, mut depth) = (begin + 2, 1);
         while depth > 0 {
@@ -245,7 +245,7 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    /// Hints are read as code, and what they hold ends with them.
+    /// Enters a hint. Hints are read as code; tokens within a hint end with it at the latest.
     fn begin_hint(&mut self) -> Token {
         let begin = self.at;
         let inside = &self.bytes[(begin + 3).min(self.bytes.len())..];
@@ -262,7 +262,7 @@ impl<'a> Lexer<'a> {
         self.take(Kind::HintEnd, begin, begin + 2)
     }
 
-    /// A word, or a literal that a word introduces.
+    /// A word, or a literal with an introducer.
     #[inline]
     fn word(&mut self) -> Token {
         let begin = self.at;
@@ -287,8 +287,8 @@ impl<'a> Lexer<'a> {
         Token { kind: Kind::Word, begin, end }
     }
 
-    /// MySQL's strings; names elsewhere. (In MySQL's mode ANSI_QUOTES, which statements do not show, names
-    /// are taken for strings: what might be a literal is never shown.)
+    /// A string in MySQL, otherwise a name. (Statements do not show MySQL's mode ANSI_QUOTES. In that mode
+    /// names are taken for strings, so that no literal is ever shown.)
     fn double_quoted(&mut self) -> Token {
         let begin = self.at;
         match self.is_mysql {
@@ -297,7 +297,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A name in quotes; a doubled quote stands for one.
+    /// A quoted name; a doubled quote is part of it.
     fn name(&mut self, begin: usize, quote_at: usize) -> Token {
         let quote = self.bytes[quote_at];
         let mut at = quote_at + 1;
@@ -317,7 +317,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `$1`, dollar quotes, and MySQL's names that begin so.
+    /// `$1`, dollar quotes, and MySQL's names that begin with `$`.
     fn dollar(&mut self) -> Token {
         let begin = self.at;
         if self.byte(begin + 1).is_ascii_digit() {
@@ -342,7 +342,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `@name`, `@@name`; before quotes (accounts, and variables of odd names) an operator.
+    /// `@name`, `@@name`; before quotes (accounts, and variables with quoted names) an operator.
     fn variable(&mut self) -> Token {
         let begin = self.at;
         let name = begin + 1 + usize::from(self.byte(begin + 1) == b'@');
@@ -352,7 +352,7 @@ impl<'a> Lexer<'a> {
         self.take(Kind::Operator, begin, name)
     }
 
-    /// A token that ends with the run of word bytes at `from`.
+    /// A token that ends with the run of word bytes from `from` on.
     fn run(&mut self, kind: Kind, begin: usize, from: usize) -> Token {
         let end = word_end(self.bytes, from);
         if end > from && self.is_trail(from, end) {
@@ -372,8 +372,8 @@ impl<'a> Lexer<'a> {
         self.take(Kind::Operator, begin, begin + length)
     }
 
-    /// The longest run of operator bytes, but no comment within, and no sign at the end if the rest
-    /// could be an operator of standard SQL: `=-1` is `=` and `-1`, `@-` is one operator.
+    /// The longest run of operator bytes without a comment, and without a sign at the end if the rest could
+    /// be an operator of standard SQL: `=-1` is `=` and `-1`, `@-` is one operator.
     fn postgres_operator(&mut self) -> Token {
         let begin = self.at;
         let mut end = begin;

@@ -1,10 +1,10 @@
-//! Character sets whose characters may end in ASCII's backslash or backtick: gbk, gb18030, sjis, cp932,
-//! big5. Read as single bytes, such a character hides the quote behind it, and what is in strings passes for
-//! names.
+//! Character sets in which the last byte of a character may be an ASCII backslash or backtick: gbk,
+//! gb18030, sjis, cp932, big5. Read as single bytes, such a character hides the quote after it, and the
+//! content of strings is taken for names.
 //!
-//! A statement does not say which character set its client had. One that is UTF-8 is read as UTF-8. Any other is
-//! read in all four ways; a reading that no server would accept is dropped, and what any of those left takes for
-//! a literal is one.
+//! A statement does not contain the character set of its client. A statement in UTF-8 is read as UTF-8. Any
+//! other is read in four ways. A reading that no server would accept is dropped; text that any of the
+//! remaining readings takes for a literal is a literal.
 //!
 //! Sources: MySQL 8.4 manual ("Supported Character Sets and Collations"), the tables of leading and trailing
 //! bytes of each character set (Unicode's mappings CP936, CP932, BIG5).
@@ -13,10 +13,10 @@ use super::bytes::{is_space, is_word};
 use super::{Kind, Lexer, Token};
 use crate::sql::language::Language;
 
-/// What pairs of bytes are one character.
+/// Character sets, by the pairs of bytes that form one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pairs {
-    /// None that ends in ASCII: UTF-8, latin1, EUC.
+    /// No pair ends in ASCII: UTF-8, latin1, EUC.
     None,
     /// gbk, gb18030.
     Gbk,
@@ -46,21 +46,21 @@ impl Pairs {
     }
 }
 
-/// The ways to read a statement that are left, a bit each.
+/// The remaining ways to read a statement, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Readings(u8);
 
 impl Readings {
-    /// Nobody has looked yet.
+    /// Not determined yet.
     pub(crate) const UNKNOWN: Self = Self(0);
-    /// UTF-8, or what else never ends a character in ASCII.
+    /// UTF-8, or any other character set without ASCII trail bytes.
     pub(crate) const PLAIN: Self = Self::of(Pairs::None);
 
     const fn of(pairs: Pairs) -> Self {
         Self(1 << pairs as u8)
     }
 
-    /// Whether one is left in which characters end in ASCII; not, as long as nobody has looked.
+    /// Whether a reading with ASCII trail bytes remains; false if not determined yet.
     #[inline]
     pub(crate) fn have_pairs(self) -> bool {
         !matches!(self, Self::UNKNOWN | Self::PLAIN)
@@ -70,12 +70,12 @@ impl Readings {
         self.0 & Self::of(pairs).0 != 0
     }
 
-    /// The only one, if there is one.
+    /// The only remaining reading; `None` if there are several.
     fn only(self) -> Option<Pairs> {
         ALL.into_iter().find(|&pairs| self == Self::of(pairs))
     }
 
-    /// Those of a statement. If none is left, it is no SQL, and all are.
+    /// Determines the readings of a statement. If none remains, the text is not SQL, and all are kept.
     fn possible(statement: &[u8], language: Language) -> Self {
         if is_utf8(statement) {
             return Self::PLAIN;
@@ -86,8 +86,8 @@ impl Readings {
     }
 }
 
-/// Whether a server would take a statement that is read so: outside of strings, names and comments there is
-/// neither a backslash nor a control character, and names are no text between names.
+/// Whether a server would accept a statement in this reading: outside strings, names and comments it has
+/// neither a backslash nor a control character, and no quoted name looks like text between two names.
 fn is_possible(statement: &[u8], language: Language, pairs: Pairs) -> bool {
     let mut lexer = Lexer::new(statement, language);
     lexer.readings.set(Readings::of(pairs));
@@ -110,14 +110,15 @@ fn is_possible(statement: &[u8], language: Language, pairs: Pairs) -> bool {
     }
 }
 
-/// Whether this is space that no statement has. Comments, which may have it, are none.
+/// Whether this gap is space with a control character that no statement has. Gaps with comments do not
+/// count.
 fn has_control(gap: &[u8]) -> bool {
     gap.iter().all(|&byte| is_space(byte))
         && gap.iter().any(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'))
 }
 
-/// Whether what stands in quotes is what stands between two names: names end with no space, and nobody lets
-/// them begin or end with a comma.
+/// Whether the text in quotes looks like the text between two names: names do not end with a space, and
+/// are assumed not to begin or end with a comma, equals sign or bracket.
 fn is_between_names(name: &[u8]) -> bool {
     let inside = name.get(1..name.len().saturating_sub(1)).unwrap_or_default();
     match inside {
@@ -127,29 +128,29 @@ fn is_between_names(name: &[u8]) -> bool {
     }
 }
 
-/// Whether this may be the second byte of a character and is no part of words.
+/// Whether this may be the second byte of a character and is not a word byte.
 #[inline]
 fn is_trail(byte: u8) -> bool {
     matches!(byte, b'@' | b'['..=b'^' | b'`' | b'{'..=b'~')
 }
 
 impl Lexer<'_> {
-    /// With what is known of the statement's readings.
+    /// Sets the readings of the statement.
     #[inline]
     pub(crate) fn knowing(self, readings: Readings) -> Self {
         self.readings.set(readings);
         self
     }
 
-    /// What is known of the statement's readings.
+    /// The readings of the statement, as far as determined.
     #[inline]
     pub(crate) fn readings(&self) -> Readings {
         self.readings.get()
     }
 
-    /// Whether the byte at `at`, behind the word that begins at `begin`, is the second one of a character in some
-    /// reading. A word of UTF-8 that no backtick follows is taken for one, whatever literals are in: its
-    /// statement may share a skeleton with others.
+    /// Whether the byte at `at`, after the word that begins at `begin`, is the second byte of a character in
+    /// some reading. A word in UTF-8 that no backtick follows is always a word, whatever the literals
+    /// contain: other statements may have the same skeleton.
     #[inline]
     pub(super) fn is_trail(&self, begin: usize, at: usize) -> bool {
         is_trail(self.byte(at)) && self.bytes[at - 1] >= 0x80 && self.ends_word_otherwise(begin, at)
@@ -161,7 +162,7 @@ impl Lexer<'_> {
         is_odd && self.may_have_pairs()
     }
 
-    /// Whether a reading is left in which characters end in ASCII.
+    /// Whether a reading with ASCII trail bytes remains.
     #[cold]
     pub(crate) fn may_have_pairs(&self) -> bool {
         if self.readings.get() == Readings::UNKNOWN {
@@ -171,18 +172,18 @@ impl Lexer<'_> {
         self.has_pairs()
     }
 
-    /// The same, as far as is known without looking.
+    /// The same, without determining the readings.
     pub(crate) fn has_pairs(&self) -> bool {
         self.readings.get().have_pairs()
     }
 
-    /// [`Lexer::string_end`], of statements with such characters.
+    /// [`Lexer::string_end`] for statements with such characters.
     #[cold]
     pub(super) fn string_end_by_pairs(&self, quote_at: usize, escapes: bool) -> usize {
         self.agreed(|pairs| self.quoted_end(quote_at, escapes, pairs).0).0
     }
 
-    /// A name in quotes, of statements with such characters.
+    /// A quoted name in a statement with such characters.
     #[cold]
     pub(super) fn name_by_pairs(&mut self, begin: usize, quote_at: usize) -> Token {
         let (end, is_agreed) = self.agreed(|pairs| self.quoted_end(quote_at, false, pairs).0);
@@ -197,14 +198,14 @@ impl Lexer<'_> {
         self.take(kind, begin, end)
     }
 
-    /// A word that begins with the run at `from`, of statements with such characters.
+    /// A word that begins with the run at `from`, in a statement with such characters.
     #[cold]
     pub(super) fn word_by_pairs(&mut self, begin: usize, from: usize) -> Token {
         let (end, is_agreed) = self.agreed(|pairs| self.word_end_in(from, pairs));
         self.take(if is_agreed { Kind::Word } else { Kind::Literal }, begin, end)
     }
 
-    /// Where what is in quotes ends in one reading, and whether with its quote.
+    /// The end of a quoted text in one reading, and whether it has its closing quote.
     fn quoted_end(&self, quote_at: usize, escapes: bool, pairs: Pairs) -> (usize, bool) {
         let quote = self.bytes[quote_at];
         let mut at = quote_at + 1;
@@ -232,8 +233,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Where all readings are between two tokens again: of each the first token ends where `first` says. And
-    /// whether it ends there in all of them.
+    /// The first offset at which all readings are between two tokens, if the first token of each ends at
+    /// `first`; and whether this first token ends there in all readings.
     fn agreed(&self, first: impl Fn(Pairs) -> usize) -> (usize, bool) {
         let readings = self.readings.get();
         if let Some(only) = readings.only() {
@@ -273,7 +274,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether this is UTF-8, of which the last character may be cut.
+/// Whether this is UTF-8; the last character may be truncated.
 fn is_utf8(text: &[u8]) -> bool {
     std::str::from_utf8(text).map_or_else(|error| error.error_len().is_none(), |_| true)
 }

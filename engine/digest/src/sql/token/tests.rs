@@ -1,4 +1,4 @@
-//! Tables of tokens.
+//! Tests of the lexer.
 
 use super::*;
 

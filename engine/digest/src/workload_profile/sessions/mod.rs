@@ -1,5 +1,5 @@
-//! Finds the statements that a session sends together: between BEGIN and COMMIT, or, where each commits by
-//! itself, those of which one always follows the other.
+//! Finds the units of a session: the statements between BEGIN and COMMIT or, with autocommit, pairs of
+//! statements of which the second always follows the first.
 
 pub(in crate::workload_profile) mod transaction_words;
 mod transactions;
@@ -10,27 +10,27 @@ use transaction_words::Word;
 use transactions::{Key, Transactions};
 use unit::{Step, Unit};
 
-/// Steps of a unit, repetitions counted once; longer ones are dropped.
+/// Maximum number of steps of a unit, a repetition counted once; longer units are dropped.
 const STEPS_MAX: usize = 200;
-/// How sure it must be that one statement belongs to another.
+/// Minimum share of cases in which one statement must follow the other.
 const SURE: f64 = 0.98;
-/// What must have been seen to be followed, though sessions' logs end behind the others.
+/// Minimum share that must be followed even if sessions' logs end after the other cases.
 const FOLLOWED_MIN: f64 = 0.9;
-/// How often a statement must come for that to be judged.
+/// Minimum number of executions of a statement for this decision.
 const SEEN_MIN: u64 = 20;
 
-/// What sessions sent together.
+/// The units of all sessions.
 #[derive(Debug)]
 pub struct Sent {
     /// The most frequent first.
     pub units: Vec<Unit>,
-    /// Transactions that are no units, being too long.
+    /// Transactions dropped because they were too long.
     pub dropped: u64,
-    /// Of transactions one in so many is counted.
+    /// Sampling of transactions: one in `one_in` is counted.
     pub one_in: u64,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Calls in no unit, by statement.
+    /// Executions in no unit, by statement.
     pub left: HashMap<u32, u64>,
 }
 
@@ -41,12 +41,12 @@ pub struct Sessions {
     seen: HashSet<u64>,
     transactions: Transactions,
     dropped: u64,
-    /// Calls of statements in transactions that are no units.
+    /// Executions in transactions that are not units, by statement.
     left: HashMap<u32, u64>,
-    /// Single statements of each session in turn: how often one follows the other.
+    /// How often the second autocommitted statement directly follows the first in a session.
     follows: HashMap<(u32, u32), u64>,
     singles: HashMap<u32, u64>,
-    /// Single statements behind which a session's log ends: what would have followed is not known.
+    /// How often a session's log ends after an autocommitted statement, so that its successor is unknown.
     lasts: HashMap<u32, u64>,
 }
 
@@ -56,12 +56,12 @@ struct Session {
     is_implicit: bool,
     steps: Vec<Step>,
     is_too_long: bool,
-    /// The single statement before, if nothing came between.
+    /// The previous autocommitted statement, if no transaction began or ended since.
     before: Option<u32>,
 }
 
 impl Sessions {
-    /// A word; whether a unit ended with it.
+    /// Processes a transaction statement; true if a unit ended with it.
     pub fn word(&mut self, session: u64, word: Word) -> bool {
         let mut open = self.open.remove(&session).unwrap_or_default();
         let mut ended = false;
@@ -83,7 +83,7 @@ impl Sessions {
         ended
     }
 
-    /// A statement; whether it is a unit by itself.
+    /// Processes another statement; true if it is a unit by itself.
     pub fn statement(&mut self, session: u64, statement: u32) -> bool {
         self.seen.insert(session);
         let open = self.open.entry(session).or_default();
@@ -106,13 +106,12 @@ impl Sessions {
         false
     }
 
-    /// A statement of a session that the log does not tell: a unit by itself, and nothing is known of
-    /// what came before it.
+    /// Processes a statement without a known session: a unit by itself, whose predecessor is unknown.
     pub fn unplaced(&mut self, statement: u32) {
         *self.singles.entry(statement).or_default() += 1;
     }
 
-    /// The connection is gone.
+    /// The connection has ended; its open transaction is rolled back.
     pub fn end(&mut self, session: u64) {
         if let Some(mut open) = self.open.remove(&session) {
             self.is_last(&open);
@@ -148,7 +147,7 @@ impl Sessions {
         }
     }
 
-    /// What was sent; of transactions that the log's end cuts off the rest is not known.
+    /// The units of all sessions. Statements of unfinished transactions at the log's end are in no unit.
     pub fn finish(mut self) -> Sent {
         for open in std::mem::take(&mut self.open).into_values() {
             self.is_last(&open);
@@ -176,7 +175,7 @@ impl Sessions {
         Sent { units, dropped: self.dropped, one_in, sessions, left: self.left }
     }
 
-    /// Single statements that are in no chain, with how often: those whose other half is missing.
+    /// Autocommitted statements outside `chains`, with their counts: halves of incomplete pairs.
     fn alone(&self, chains: &[Unit]) -> Vec<(u32, u64)> {
         let mut left = self.singles.clone();
         for unit in chains {
@@ -187,8 +186,8 @@ impl Sessions {
         left.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Single statements, and pairs of which the second comes after the first only, and the first is
-    /// always followed by one of such.
+    /// Autocommitted statements as units: pairs whose second statement comes only after the first, and whose
+    /// first is always followed by such a statement; and all others singly.
     fn chains(&self) -> Vec<Unit> {
         let mut by_first: HashMap<u32, Vec<(u32, u64)>> = HashMap::new();
         for (&(before, after), &count) in &self.follows {
@@ -204,7 +203,7 @@ impl Sessions {
             let (all, lasts) = (of(&self.singles), of(&self.lasts));
             followed as f64 >= ((all - lasts) * SURE).max(all * FOLLOWED_MIN)
         });
-        // A statement that both follows and leads would stand in two pairs: it follows.
+        // A statement that both follows and leads would be in two pairs; it stays a follower.
         let followers: HashSet<u32> =
             by_first.values().flatten().map(|&(after, _)| after).collect();
         by_first.retain(|before, _| !followers.contains(before));

@@ -1,4 +1,4 @@
-//! Recognises where transactions begin and end in what a client sent.
+//! Recognises the statements that begin and end transactions.
 //!
 //! Sources: MySQL 8.4 manual ("START TRANSACTION, COMMIT, and ROLLBACK Statements", "SET Syntax for
 //! Variable Assignment"), PostgreSQL 17's ("BEGIN", "END", "ABORT").
@@ -6,21 +6,21 @@
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer, Token};
 
-/// Words that begin and end transactions.
+/// Statements about transactions and sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     Begin,
     Commit,
     Rollback,
-    /// `SET autocommit = 0`: what follows is a transaction.
+    /// `SET autocommit = 0`: later statements are in a transaction.
     Implicit,
     Explicit,
-    /// Speaks of the session only.
+    /// A statement about the session only.
     Other,
 }
 
-/// The statements of a string one after the other, most strings have one: each a word, or none if it
-/// is work. There is at least one.
+/// Iterates over the statements of a text, mostly one: `Some(word)` for a transaction or session
+/// statement, `None` for any other. Yields at least one item.
 pub fn words(text: &[u8], language: Language) -> Words<'_> {
     let text = text.trim_ascii_end();
     let text = text.strip_suffix(b";").unwrap_or(text);
@@ -28,11 +28,11 @@ pub fn words(text: &[u8], language: Language) -> Words<'_> {
     Words { lexer: Lexer::new(text, language), language, is_one, is_first: true }
 }
 
-/// See [`words`].
+/// Iterator of [`words`].
 pub struct Words<'a> {
     lexer: Lexer<'a>,
     language: Language,
-    /// Without a semicolon the rest of a long statement need not be looked at.
+    /// The text has no semicolon: the rest of a long statement need not be read.
     is_one: bool,
     is_first: bool,
 }
@@ -67,12 +67,12 @@ impl Words<'_> {
         (!is_over).then(|| self.lexer.next_token())
     }
 
-    /// The next word of this statement, small; empty behind its end.
+    /// The next word of this statement in lower case; empty after its end.
     fn word(&mut self) -> Vec<u8> {
         self.within().map_or_else(Vec::new, |token| self.small(token))
     }
 
-    /// A token in small letters, as far as words of interest are long.
+    /// The first 32 bytes of a token in lower case, enough for all words of interest.
     fn small(&self, token: Token) -> Vec<u8> {
         let text = self.lexer.text(token);
         text[..text.len().min(32)].to_ascii_lowercase()
@@ -91,7 +91,7 @@ impl Words<'_> {
             b"rollback" => self.rollback(),
             b"use" | b"show" | b"discard" | b"reset" | b"deallocate" | b"savepoint"
             | b"release" => Word::Other,
-            // BEGIN NOT ATOMIC, and bodies of routines: the semicolons within end nothing.
+            // BEGIN NOT ATOMIC and bodies of routines: semicolons within them end no statement.
             b"begin" => return self.take_all(),
             b"create" | b"alter" if !self.is_one && self.has(b"begin") => return self.take_all(),
             _ => return None,
@@ -102,7 +102,7 @@ impl Words<'_> {
         self.small(self.lexer.peek()) == word
     }
 
-    /// Whether a word comes before the end of this statement, which is passed up to there.
+    /// Whether this statement contains `word`; moves past it, or to the end of the statement.
     fn has(&mut self, word: &[u8]) -> bool {
         while let Some(token) = self.within() {
             if token.kind == Kind::Word && self.lexer.text(token).eq_ignore_ascii_case(word) {
@@ -112,7 +112,7 @@ impl Words<'_> {
         false
     }
 
-    /// All that is left is one statement.
+    /// Treats the rest of the text as one statement.
     fn take_all(&mut self) -> Option<Word> {
         self.is_one = true;
         None
@@ -125,7 +125,7 @@ impl Words<'_> {
         if word == b"to" { Word::Other } else { Word::Rollback }
     }
 
-    /// `SET`, of which the session's `autocommit` matters, however it is written.
+    /// `SET`: only the session's `autocommit` matters, in any syntax.
     fn set(&mut self) -> Word {
         let mut found = Word::Other;
         let (mut is_global, mut is_autocommit) = (false, false);

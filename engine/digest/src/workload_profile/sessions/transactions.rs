@@ -1,18 +1,18 @@
 //! Counts different transactions in bounded memory.
 //!
-//! Where steps vary (a table drawn for each statement) nearly every transaction is of its own. Once
-//! there is no room for more different ones, one in two of all that were counted is kept, then one in four,
-//! and so on: counts stay fair, of the frequent as of the rare (Gibbons and Matias, "New Sampling-Based
-//! Summary Statistics for Improving Approximate Query Answers", 1998, "concise samples").
+//! Where steps vary (a table drawn for each statement), nearly all transactions differ. When the map is
+//! full, one in two of all counted transactions is kept, later one in four, and so on. The counts of
+//! frequent and rare transactions stay unbiased (Gibbons and Matias, "New Sampling-Based Summary
+//! Statistics for Improving Approximate Query Answers", 1998, "concise samples").
 
 use super::unit::Step;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Different transactions kept.
+/// Maximum number of different transactions.
 const DIFFERENT_MAX: usize = 20_000;
 
-/// What a transaction is told from others by.
+/// Identity of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Its statements.
@@ -21,7 +21,7 @@ pub struct Key {
     pub is_rolled_back: bool,
 }
 
-/// Transactions.
+/// Counts of transactions by their [`Key`].
 #[derive(Debug)]
 pub struct Transactions {
     counts: HashMap<Key, u64>,
@@ -38,7 +38,7 @@ impl Default for Transactions {
 }
 
 impl Transactions {
-    /// The next one.
+    /// Adds a transaction.
     pub fn add(&mut self, key: Key) {
         self.drawn += 1;
         if !is_kept(mixed(self.drawn), self.level) {
@@ -62,7 +62,7 @@ impl Transactions {
         self.level += 1;
         let level = self.level;
         self.counts.retain(|key, count| {
-            // By the key, since a map has no order that comes again.
+            // The seed depends on the key, because the order of a hash map is not reproducible.
             let mut hasher = DefaultHasher::new();
             (key, level).hash(&mut hasher);
             *count = half(*count, hasher.finish());
@@ -70,24 +70,24 @@ impl Transactions {
         });
     }
 
-    /// One in so many was counted.
+    /// Sampling: one transaction in this many was counted.
     pub fn one_in(&self) -> u64 {
         1 << self.level
     }
 
-    /// Each with how often it came, estimated where not all were counted.
+    /// Each transaction with its count, which is an estimate if not all were counted.
     pub fn finish(self) -> impl Iterator<Item = (Key, u64)> {
         let level = self.level;
         self.counts.into_iter().map(move |(key, count)| (key, count << level))
     }
 }
 
-/// Whether a number is one in 2^level; one that is at a level is so at all below it.
+/// Whether number `drawn` is in the sample of one in 2^level. A sample is part of those at lower levels.
 fn is_kept(drawn: u64, level: u32) -> bool {
     drawn.trailing_zeros() >= level
 }
 
-/// How many of so many coins show heads.
+/// Number of heads in `count` tosses of a coin.
 fn half(count: u64, seed: u64) -> u64 {
     let words = (0..count.div_ceil(64)).map(|word| {
         let bits = mixed(seed.wrapping_add(word));
@@ -97,7 +97,7 @@ fn half(count: u64, seed: u64) -> u64 {
     words.sum()
 }
 
-/// Numbers of 64 bits, the same for the same log (Steele, Lea and Flood, "SplitMix").
+/// Reproducible 64-bit pseudorandom numbers (Steele, Lea and Flood, "SplitMix").
 fn mixed(n: u64) -> u64 {
     let x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn of_many_different_ones_counts_stay_fair() {
-        // Every fifth is the same, the others are each of their own.
+        // Every fifth is the same, all others differ.
         let all = (1..=100_000).map(|n| if n % 5 == 0 { 0 } else { n });
         let (one_in, counts) = counted(1000, all);
         assert!(one_in >= 64 && counts.len() <= 1000, "{one_in}");
         let total: u64 = counts.values().sum();
-        // Five standard deviations of so many coins.
+        // Five standard deviations of the sampling error.
         let within = |n: f64| 5.0 * (n * one_in as f64).sqrt();
         assert!((total as f64 - 1e5).abs() < within(1e5), "{total}");
         assert!((counts[&0] as f64 - 2e4).abs() < within(2e4), "{}", counts[&0]);

@@ -1,4 +1,4 @@
-//! Finds related places of a statement: elements of lists, ends of ranges.
+//! Finds related places of a statement: elements of lists, bounds of ranges.
 
 use crate::sql::token::Kind;
 use std::ops::Range;
@@ -12,18 +12,18 @@ pub struct Mark {
     pub end: usize,
 }
 
-/// A template's tokens over its text.
+/// A template's text and its tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     pub marks: &'a [Mark],
     pub text: &'a [u8],
 }
 
-/// Ranges of one statement that are looked at.
+/// Maximum number of ranges of one statement.
 const RANGES_MAX: usize = 16;
-/// Comparisons of one level whose other end is looked for.
+/// Maximum number of comparisons per level that wait for their counterpart.
 const ENDS_MAX: usize = 64;
-/// Words behind which another condition begins.
+/// Words after which another condition begins.
 const BORDERS: [&str; 14] = [
     "or", "xor", "select", "from", "where", "having", "on", "set", "when", "then", "else", "union",
     "join", "values",
@@ -51,8 +51,8 @@ impl Layout<'_> {
         self.marks.get(at).is_some_and(|mark| mark.is_place)
     }
 
-    /// Lists whose elements are alike but for their values: each as the marks of its elements. In
-    /// order, none within another.
+    /// Lists whose elements differ only in their values, each as the mark ranges of its elements. In order,
+    /// not nested.
     pub fn lists(&self) -> Vec<Vec<Range<usize>>> {
         let mut lists = Vec::new();
         let parens = self.parens();
@@ -80,7 +80,7 @@ impl Layout<'_> {
         lists
     }
 
-    /// The elements from here to `end`; None if they differ, or hold no values.
+    /// The elements from `begin` to `end`; `None` if they differ in more than values, or have no values.
     fn elements(
         &self,
         begin: usize,
@@ -101,7 +101,7 @@ impl Layout<'_> {
         }
     }
 
-    /// A place, or what stands in parentheses with places in it.
+    /// A place, or parentheses that contain places.
     fn element(&self, begin: usize, parens: &Parens) -> Option<Range<usize>> {
         if self.is_place(begin) {
             return Some(begin..begin + 1);
@@ -110,7 +110,7 @@ impl Layout<'_> {
         (parens.places[behind] > parens.places[begin]).then_some(begin..behind)
     }
 
-    /// Looked up once: lists may stand in each other as deep as a statement is long.
+    /// Computed once, because lists may nest as deep as a statement is long.
     fn parens(&self) -> Parens {
         let mut parens = Parens { behind: vec![0; self.marks.len()], places: vec![0] };
         let (mut open, mut places) = (vec![], 0);
@@ -137,10 +137,10 @@ impl Layout<'_> {
         one.len() == other.len() && one.clone().zip(other.clone()).all(same)
     }
 
-    /// Ends of ranges, as marks: `BETWEEN a AND b`, and `x >= a AND x < b` of one column.
+    /// Bounds of ranges, as marks (low, high): `BETWEEN a AND b`, and `x >= a AND x < b` of one column.
     pub fn ranges(&self) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        // Ends whose other end is looked for, a level of parentheses each.
+        // Comparisons that wait for their counterpart, by level of parentheses.
         let mut open: Vec<Vec<End>> = vec![vec![]];
         for at in 0..self.marks.len() {
             if self.is(at, Kind::Open) {
@@ -182,7 +182,7 @@ impl Layout<'_> {
         Some((low, high))
     }
 
-    /// A comparison that begins or ends a range, by its operator.
+    /// A comparison that bounds a range from below or above, by its operator.
     fn end(&self, at: usize) -> Option<End> {
         let is_low = match self.text_of(at) {
             b">" | b">=" => true,
@@ -205,8 +205,8 @@ impl Layout<'_> {
         self.is(at, Kind::Word) || self.is(at, Kind::Name)
     }
 
-    /// A place that is all there is of a value, `DATE` before it and a cast behind it allowed; and
-    /// what stands behind it.
+    /// A value that consists of one place, with an optional `DATE` before it and an optional cast after it.
+    /// Returns the place and the mark after the value.
     fn value(&self, at: usize) -> Option<(usize, usize)> {
         let is_typed = ["date", "timestamp", "time"].iter().any(|word| self.is_word(at, word));
         let place = if is_typed { at + 1 } else { at };
@@ -220,9 +220,9 @@ impl Layout<'_> {
 
 /// A statement's parentheses.
 struct Parens {
-    /// Of each that opens, what stands behind the one that closes it; 0: nothing.
+    /// For each opening parenthesis the mark after its closing one; 0 if there is none.
     behind: Vec<usize>,
-    /// How many places stand before each mark, and at last before the end.
+    /// Number of places before each mark, and finally before the end.
     places: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What comes of statements: places, ranges, lists.
+//! Tests of templates: places, ranges, lists.
 
 use super::*;
 use proptest::prelude::*;
@@ -213,7 +213,7 @@ proptest! {
             for list in &template.lists {
                 prop_assert!(list.length >= 1 && list.places >= 1 && list.begin < list.end);
             }
-            // One element is a list, too: nothing more can be left out.
+            // A single element is a list as well, so no further element can be removed.
             let again = String::from_utf8(template.short.clone()).unwrap();
             let marks = again.matches(":p").count();
             prop_assert_eq!(marks, template.slots.len());

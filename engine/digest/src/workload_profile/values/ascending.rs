@@ -1,24 +1,24 @@
-//! Detects numbers that ascend within each session, though not over all sessions: blocks of keys that clients
-//! take one after the other (hi/lo), keys of which each session has every n-th.
+//! Detects numbers that ascend within each session, though not across sessions: blocks of keys that
+//! clients use up one after the other (hi/lo), or every n-th key per session.
 
 use std::collections::HashMap;
 
-/// Sessions whose last number is remembered.
+/// Maximum number of sessions whose last number is stored.
 const SESSIONS_MAX: usize = 512;
 
-/// Numbers of a place, by session.
+/// Statistics of the numbers of a place within each session.
 #[derive(Default)]
 pub struct Upwards {
-    /// Of each session the last one.
+    /// The last number of each session.
     last: HashMap<u64, f64>,
-    /// Numbers that follow another one of their session.
+    /// Numbers with a predecessor in their session.
     followed: u64,
-    /// Those of them that are greater than it.
+    /// Those of them that are greater than their predecessor.
     greater: u64,
 }
 
 impl Upwards {
-    /// The next number of a session.
+    /// Adds the next number of a session.
     pub fn add(&mut self, session: u64, number: f64) {
         let has_room = self.last.len() < SESSIONS_MAX;
         match self.last.get_mut(&session) {
@@ -34,7 +34,7 @@ impl Upwards {
         }
     }
 
-    /// Whether so many numbers, of which so many differ, are keys of new rows.
+    /// Whether the numbers are keys of new rows: `fresh` numbers, of which `distinct` differ.
     pub fn is_sequence(&self, fresh: u64, distinct: u64) -> bool {
         self.followed >= 20
             && self.followed * 2 >= fresh

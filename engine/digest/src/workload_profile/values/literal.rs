@@ -1,8 +1,8 @@
-//! Classifies literals, and measures how far two literals are apart.
+//! Classifies literals, and computes the difference of two literals.
 
 use crate::timestamp::days_from_1970;
 
-/// What a literal is.
+/// The type of a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     Whole,
@@ -12,23 +12,23 @@ pub enum Found {
     Text,
     /// NULL among the values of a statement.
     Null,
-    /// Its value is not in the log.
+    /// The log does not contain the value.
     Unknown,
 }
 
 impl Found {
-    /// What there is, in the order of the numbers.
+    /// The names of all variants, in the order of their discriminants.
     pub const NAMES: [&str; 7] = ["whole", "decimal", "date", "moment", "text", "null", "unknown"];
 }
 
-/// What stands between the quotes, escapes left as they are.
+/// The text between the quotes, escapes unchanged; all of a literal without quotes.
 pub fn inner(literal: &[u8]) -> &[u8] {
     let Some(open) = literal.iter().position(|&b| b == b'\'' || b == b'"') else { return literal };
     let rest = &literal[open + 1..];
     rest.strip_suffix(&literal[open..=open]).unwrap_or(rest)
 }
 
-/// What it is; of numbers, dates and moments the number; and whether it stands in quotes.
+/// The type of a literal, its number (for numbers, dates and moments), and whether it is quoted.
 pub fn classify(literal: &[u8]) -> (Found, Option<f64>, bool) {
     if literal.is_empty() || literal == b"?" {
         return (Found::Unknown, None, false);
@@ -41,7 +41,7 @@ pub fn classify(literal: &[u8]) -> (Found, Option<f64>, bool) {
     if let [b'x' | b'X' | b'b' | b'B', b'\'', ..] = literal {
         return (Found::Text, None, false); // Bits, whatever their digits look like.
     }
-    // A text of digits with a zero before them is no number: it would come back without it.
+    // A text of digits with a leading zero is not a number: a number would lose the zero.
     let is_padded = is_quoted && matches!(text, [b'0', b'0'..=b'9', ..]);
     if let Some(number) = number(text).filter(|_| !is_padded) {
         let is_whole = text.iter().enumerate().all(|(at, b)| b.is_ascii_digit() || at == 0);
@@ -55,7 +55,7 @@ pub fn classify(literal: &[u8]) -> (Found, Option<f64>, bool) {
     }
 }
 
-/// `12`, `-1.50`, `.5`, `12.34e0`, within what a float holds.
+/// Parses `12`, `-1.50`, `.5` or `12.34e0` if a float can represent it.
 fn number(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= 48)?;
     let (mantissa, exponent) = parts(text);
@@ -74,7 +74,7 @@ fn number(text: &[u8]) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// What stands before and behind the sign of an exponent.
+/// The mantissa, and the exponent if there is one.
 fn parts(number: &str) -> (&str, Option<&str>) {
     match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -82,7 +82,7 @@ fn parts(number: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Digits behind the point of a number, written without an exponent.
+/// Number of digits after the decimal point if the number is written without an exponent.
 pub fn decimals(literal: &[u8]) -> u8 {
     let (mantissa, exponent) = parts(std::str::from_utf8(inner(literal)).unwrap_or(""));
     let digits = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
@@ -95,10 +95,10 @@ pub fn is_document(text: &[u8]) -> bool {
     matches!(text.trim_ascii(), [b'{', .., b'}'] | [b'[', .., b']'])
 }
 
-/// The greater end of a range less the lower one, of dates and moments in seconds; None if the log
-/// does not have both, or they cannot be subtracted.
+/// The upper end of a range minus the lower one, for dates and moments in seconds; `None` if the log does
+/// not contain both, or they cannot be subtracted.
 pub fn width(low: &[u8], high: &[u8]) -> Option<f64> {
-    // Whole numbers may have more digits than a float holds.
+    // Whole numbers may have more digits than a float can represent.
     let whole = |literal: &[u8]| match literal {
         [b'x' | b'X' | b'b' | b'B', ..] => None,
         _ => std::str::from_utf8(inner(literal)).ok()?.parse::<i128>().ok(),
@@ -116,11 +116,11 @@ pub fn width(low: &[u8], high: &[u8]) -> Option<f64> {
     if is_moment(classify(low).0) != is_moment(found) {
         return None;
     }
-    // What decimals are apart has no more digits than they have.
+    // The difference of two decimals has no more digits than they have.
     Some(((to - from) * 1e9).round() / 1e9)
 }
 
-/// Seconds since 1970 of `2025-11-22` or `2025-11-22 04:05:06`, and whether it is a day only.
+/// Seconds since 1970 of `2025-11-22` or `2025-11-22 04:05:06`, and whether the text is a date only.
 fn moment(text: &[u8]) -> Option<(f64, bool)> {
     let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= 40 && text.is_ascii())?;
     let (day, time) = match text.len() {

@@ -1,10 +1,10 @@
-//! A bound on the memory of a state: a script that takes without end gets Lua's error "not enough
-//! memory", and the machine keeps its own.
+//! Bounds the memory of a state: a script that allocates without end gets Lua's error "not enough
+//! memory" before the machine runs out of memory.
 
 use mlua::ffi::{self, lua_Alloc, lua_State};
 use std::ffi::c_void;
 
-/// LuaJIT's own allocator, behind a count.
+/// Counts the bytes that LuaJIT's own allocator serves, and refuses those beyond the bound.
 pub struct Memory {
     inner: lua_Alloc,
     inner_data: *mut c_void,
@@ -13,14 +13,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Bounds `lua` from now on. The box must live until [`lift`](Self::lift).
+    /// Bounds the memory of `lua` from now on. The box must live until [`lift`](Self::lift).
     ///
     /// # Safety
     /// `lua` is a valid state.
     pub unsafe fn bound(lua: *mut lua_State, max_bytes: usize) -> Box<Self> {
         let mut inner_data = std::ptr::null_mut();
-        // SAFETY: the state is valid; the allocator that it names serves all its memory, and goes on
-        // serving it through `allocate`.
+        // SAFETY: the state is valid; its own allocator serves all its memory, and continues to serve
+        // it through `allocate`.
         unsafe {
             let inner = ffi::lua_getallocf(lua, &raw mut inner_data);
             let mut memory = Box::new(Self { inner, inner_data, used_bytes: 0, max_bytes });
@@ -29,7 +29,7 @@ impl Memory {
         }
     }
 
-    /// Gives the state its own allocator back, which knows how to free a whole state at once.
+    /// Restores the state's own allocator, which can free a whole state at once.
     ///
     /// # Safety
     /// `lua` is the state that was bound.
@@ -55,7 +55,7 @@ unsafe extern "C" fn allocate(
     // SAFETY: the arguments are Lua's, for the allocator that serves the state.
     let block = unsafe { (memory.inner)(memory.inner_data, block, old_bytes, new_bytes) };
     if new_bytes == 0 || !block.is_null() {
-        // What was taken before the bound is given back after it: never below nothing.
+        // Memory allocated before the bound may be freed after it: the count stays at 0 or above.
         memory.used_bytes = (memory.used_bytes + new_bytes).saturating_sub(old_bytes);
     }
     block

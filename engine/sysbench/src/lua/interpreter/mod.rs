@@ -1,4 +1,4 @@
-//! LuaJIT states: what is loaded into each, and the bound on its memory.
+//! LuaJIT states: the code loaded into each, and the bound on its memory.
 
 pub(crate) mod memory;
 pub(crate) mod prelude;

@@ -1,4 +1,4 @@
-//! The files of the prelude (`src/prelude/`), as `dyno.prelude` names them.
+//! The files of the prelude (`src/prelude/`), by the names that `dyno.prelude` takes.
 
 /// Name and text.
 #[cfg(not(test))]
@@ -20,6 +20,6 @@ pub static PRELUDE: &[(&str, &str)] = &[
     ("statement", include_str!("../../prelude/statement.lua")),
 ];
 
-/// Tests of this module speak to the primitives themselves.
+/// Tests of this module call the primitives directly.
 #[cfg(test)]
 pub static PRELUDE: &[(&str, &str)] = &[("init", include_str!("tests.lua"))];

@@ -1,4 +1,4 @@
-//! One LuaJIT state: what is loaded into it once, and the coroutines of its sessions.
+//! One LuaJIT state: the code loaded into it once, and the coroutines of its sessions.
 
 use crate::lua::interpreter::memory::Memory;
 use crate::lua::interpreter::prelude::PRELUDE;
@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_int};
 const BASE: &str = include_str!("base.lua");
 const PROGRAM: &str = include_str!("program.lua");
 
-/// A state. Belongs to the thread that made it.
+/// A LuaJIT state. It belongs to the thread that created it.
 pub struct State {
     lua: *mut lua_State,
     memory: Box<Memory>,
@@ -30,18 +30,18 @@ struct References {
     push_with: c_int,
 }
 
-/// What a coroutine runs: a function of program.lua, and what it is told.
+/// The function that a coroutine runs, in program.lua, and its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call<'a> {
     /// A field of program.lua's table.
     pub what: &'static CStr,
-    /// Its `name`.
+    /// Its argument `name`.
     pub name: &'a str,
     /// The session's number in the state.
     pub number: u32,
 }
 
-/// How a coroutine stopped.
+/// Why a coroutine stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// It waits.
@@ -59,10 +59,10 @@ struct Building<'a> {
 }
 
 impl State {
-    /// A state for sessions of this script, of at most `memory_max_bytes`.
+    /// Creates a state for sessions of this script, with at most `memory_max_bytes`.
     ///
     /// # Errors
-    /// No memory.
+    /// Out of memory, or an error while the prelude loads.
     pub fn new(source: &Source, setup: &Setup, memory_max_bytes: usize) -> Result<Self> {
         // SAFETY: makes a state; null if there is no memory.
         let lua = unsafe { ffi::luaL_newstate() };
@@ -83,10 +83,10 @@ impl State {
         Ok(state)
     }
 
-    /// Makes the coroutine of a call. It stays until the session's next one, or the state's end.
+    /// Creates the coroutine of a call. It lives until the session's next call, or the state's end.
     ///
     /// # Errors
-    /// No memory.
+    /// Out of memory.
     pub fn start(&mut self, call: Call<'_>) -> Result<*mut lua_State> {
         // SAFETY: the state is valid, the stack of a fresh state or of one between calls has room
         // for these (20 slots); numbers and references allocate nothing, and strings are pushed
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    /// Runs a coroutine of this state, with so many values on its stack for it.
+    /// Resumes a coroutine of this state; the top `values` values of its stack are the arguments.
     ///
     /// # Safety
     /// `thread` is a coroutine of this state that waits, or has not begun.
@@ -116,8 +116,8 @@ impl State {
         }
     }
 
-    /// Pushes the value that `make` leaves on top of another stack, in a protected call, to a
-    /// coroutine; without memory for it the message of that.
+    /// Calls `make` in a protected call, and pushes the value that it leaves on top of its stack to a
+    /// coroutine; without memory for it, pushes the error message instead.
     ///
     /// # Safety
     /// As for [`resume`](Self::resume).
@@ -134,10 +134,10 @@ impl State {
         }
     }
 
-    /// What base.lua's `ask` answers of a session.
+    /// Calls base.lua's `ask` for a session, and returns the list of its answers.
     ///
     /// # Errors
-    /// Its message.
+    /// The message of a Lua error.
     pub fn ask(
         &mut self,
         number: u32,
@@ -151,7 +151,7 @@ impl State {
         if status == ffi::LUA_OK { Ok(asking.answers) } else { Err(self.take_message()) }
     }
 
-    /// What the error of a failed coroutine says.
+    /// The message of a failed coroutine's error.
     ///
     /// # Safety
     /// `thread` is a coroutine of this state that has failed.
@@ -167,7 +167,7 @@ impl State {
         self.take_message()
     }
 
-    /// Pops a text from the main stack.
+    /// Pops a string from the main stack.
     fn take_message(&mut self) -> String {
         let mut length = 0;
         // SAFETY: something is on top of the stack; its bytes are copied before it is popped.
@@ -187,8 +187,8 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        // SAFETY: the state is ours, and nothing refers to it any more. Finalizers of scripts run
-        // without a session.
+        // SAFETY: this value owns the state, and nothing refers to it any more. Finalizers of scripts
+        // run without a session.
         unsafe {
             self.memory.lift(self.lua);
             ffi::lua_close(self.lua);
@@ -198,8 +198,8 @@ impl Drop for State {
 
 /// Loads everything that sessions share. Called protected, with a [`Building`].
 unsafe extern "C-unwind" fn build(lua: *mut lua_State) -> c_int {
-    // SAFETY: the argument is the one that `State::new` gave; errors unwind through frames without
-    // anything to drop.
+    // SAFETY: the argument is the one that `State::new` passed; errors unwind through frames that
+    // have nothing to drop.
     unsafe {
         let building = &mut *ffi::lua_touserdata(lua, 1).cast::<Building<'_>>();
         let Building { source, setup, references } = building;
@@ -240,7 +240,7 @@ unsafe fn push_host(lua: *mut lua_State, source: &Source) {
     }
 }
 
-/// Pushes a chunk of ours.
+/// Pushes one of our own chunks as a function.
 unsafe fn load(lua: *mut lua_State, text: &str, name: &CStr) {
     // SAFETY: called by `build` alone.
     unsafe {
@@ -259,8 +259,8 @@ struct Starting<'a> {
 
 /// Calls base.lua's `start`. Called protected, with a [`Starting`].
 unsafe extern "C-unwind" fn begin(lua: *mut lua_State) -> c_int {
-    // SAFETY: the argument is the one that `State::start` gave. The coroutine stays reachable: the
-    // session's table in base.lua holds it.
+    // SAFETY: the argument is the one that `State::start` passed. The coroutine stays reachable
+    // through the session's table in base.lua.
     unsafe {
         let starting = &mut *ffi::lua_touserdata(lua, 1).cast::<Starting<'_>>();
         ffi::lua_rawgeti_(lua, ffi::LUA_REGISTRYINDEX, starting.start);
@@ -273,9 +273,9 @@ unsafe extern "C-unwind" fn begin(lua: *mut lua_State) -> c_int {
     0
 }
 
-/// Makes a value. Called protected, with a pointer to what makes it.
+/// Makes a value. Called protected, with a pointer to the closure that makes it.
 unsafe extern "C-unwind" fn push_with(lua: *mut lua_State) -> c_int {
-    // SAFETY: the argument is the one that `State::push` gave.
+    // SAFETY: the argument is the one that `State::push` passed.
     unsafe {
         let make = ffi::lua_touserdata(lua, 1).cast::<&mut dyn FnMut(*mut lua_State)>();
         (*make)(lua);
@@ -293,7 +293,7 @@ struct Asking<'a> {
 
 /// Calls base.lua's `ask`. Called protected, with an [`Asking`].
 unsafe extern "C-unwind" fn answer(lua: *mut lua_State) -> c_int {
-    // SAFETY: the argument is the one that `State::ask` gave; the answer is a list of texts.
+    // SAFETY: the argument is the one that `State::ask` passed; the answer is a list of strings.
     unsafe {
         let asking = &mut *ffi::lua_touserdata(lua, 1).cast::<Asking<'_>>();
         ffi::lua_rawgeti_(lua, ffi::LUA_REGISTRYINDEX, asking.ask);

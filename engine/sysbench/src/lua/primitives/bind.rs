@@ -1,14 +1,14 @@
-//! Values that scripts bind to the parameters of a statement, as they lie on Lua's stack.
+//! Reads from Lua's stack the values that scripts bind to the parameters of a statement.
 
 use crate::lua::stack::text;
 use dyno_core::client::Bind;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
 
-/// Numbers from here on are no longer whole ones that an `i64` holds.
+/// Numbers from 2^63 on do not fit in an `i64`.
 const INT_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// A value to bind; none: it is of no such type.
+/// Reads a value to bind; `None` if its type cannot be bound.
 ///
 /// # Safety
 /// As for [`text`].
@@ -30,14 +30,14 @@ pub(crate) unsafe fn bind<'a>(lua: *mut lua_State, index: c_int) -> Option<Bind<
     }
 }
 
-/// LuaJIT's numbers of the types `int64_t` and `uint64_t` (lj_ctype.h; a test holds them).
+/// LuaJIT's type numbers of `int64_t` and `uint64_t` (lj_ctype.h; checked by a test).
 const INT64_TYPES: [u16; 2] = [11, 12];
 
 /// The number in a boxed 64-bit integer.
 ///
 /// # Safety
-/// The value is cdata. LuaJIT keeps the number of its type in the two bytes before the last four of
-/// its header (lj_obj.h, `GCcdata`: a link of 8 bytes, mark, type, then this), its payload after
+/// The value is cdata. LuaJIT stores the number of its type in the two bytes before the last four of
+/// its header (lj_obj.h, `GCcdata`: a link of 8 bytes, mark, type, then this), and its payload after
 /// the header of 16 bytes, which is where `lua_topointer` points.
 unsafe fn int64(lua: *mut lua_State, index: c_int) -> Option<i64> {
     // SAFETY: as promised by the caller; the payload of these types has 8 bytes.

@@ -13,12 +13,12 @@ use dyno_core::driver::ServerError;
 use dyno_core::error::{Error, Kind, Result};
 use std::time::Duration;
 
-/// What a library is given: the end of the run is the watchdog's.
+/// Timeout of library calls: the watchdog ends them at the end of the run.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 const ROLLBACK: &[u8] = b"ROLLBACK";
 
-/// Connects to a driver by its name; empty: the first.
+/// Connects through the driver of this name; the first driver if the name is empty.
 pub fn connect(running: &mut Running, name: &[u8]) -> Reply {
     let (session, slot, setup) = running.parts();
     let found = setup.drivers.iter().position(|driver| driver.name.as_bytes() == name);
@@ -54,7 +54,7 @@ pub fn connect(running: &mut Running, name: &[u8]) -> Reply {
     }
 }
 
-/// Opens the connection of a place; false: the load thread has yet to open it.
+/// Opens the connection at `place`; returns false if the load thread must still open it.
 fn open(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize) -> Result<bool> {
     let known = &mut slot.places[place];
     let server = known.server;
@@ -226,7 +226,7 @@ pub fn close(running: &mut Running, handle: f64, statement: f64) -> Reply {
 
 type Taken = fn(&mut Session<'_>, &mut Slot, &Setup, usize) -> Reply;
 
-/// After a library's call.
+/// Completes a library's call.
 fn came(
     session: &mut Session<'_>,
     slot: &mut Slot,
@@ -291,15 +291,15 @@ pub fn prepared(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place
     Reply::Pair(slot.statement(place, statement), f64::from(parameters))
 }
 
-/// What a lost connection counts as, as in other workloads.
+/// The error code of a lost connection, as in other workloads.
 const LOST: &str = "lost";
 
-/// A refusal's code, as other workloads name it.
+/// The code of a server's error, as in other workloads.
 fn code(refused: &ServerError) -> String {
     if refused.number > 0 { refused.number.to_string() } else { refused.state.clone() }
 }
 
-/// A server's refusal; counted if the event may begin again.
+/// Reports a server's error; counts it if the event may restart.
 fn refusal(
     session: &Session<'_>,
     slot: &Slot,
@@ -339,7 +339,7 @@ pub fn next_result(running: &mut Running, handle: f64) -> Reply {
     result(session, slot, setup, place)
 }
 
-/// A row of the current result; how many fields it has, 0: there is no such row.
+/// Passes a row of the current result to `put`. Returns its number of fields; 0 if there is no such row.
 pub fn fetch(
     running: &mut Running,
     handle: f64,
@@ -364,12 +364,12 @@ pub fn fetch(
             fields += 1;
         }
     });
-    // A row that cannot be taken apart is as long as it was understood.
+    // A row that cannot be decoded ends at the last field that could.
     let _ = fetched;
     fields
 }
 
-/// The connection at `place` is lost. If the event may begin again, it is made anew first.
+/// The connection at `place` is lost. If the event may restart, the connection is reopened first.
 pub fn loss(
     session: &mut Session<'_>,
     slot: &mut Slot,
@@ -381,7 +381,7 @@ pub fn loss(
     recover(session, slot, setup, place, refused)
 }
 
-/// A request on a connection that was lost before.
+/// A request on a connection that was lost earlier.
 fn gone(session: &mut Session<'_>, slot: &mut Slot, setup: &Setup, place: usize) -> Reply {
     let refused = setup.drivers[slot.places[place].driver].gone();
     recover(session, slot, setup, place, refused)

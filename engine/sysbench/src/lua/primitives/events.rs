@@ -1,5 +1,5 @@
-//! Functions that Lua calls through its FFI, so that compiled code need not be left: events, time,
-//! random numbers. None touches Lua's state.
+//! Functions that Lua calls through its FFI, so that compiled traces continue: events, time, random
+//! numbers. None accesses Lua's state.
 
 use crate::lua::sessions::blocking_watch::Conduct;
 use crate::lua::sessions::current::Running;
@@ -14,19 +14,19 @@ use std::ffi::{c_char, c_int, c_void};
 const GO: c_int = 1;
 /// No further event.
 const STOP: c_int = 0;
-/// `dyno.wait()` first, then ask again.
+/// Call `dyno.wait()`, then ask again.
 const WAIT: c_int = 2;
 
-/// How long a session may run events without waiting for anything, before others have their turn.
+/// Maximum time for which a session runs events without waiting, before other sessions continue.
 const SLICE_NS: u64 = 5_000_000;
 
 /// A function's address.
 pub struct Address(pub *const c_void);
 
-// SAFETY: the address of a function is the same, and as good, on every thread.
+// SAFETY: the address of a function is the same, and valid, on every thread.
 unsafe impl Sync for Address {}
 
-/// All of this file's, as base.lua and program.lua name them.
+/// All functions of this file, by their names in base.lua and program.lua.
 pub static EXPORTED: &[(&str, Address)] = &[
     ("first", Address(first as *const c_void)),
     ("more", Address(more as *const c_void)),
@@ -115,7 +115,7 @@ extern "C" fn now() -> f64 {
     now_ns() as f64 / 1e9
 }
 
-/// Counts one of what base.lua's `sb_counter_type` names, in its order, for the running session.
+/// Increments a counter of the running session, by its position in base.lua's `sb_counter_type`.
 extern "C" fn count(counter: c_int) {
     let Some(mut running) = Running::take() else { return };
     let tally = running.session().tally;
@@ -129,7 +129,7 @@ extern "C" fn count(counter: c_int) {
     }
 }
 
-/// The kinds by the numbers that base.lua gives them.
+/// The kinds, indexed by base.lua's numbers.
 const KINDS: [Kind; 5] =
     [Kind::Uniform, Kind::Gaussian, Kind::Special, Kind::Pareto, Kind::Zipfian];
 
@@ -157,7 +157,8 @@ extern "C" fn rand_double() -> f64 {
     Running::take().map_or(0.0, |mut running| running.slot().rand.uniform_double())
 }
 
-/// Draws a text by a template; its length. The text is at [`rand_text`] until the next draw.
+/// Draws a string by a template and returns its length. The string is at [`rand_text`] until the next
+/// draw.
 ///
 /// # Safety
 /// `template` must have `length` bytes: a Lua string's.

@@ -1,66 +1,69 @@
-//! What the prelude (`prelude/*.lua`) is written over: the table `dyno`, which scripts cannot see.
+//! Contract of the primitives: the table `dyno`, on which the prelude (`prelude/*.lua`) is built.
+//! Scripts cannot access it.
 //!
 //! # How the prelude is loaded
-//! Each file is compiled once a state. `prelude/init.lua` is run once a state, as a chunk with the
+//! Each file is compiled once per state. `prelude/init.lua` runs once per state, as a chunk with the
 //! argument `dyno` (`local dyno = ...`); `dyno.prelude("sql")` runs `prelude/sql.lua` in the same
-//! way, the first time it is asked for, and returns what it returned. Metatables and functions made
-//! there are shared by all sessions of the state; globals there are Lua's own, without `sysbench`.
-//! `init.lua` returns a function `open(env)`. It is called once a session, in the session's
-//! coroutine, before the script's chunk; `env` is the session's table of globals, which has Lua's
-//! own already (`_G`, `require`, `package`, `print`, ...), and `open` adds `sysbench` and the
-//! legacy functions. Functions that scripts see are told their session by nothing: each primitive
-//! works on the session that runs. What belongs to one session (hooks, `opt`, objects) must be made
-//! in `open` or reached through `env`; `dyno.env()` returns the running session's `env`.
+//! way on its first call, and returns the result of that run on every call. All sessions of the state
+//! share the metatables and functions created there; globals there are Lua's own, without `sysbench`.
+//! `init.lua` returns a function `open(env)`. It is called once per session, in the session's
+//! coroutine, before the script's chunk. `env` is the session's table of globals, which already has
+//! Lua's own (`_G`, `require`, `package`, `print`, ...); `open` adds `sysbench` and the legacy
+//! functions. Functions that scripts see do not get the session as an argument: each primitive works
+//! on the running session. Objects of one session (hooks, `opt`, objects) must be created in `open` or
+//! reached through `env`; `dyno.env()` returns the running session's `env`.
 //!
-//! Read back by this module: `env.sysbench.cmdline.options`, `.commands` and `.PARALLEL_COMMAND`
-//! after the chunk; `env.sysbench.error.RESTART_EVENT` and `env.sysbench.hooks` where an event
-//! fails (`lua/interpreter/program.lua`).
+//! This module reads `env.sysbench.cmdline.options`, `.commands` and `.PARALLEL_COMMAND` after the
+//! chunk, and `env.sysbench.error.RESTART_EVENT` and `env.sysbench.hooks` when an event fails
+//! (`lua/interpreter/program.lua`).
 //!
 //! # About the run
-//! | primitive | gives |
+//! | primitive | returns or does |
 //! |---|---|
 //! | `dyno.env()` | the running session's globals |
-//! | `dyno.tid()` | its number from 0; nil in the main session (options, `init`, `done`, `prepare`, hooks of the report) |
+//! | `dyno.tid()` | its number from 0; nil in the main session (options, `init`, `done`, `prepare`, report hooks) |
 //! | `dyno.options()` | a fresh table: name with `_` -> boolean, number, string, or list; an option without a value is absent |
-//! | `dyno.script_path()`, `dyno.command()` | of the call; nil: none |
+//! | `dyno.script_path()`, `dyno.command()` | of the command line; nil if absent |
 //! | `dyno.version`, `dyno.version_string` | strings |
 //! | `dyno.log(level, text)` | prints as sysbench does if the verbosity admits it; level: `"fatal"`, `"alert"`, `"critical"`, `"warning"`, `"notice"`, `"info"`, `"debug"`, `"text"` |
 //!
 //! # Databases
-//! A connection and a statement are numbers. A primitive that waits takes other sessions' turns in
-//! between; it may be called wherever Lua may yield, which is everywhere but in callbacks of C
-//! functions (`table.sort`, `string.gsub`). None raises an error for what a server or user did.
+//! Connections and statements are represented by numbers. While a primitive waits, other sessions
+//! run. Such a primitive may be called wherever Lua may yield, which is everywhere except in callbacks
+//! of C functions (`table.sort`, `string.gsub`). No primitive raises an error for a failure of the
+//! server or an incorrect use by the user.
 //!
-//! | primitive | gives |
+//! | primitive | returns |
 //! |---|---|
 //! | `dyno.driver(name or nil)` | the driver's name (nil: the option `db-driver`'s); or nil, message |
 //! | `dyno.drivers()` | a list of names |
 //! | `dyno.connect(driver)` | con; or nil, err |
-//! | `dyno.disconnect(con)` | nothing; a closed one is no error |
-//! | `dyno.reconnect(con)` | true; or nil, err. Counted as a reconnect. Its statements are gone |
-//! | `dyno.query(con, sql)` | nfields, nrows, affected of the first result (nfields 0: it returns no rows at all); or nil, err |
-//! | `dyno.rollback(con)` | nothing of use: ends a transaction that was refused; not counted |
+//! | `dyno.disconnect(con)` | nothing; no error if the connection is closed already |
+//! | `dyno.reconnect(con)` | true; or nil, err. Counted as a reconnect. Prepared statements are lost |
+//! | `dyno.query(con, sql)` | nfields, nrows, affected of the first result (nfields 0: no result set); or nil, err |
+//! | `dyno.rollback(con)` | nothing of use: ends a transaction after a server's error; not counted |
 //! | `dyno.prepare(con, sql)` | stmt, number of parameters; or nil, err |
-//! | `dyno.execute(con, stmt, n, v1, ... vn)` | as `query`. Values: nil, number, boolean, string, `int64_t`, `uint64_t`; a number that is whole is bound as an integer |
-//! | `dyno.close(con, stmt)` | nothing; a statement that is gone is no error |
+//! | `dyno.execute(con, stmt, n, v1, ... vn)` | as `query`. Values: nil, number, boolean, string, `int64_t`, `uint64_t`; a whole number is bound as an integer |
+//! | `dyno.close(con, stmt)` | nothing; no error if the statement is closed already |
 //! | `dyno.more_results(con)` | whether the last request has further results |
-//! | `dyno.next_result(con)` | as `query`, of the next result; nothing if there is none |
+//! | `dyno.next_result(con)` | as `query`, for the next result; nothing if there is none |
 //! | `dyno.fetch(con, row)` | the fields of row `row` (from 0) of the current result as strings, nil for NULL; nothing if there is no such row |
 //!
 //! The results of a connection are valid until its next request. Statements are counted when they
 //! are answered: read (nfields > 0), write (affected > 0), else other.
 //!
-//! `err` is a table: `number` (the system's own, 0: none), `state` (SQLSTATE, "": none), `message`,
-//! `kind`: `"ignorable"` by the driver's ignore option: to be reported to the hook
-//! `sql_error_ignorable`, if any, and then raised as `{errcode = RESTART_EVENT}`; `"fatal"`: all
-//! others; `lost`: true if the connection is lost. A lost connection whose error is ignorable has
-//! been made anew when `err` arrives (`kind` is "fatal" if that failed, with the message of that).
+//! `err` is a table. `number`: the system's own code, 0 if none. `state`: SQLSTATE, "" if none.
+//! `message`. `kind`: `"ignorable"` according to the driver's ignore option; such an error must be
+//! reported to the hook `sql_error_ignorable`, if any, and then raised as `{errcode = RESTART_EVENT}`;
+//! `"fatal"`: all others. `lost`: true if the connection is lost. A lost connection whose error is
+//! ignorable has been reopened when `err` arrives; if that failed, `kind` is `"fatal"` and `message`
+//! that of the failed attempt.
 //!
 //! # Events and time
-//! | primitive | gives |
+//! | primitive | returns or does |
 //! |---|---|
-//! | `dyno.more_events()` | waits until an event may begin: true; false: there is none |
-//! | `dyno.event_start()`, `dyno.event_stop()` | around each event |
+//! | `dyno.more_events()` | waits until an event may begin, then true; false if there is none |
+//! | `dyno.event_start()`, `dyno.event_stop()` | called around each event |
 //! | `dyno.sleep(seconds)` | waits |
 //! | `dyno.now()` | seconds since the run's clock began |
 //!
@@ -71,21 +74,21 @@
 //! `dyno.rand.varstring(min, max)`. They compile into traces.
 //!
 //! # FFI
-//! `dyno.ffi`: the table that scripts get from `require("ffi")`, `dyno.real_ffi`: LuaJIT's own.
+//! `dyno.ffi`: the table that scripts get from `require("ffi")`; `dyno.real_ffi`: LuaJIT's own.
 //!
 //! # Reports and histograms
-//! | primitive | gives |
+//! | primitive | returns or does |
 //! |---|---|
 //! | `dyno.report(form, stat)` | the text that `sysbench.report_FORM(stat)` prints; form: `"default"`, `"csv"`, `"json"` |
-//! | `dyno.print(text)` | prints, whatever the verbosity |
+//! | `dyno.print(text)` | prints at any verbosity |
 //! | `dyno.histogram(size, min, max)` | an object with `update(self, value)`, `percentile(self, percent)`, `draw(self)` -> text; or nil, message |
-//! | `dyno.count_error()` | counts an error that a script's hook lets pass |
+//! | `dyno.count_error()` | counts an error that a script's hook ignores |
 //! | `dyno.compat` | `"1.0"` or `"1.1"` |
-//! | `dyno.argv()` | the call's arguments as a list, `[0]` the program, for `sysbench.cmdline.argv` |
+//! | `dyno.argv()` | the command line as a list, `[0]` the program, for `sysbench.cmdline.argv` |
 //!
 //! # Of the command line
 //! `dyno.options_help()`: the help lines of the options that the script declares, for
-//! `sysbench.cmdline.print_test_options`. `open(env)` is called again when a script has declared
+//! `sysbench.cmdline.print_test_options`. `open(env)` is called again after a script has declared
 //! options, and in the main session when their values are known.
 
 mod bind;
@@ -108,10 +111,10 @@ use dyno_core::client::Bind;
 use mlua::ffi::{self, lua_CFunction, lua_State};
 use std::ffi::{CStr, c_int};
 
-/// Parameters of a statement that take no memory of their own.
+/// Maximum number of a statement's parameters without a heap allocation.
 const VALUES_QUICK: usize = 32;
 
-/// By the names of the contract above, and those that base.lua and program.lua need beside.
+/// Primitives of the contract above, and those that only base.lua and program.lua use.
 const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
     (c"env", env),
     (c"tid", tid),
@@ -144,7 +147,7 @@ const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
     (c"histogram", reporting::histogram),
 ];
 
-/// Pushes the table `dyno`, as far as it is made here.
+/// Pushes the table `dyno` with the primitives and values of this module.
 ///
 /// # Safety
 /// In a protected call, with room for five values.
@@ -163,17 +166,17 @@ pub(crate) unsafe fn push(lua: *mut lua_State, setup: &Setup) {
 }
 
 unsafe extern "C-unwind" {
-    /// Whether the running coroutine may yield; LuaJIT has it of Lua 5.2.
+    /// Whether the running coroutine may yield; a function of Lua 5.2 that LuaJIT provides.
     fn lua_isyieldable(lua: *mut lua_State) -> c_int;
 }
 
-/// Gives a reply to Lua, or waits.
+/// Returns a reply to Lua, or yields.
 ///
 /// # Safety
 /// `lua` runs a C function that returns what this returns.
 #[inline]
 unsafe fn give(lua: *mut lua_State, reply: &Reply) -> c_int {
-    // SAFETY: `may_wait` was asked before anything waits; C functions have room for 20 values.
+    // SAFETY: `waiting` has checked that the coroutine may yield; C functions have room for 20 values.
     unsafe {
         match reply {
             Reply::Yield => ffi::lua_yield(lua, 0),
@@ -208,8 +211,8 @@ fn no_session() -> Reply {
     Reply::misuse("attempt to reach a database where no session runs")
 }
 
-// What follows is called by Lua, with arguments on `lua`'s stack: hence the blocks below are sound
-// as long as they read arguments and push at most 20 values.
+// Lua calls the functions below with arguments on `lua`'s stack: hence their blocks are sound as
+// long as they read arguments and push at most 20 values.
 
 unsafe extern "C-unwind" fn env(lua: *mut lua_State) -> c_int {
     // SAFETY: see above. A coroutine's globals are its session's (base.lua).
@@ -259,7 +262,7 @@ unsafe fn push_value(lua: *mut lua_State, value: &Value) {
     }
 }
 
-/// Pushes a list whose first place is `first`.
+/// Pushes a list; the index of its first item is `first`.
 unsafe fn push_list<'a>(lua: *mut lua_State, texts: impl Iterator<Item = &'a str>, first: c_int) {
     // SAFETY: called by primitives, with room for two values.
     unsafe {
@@ -271,7 +274,7 @@ unsafe fn push_list<'a>(lua: *mut lua_State, texts: impl Iterator<Item = &'a str
     }
 }
 
-/// Pushes a text, or nil; that is the one value.
+/// Pushes a string or nil, and returns 1, the number of values.
 unsafe fn push_maybe(lua: *mut lua_State, text: Option<&str>) -> c_int {
     // SAFETY: called by primitives.
     unsafe {
@@ -327,9 +330,9 @@ unsafe extern "C-unwind" fn print(lua: *mut lua_State) -> c_int {
     0
 }
 
-/// The help of what base.lua's `declared` has listed.
+/// Returns the help of the options in base.lua's list `declared`.
 unsafe extern "C-unwind" fn help_lines(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above; base.lua gives a list of texts.
+    // SAFETY: see above; base.lua passes a list of strings.
     unsafe {
         let mut words = Vec::new();
         read_texts(lua, 1, &mut words);
@@ -458,7 +461,7 @@ unsafe extern "C-unwind" fn next_result(lua: *mut lua_State) -> c_int {
 
 unsafe extern "C-unwind" fn fetch(lua: *mut lua_State) -> c_int {
     let Some(mut running) = Running::take() else { return 0 };
-    // SAFETY: see above; `room` is asked before anything is pushed.
+    // SAFETY: see above; `room` is called before anything is pushed.
     unsafe {
         let (con, row) = (number(lua, 1), number(lua, 2));
         let mut room = |fields: u32| ffi::lua_checkstack(lua, fields as c_int) != 0;
@@ -492,13 +495,14 @@ unsafe extern "C-unwind" fn barrier(lua: *mut lua_State) -> c_int {
     }
 }
 
-/// Waits for what another primitive has said that the session waits for.
+/// Yields for the wait that another primitive has set for the session.
 unsafe extern "C-unwind" fn wait(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above; yields from where it may not are Lua's error.
+    // SAFETY: see above; Lua raises an error if the coroutine may not yield.
     unsafe { ffi::lua_yield(lua, 0) }
 }
 
-/// Whether the session waits: a coroutine of the script has yielded for that, not for the script.
+/// Whether the session waits: then a coroutine of the script has yielded for the wait, not for the
+/// script.
 unsafe extern "C-unwind" fn is_waiting(lua: *mut lua_State) -> c_int {
     let waits = Running::take().is_some_and(|mut running| running.slot().pending.wait().is_some());
     // SAFETY: see above.

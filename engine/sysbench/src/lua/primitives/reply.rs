@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 /// The result of a primitive.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// None yet: the session waits.
+    /// No result yet: the session waits.
     Yield,
     /// No value.
     Nothing,
@@ -53,7 +53,8 @@ impl Reply {
         Self::Results(answer.fields, answer.rows, answer.affected)
     }
 
-    /// Pushes what Lua sees; how many values. Failures allocate: only in protected calls.
+    /// Pushes the Lua values of this reply and returns their number. Failures allocate: only in protected
+    /// calls.
     ///
     /// # Safety
     /// `lua` is a valid thread with room for three values.

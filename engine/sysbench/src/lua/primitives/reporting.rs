@@ -1,4 +1,4 @@
-//! Primitives of reports and histograms, and the count of errors that a script's hook lets pass.
+//! Primitives of reports and histograms, and the count of errors that a script's hook ignores.
 
 use crate::lua::sessions::current::Running;
 use crate::lua::stack::push_text;
@@ -22,7 +22,7 @@ pub(crate) unsafe extern "C-unwind" fn count_error(_: *mut lua_State) -> c_int {
 /// `dyno.report(form, stat)`
 pub(crate) unsafe extern "C-unwind" fn report(lua: *mut lua_State) -> c_int {
     let rank = Running::take().map_or(0.0, |mut running| rank(&mut running));
-    // SAFETY: called by Lua with its arguments on the stack: a text, and a table whose fields are
+    // SAFETY: called by Lua with its arguments on the stack: a string, and a table whose fields are
     // read without metamethods; two values are pushed at most.
     unsafe {
         ffi::luaL_checktype(lua, 2, ffi::LUA_TTABLE);
@@ -48,7 +48,7 @@ fn format_of(form: &CStr) -> Format {
     }
 }
 
-/// Which percentile hooks are told.
+/// The percentile that report hooks get.
 fn rank(running: &mut Running) -> f64 {
     use crate::options::Value;
     match running.setup().options.get("percentile") {
@@ -61,7 +61,7 @@ fn rank(running: &mut Running) -> f64 {
     }
 }
 
-/// A number in the table at index 2; 0 if it is none.
+/// A number in the table at index 2; 0 if the field is not a number.
 unsafe fn field(lua: *mut lua_State, name: &str) -> f64 {
     let Ok(name) = CString::new(name) else { return 0.0 };
     // SAFETY: called by `report`.
@@ -76,8 +76,9 @@ unsafe fn field(lua: *mut lua_State, name: &str) -> f64 {
 
 /// `dyno.histogram(size, min, max)`
 pub(crate) unsafe extern "C-unwind" fn histogram(lua: *mut lua_State) -> c_int {
-    // SAFETY: called by Lua; at most six values are pushed. The place for the histogram is made
-    // before the histogram, which then is written into it whole, and dropped by `drop_histogram`.
+    // SAFETY: called by Lua; at most six values are pushed. The memory for the histogram is
+    // allocated before the histogram, which is then written into it whole, and dropped by
+    // `drop_histogram`.
     unsafe {
         let [size, min, max] = [1, 2, 3].map(|index| ffi::lua_tonumber(lua, index));
         let place = ffi::lua_newuserdata(lua, size_of::<Histogram>()).cast::<Histogram>();
@@ -107,12 +108,12 @@ pub(crate) unsafe extern "C-unwind" fn histogram(lua: *mut lua_State) -> c_int {
 }
 
 unsafe fn this<'a>(lua: *mut lua_State) -> &'a Histogram {
-    // SAFETY: what has this metatable was written by `histogram`, and lives while it is an argument.
+    // SAFETY: a value with this metatable was written by `histogram`, and lives while it is an argument.
     unsafe { &*ffi::luaL_checkudata(lua, 1, METATABLE.as_ptr()).cast::<Histogram>() }
 }
 
 unsafe extern "C-unwind" fn drop_histogram(lua: *mut lua_State) -> c_int {
-    // SAFETY: Lua's collector calls this once; the prelude hands the object to no script.
+    // SAFETY: Lua's collector calls this once; the prelude passes the object to no script.
     unsafe { ffi::luaL_checkudata(lua, 1, METATABLE.as_ptr()).cast::<Histogram>().drop_in_place() };
     0
 }

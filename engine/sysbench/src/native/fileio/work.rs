@@ -1,7 +1,7 @@
-//! A thread's requests, one after the other: the next is asked for when an event begins.
+//! Executes a thread's requests one after the other; each event draws the next request.
 //!
-//! With `--file-io-mode=async` an event hands its request over, and waits only for room in the queue; what is read
-//! and written counts when it has ended. To make a file durable the thread first waits for what it has under way.
+//! With `--file-io-mode=async` an event submits its request, and waits only for room in the queue; bytes
+//! count when their request completes. Before a sync the thread waits for all its pending requests.
 
 use super::files::{self, Files};
 use super::plan::{Io, Plan};
@@ -19,7 +19,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-/// What all threads of a run use.
+/// State shared by all threads of a run.
 pub(super) struct Shared {
     pub plan: Plan,
     pub files: Files,
@@ -32,7 +32,7 @@ impl Shared {
         self.plan.validates && !pending.is_write
     }
 
-    /// Which lock a block has.
+    /// The number of a block, which selects its lock.
     fn block(&self, place: Place) -> u64 {
         place.file as u64 * self.plan.blocks() + place.offset / self.plan.block_bytes
     }
@@ -41,14 +41,14 @@ impl Shared {
         Buffer::random(self.plan.request_bytes_max(), rng)
     }
 
-    /// What is to be written, where it must be one's own.
+    /// With validation: fills a write's buffer with checksummed bytes.
     fn fill(&self, pending: Pending, bytes: &mut [u8], rng: &mut Rng) {
         if self.plan.validates && pending.is_write {
             checksum::fill(bytes, self.plan.block_bytes, pending.place.offset, rng);
         }
     }
 
-    /// Moves the bytes and waits for it.
+    /// Reads or writes the bytes, and waits until that is done.
     fn transfer(&self, pending: Pending, bytes: &mut [u8]) -> io::Result<()> {
         let place = pending.place;
         let file = self.files.file(place.file);
@@ -59,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// Looks at what has been moved, and counts it.
+    /// Validates a completed request, and counts it.
     fn done(&self, pending: Pending, bytes: &[u8], tally: &Tally) -> Result<(), String> {
         let place = pending.place;
         if self.is_checked(pending) {
@@ -105,7 +105,7 @@ impl Shared {
     }
 }
 
-/// One thread's part.
+/// The state of one thread.
 pub(super) struct Requesting {
     shared: Arc<Shared>,
     rng: Rng,
@@ -113,14 +113,14 @@ pub(super) struct Requesting {
 }
 
 enum Way {
-    /// Before the set-up.
+    /// Before `set_up`.
     None,
     Direct(Buffer),
     Queued(Queue),
 }
 
 impl Requesting {
-    /// Thread number `thread`, with random numbers of its own.
+    /// State of thread number `thread`, with its own random numbers.
     pub fn new(shared: Arc<Shared>, seed: u64, thread: u32) -> Self {
         Self { shared, rng: Rng::for_transaction(seed, thread, 0), way: Way::None }
     }
@@ -170,8 +170,8 @@ impl Requesting {
         }
     }
 
-    /// Until there is a slot, and the block's lock if it has one. Who waits for a lock has nothing under
-    /// way, hence holds none.
+    /// Waits for a slot, and for the block's lock if blocks have locks. A thread that waits for a lock has
+    /// no pending requests, hence holds no lock.
     fn make_room(&mut self, pending: Pending, tally: &Tally) -> Result<(), String> {
         let Self { shared, way: Way::Queued(queue), .. } = self else { return Ok(()) };
         while queue.is_full() {
@@ -188,7 +188,7 @@ impl Requesting {
         Ok(())
     }
 
-    /// Waits for all that is under way.
+    /// Waits for all pending requests.
     fn settle(&mut self, tally: &Tally) -> Result<(), String> {
         let Self { shared, way: Way::Queued(queue), .. } = self else { return Ok(()) };
         while !queue.is_idle() {
@@ -198,7 +198,7 @@ impl Requesting {
     }
 }
 
-/// Waits until something under way has ended.
+/// Waits until at least one pending request completes.
 fn reap(shared: &Shared, queue: &mut Queue, tally: &Tally) -> Result<(), String> {
     let all = wait(shared, queue)?;
     all.iter().try_for_each(|ended| {
@@ -265,7 +265,7 @@ impl Work for Requesting {
 }
 
 impl Drop for Requesting {
-    /// After a failure others may wait for the locks of what is under way.
+    /// After a failure other threads may wait for the locks of pending requests.
     fn drop(&mut self) {
         if let Way::Queued(queue) = &mut self.way {
             while !queue.is_idle() && wait(&self.shared, queue).is_ok() {}

@@ -1,7 +1,7 @@
-//! Delivery: the oldest waiting order of each district of a warehouse, in one transaction.
+//! Delivery: delivers the oldest undelivered order of each district of a warehouse, in one transaction.
 //!
-//! It is not queued for later, as the specification allows and asks terminals to: its latency is
-//! the transaction's.
+//! It runs at once instead of being queued as in the specification, so that its latency is that of
+//! the transaction.
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.7.
 
@@ -10,16 +10,17 @@ use crate::tpcc::{Draws, Tpcc};
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 
-/// What is delivered where no system says it: an order, of a customer, for so many cents.
+/// Number of the order if the driver does not return rows.
 const ORDER: i64 = 1;
 
-/// The first stage: the first district's oldest order.
+/// The first stage: reads the first district's oldest order.
 pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     tx.op(of.catalogue.begin);
     of.op(tx, of.catalogue.delivery.oldest, &[draws.w_id, 1]);
 }
 
-/// A district takes two stages, or one if no order waits: where we are follows from the answers.
+/// The next stage, derived from the answers so far. A district has two stages, or one if it has no
+/// undelivered order.
 pub fn more(of: &Tpcc, draws: &mut Draws, answers: &[Rows], tx: &mut Transaction) {
     let (w_id, carrier) = (draws.w_id, draws.rng.between(1, 10) as i64);
     let own = &of.catalogue.delivery;
@@ -53,7 +54,7 @@ pub fn more(of: &Tpcc, draws: &mut Draws, answers: &[Rows], tx: &mut Transaction
     }
 }
 
-/// The next district's oldest order, or the end.
+/// Reads the next district's oldest order, or commits after the last district.
 fn go_on(of: &Tpcc, w_id: i64, d_id: i64, tx: &mut Transaction) {
     if d_id == DISTRICTS as i64 {
         tx.op(of.catalogue.commit);
@@ -62,7 +63,7 @@ fn go_on(of: &Tpcc, w_id: i64, d_id: i64, tx: &mut Transaction) {
     }
 }
 
-/// The oldest order of a district, if any waits.
+/// The oldest undelivered order of a district, if there is one.
 fn waiting(oldest: &Rows) -> Option<i64> {
     if oldest.is_unknown() {
         return Some(ORDER);
@@ -70,7 +71,7 @@ fn waiting(oldest: &Rows) -> Option<i64> {
     oldest.first().and_then(|row| row.int(0))
 }
 
-/// The customer owes the sum of the order's lines.
+/// Adds the sum of the order's lines to the customer's balance.
 fn pay(of: &Tpcc, (w_id, d_id): (i64, i64), customer_of: &Rows, sum: &Rows, tx: &mut Transaction) {
     let c_id = customer_of.first().and_then(|row| row.int(0)).unwrap_or(1);
     let amount = sum.first().and_then(|row| row.decimal(0, 2)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The five transactions: their first operations, and what follows from answers.
+//! The five transactions: their first operations, and those that depend on answers.
 
 pub(super) mod delivery;
 pub(super) mod new_order;

@@ -1,5 +1,5 @@
-//! New-Order: a customer orders 5 to 15 items, some of them from other warehouses; one in a hundred
-//! asks for an item that does not exist, and rolls back.
+//! New-Order: a customer orders 5 to 15 items, some of them from other warehouses. 1 % of transactions
+//! request an item that does not exist, and roll back.
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.4.
 
@@ -8,12 +8,12 @@ use dyno_core::rng::Rng;
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 
-/// Price of an item where no system says it, cents.
+/// Price of an item if the driver does not return rows, cents.
 const PRICE: i64 = 100;
-/// Stock of an item where no system says it.
+/// Stock of an item if the driver does not return rows.
 const STOCK: i64 = 50;
 
-/// What is ordered.
+/// The input of the transaction.
 struct Input {
     w_id: i64,
     d_id: i64,
@@ -44,18 +44,18 @@ impl Input {
         Self { w_id, d_id, c_id, lines: lines.collect(), rolls_back }
     }
 
-    /// Lines that are ordered in earnest.
+    /// Number of lines whose item exists.
     fn valid(&self) -> usize {
         self.lines.len() - usize::from(self.rolls_back)
     }
 }
 
-/// One line in a hundred comes from another warehouse.
+/// The warehouse of a line, in 1 % of cases another one than `home`.
 fn supplier(of: &Tpcc, home: i64, rng: &mut Rng) -> i64 {
     if of.has_remotes() && rng.below(100) == 0 { of.other_warehouse(home, rng) } else { home }
 }
 
-/// The first stage: up to the number of the order.
+/// The first stage, up to the number of the order.
 pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     let input = Input::draw(of, draws);
     let own = &of.catalogue.new_order;
@@ -69,7 +69,7 @@ pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     of.op(tx, own.next_order, &[w_id, d_id]);
 }
 
-/// Stage n: the order itself (n = 1), then its line n - 1; each time the next line's item and stock.
+/// Stage n writes the order (n = 1) or its line n - 1, and reads the next line's item and stock.
 pub fn more(of: &Tpcc, draws: &mut Draws, stage: u32, answers: &[Rows], tx: &mut Transaction) {
     let input = Input::draw(of, draws);
     let own = &of.catalogue.new_order;
@@ -98,7 +98,8 @@ pub fn more(of: &Tpcc, draws: &mut Draws, stage: u32, answers: &[Rows], tx: &mut
     }
 }
 
-/// Takes line `number` (from 1) from the stock and writes it down. `found`: item and stock.
+/// Updates the stock for line `number` (from 1) and inserts the line. `found` has the rows of item and
+/// stock.
 fn put_line(
     of: &Tpcc,
     input: &Input,

@@ -1,4 +1,4 @@
-//! Order-Status: a customer's last order and its lines.
+//! Order-Status: reads a customer's last order and its lines.
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.6.
 
@@ -6,7 +6,7 @@ use crate::tpcc::{Customer, Draws, Tpcc, middle};
 use dyno_core::rows::Rows;
 use dyno_core::workload::Transaction;
 
-/// The first stage: who asks.
+/// The first stage: searches for the customer by name, or reads him and his last order.
 pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     let own = &of.catalogue.order_status;
     tx.op(of.catalogue.begin_read);
@@ -19,7 +19,7 @@ pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     }
 }
 
-/// The customer, found by name, and his last order; its lines.
+/// Reads the customer found by name and his last order; in the last stage, the lines of the order.
 pub fn more(of: &Tpcc, draws: &mut Draws, stage: u32, answers: &[Rows], tx: &mut Transaction) {
     let (w_id, d_id) = (draws.w_id, draws.d_id);
     let is_named = matches!(of.customer(draws), Customer::Named(_));

@@ -1,4 +1,4 @@
-//! Payment: a customer pays, found by number or by name, some of them at another warehouse.
+//! Payment: a customer, selected by number or by name, pays at his own or at another warehouse.
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.5.
 
@@ -6,19 +6,19 @@ use crate::tpcc::{Customer, Draws, Tpcc, middle};
 use dyno_core::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 
-/// Longest `c_data`.
+/// Maximum length of `c_data`.
 const DATA_BYTES: usize = 500;
-/// Answers before that of the customer: names of warehouse and district.
+/// Number of answers before the customer's: those of warehouse and district.
 const NAMES: usize = 2;
 
 struct Input {
     w_id: i64,
     d_id: i64,
-    /// Where the customer belongs to.
+    /// Warehouse of the customer.
     c_w_id: i64,
     c_d_id: i64,
     customer: Customer,
-    /// Cents.
+    /// The payment, cents.
     amount: i64,
 }
 
@@ -31,7 +31,7 @@ impl Input {
             false => (w_id, d_id),
         };
         let customer = of.customer(draws);
-        // The scripts for sysbench know whole amounts only.
+        // The sysbench scripts use whole amounts.
         let amount = match of.is_faithful() {
             true => draws.rng.between(100, 500_000) as i64,
             false => draws.rng.between(1, 5_000) as i64 * 100,
@@ -44,7 +44,7 @@ impl Input {
     }
 }
 
-/// The first stage: warehouse, district, and who pays.
+/// The first stage: updates warehouse and district, and reads the customer.
 pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     let input = Input::draw(of, draws);
     let own = &of.catalogue.payment;
@@ -67,7 +67,8 @@ pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     }
 }
 
-/// The customer, found by name; what is known of him, if his credit is bad; the payment.
+/// Further stages: reads the customer found by name; reads `c_data` if his credit is bad; writes the
+/// payment and commits.
 pub fn more(of: &Tpcc, draws: &mut Draws, stage: u32, answers: &[Rows], tx: &mut Transaction) {
     let input = Input::draw(of, draws);
     let own = &of.catalogue.payment;
@@ -119,7 +120,7 @@ pub fn more(of: &Tpcc, draws: &mut Draws, stage: u32, answers: &[Rows], tx: &mut
     tx.op(of.catalogue.commit);
 }
 
-/// The payment, before what was known of the customer so far.
+/// Appends the new `c_data`: the payment followed by the old data, cut to [`DATA_BYTES`].
 fn put_data(input: &Input, c_id: i64, old: &[u8], out: &mut Vec<u8>) {
     let Input { w_id, d_id, c_w_id, c_d_id, amount, .. } = input;
     let start = out.len();

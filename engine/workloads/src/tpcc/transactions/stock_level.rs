@@ -1,4 +1,4 @@
-//! Stock-Level: how many items of a district's last 20 orders are running out.
+//! Stock-Level: counts the items of a district's last 20 orders whose stock is low.
 //!
 //! Source: TPC Benchmark C, revision 5.11, clause 2.8.
 
@@ -6,16 +6,16 @@ use crate::tpcc::{Draws, Tpcc};
 use dyno_core::rows::Rows;
 use dyno_core::workload::Transaction;
 
-/// Orders looked at.
+/// Number of orders examined.
 const ORDERS: i64 = 20;
 
-/// The first stage: the number of the next order.
+/// The first stage: reads the number of the next order.
 pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {
     tx.op(of.catalogue.begin_read);
     of.op(tx, of.catalogue.stock_level.district, &[draws.w_id, draws.d_id]);
 }
 
-/// The items of the orders before it.
+/// The second stage: counts the items of the orders before it, and commits.
 pub fn more(of: &Tpcc, draws: &mut Draws, answers: &[Rows], tx: &mut Transaction) {
     let (w_id, d_id) = (draws.w_id, draws.d_id);
     let row = answers.first().and_then(Rows::first);

@@ -18,13 +18,14 @@ from dbdyno.plan.outlook.estimate import Estimate, Touched
 from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.two_versions.differences import differences
 from dbdyno.plan.types import Plan
-from dbdyno.rules import check
+from dbdyno.rules import machine as machine_checks
 from dbdyno.wording.plurals import count
+from dbdyno.wording.verdicts.headline import quoted
 
 
 def show(
     plan: Plan,
-    findings: Sequence[check.Finding],
+    findings: Sequence[machine_checks.Finding],
     as_json: bool,
     write_to: Collection[str] = (),
     warned: Sequence[str] = (),
@@ -44,7 +45,7 @@ def show(
         click.echo()
         return 0
     click.echo(f"{plan.name}: {plan.question}")
-    for line in (*_lines(plan, cost), *check.lines(findings, external.places(plan.cells))):
+    for line in (*_lines(plan, cost), *machine_checks.lines(findings, external.places(plan.cells))):
         click.echo(line)
     for line in warned:
         click.echo(f"warning: {visible(line)}")
@@ -84,7 +85,10 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
             lines.append(f"{at}: generator and servers share all of them")
     lines += [f"differs: {difference}" for difference in differences(plan)]
     lines += [f"skipped: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
-    lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
+    lines += [
+        f"not tested here: {quoted(plan.claim_words.get(claim, ''), claim)}: {why}"
+        for claim, why in plan.untested.items()
+    ]
     lines += [f"note: {note}" for note in plan.notes]
     lines += _commands(plan)
     lines.append("order (block: trials):")

@@ -16,7 +16,7 @@ from dbdyno.report.sections.setting.tested import cpu_ranges, moment, split
 from dbdyno.report.text import names
 from dbdyno.report.text.loops import loop
 from dbdyno.report.text.numbers import size
-from dbdyno.rules import check
+from dbdyno.rules import machine as machine_checks
 from dbdyno.store.run import Run
 
 _LABELS = {
@@ -44,9 +44,9 @@ _ORDER = {key: i for i, key in enumerate(_LABELS)}
 class Checked:
     """Findings by their state; `scope` says whose hosts were not inspected."""
 
-    found: tuple[check.Finding, ...]
-    unknown: tuple[check.Finding, ...]
-    fine: tuple[check.Finding, ...]
+    found: tuple[machine_checks.Finding, ...]
+    unknown: tuple[machine_checks.Finding, ...]
+    fine: tuple[machine_checks.Finding, ...]
     scope: str
 
 
@@ -88,15 +88,20 @@ def sources(run: Run) -> list[tuple[str, str, str]]:
 
 def checked(plan: Plan, environment: Mapping[str, Any]) -> Checked | None:
     """None of runs that were imported, or that an older dbdyno measured: nothing was checked."""
-    findings = [check.Finding(**one) for one in environment.get("checks", ())]
+    findings = [machine_checks.Finding(**one) for one in environment.get("checks", ())]
     if not findings:
         return None
     by_state = {
         state: tuple(one for one in findings if one.state == state)
-        for state in (check.FOUND, check.NOT_KNOWN, check.FINE)
+        for state in (machine_checks.FOUND, machine_checks.NOT_KNOWN, machine_checks.FINE)
     }
-    scope = "; ".join(check.unseen(external.places(plan.cells)))
-    return Checked(by_state[check.FOUND], by_state[check.NOT_KNOWN], by_state[check.FINE], scope)
+    scope = "; ".join(machine_checks.unseen(external.places(plan.cells)))
+    return Checked(
+        by_state[machine_checks.FOUND],
+        by_state[machine_checks.NOT_KNOWN],
+        by_state[machine_checks.FINE],
+        scope,
+    )
 
 
 def _design(plan: Plan) -> list[tuple[str, str]]:

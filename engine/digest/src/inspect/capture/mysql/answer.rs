@@ -1,5 +1,5 @@
-//! Where a server's answer ends, and what it says. Source: MySQL source documentation, "Text Resultset",
-//! "OK_Packet", "EOF_Packet", "ERR_Packet".
+//! Tracks a server's answer to its last packet, and collects its results. Source: MySQL source
+//! documentation, "Text Resultset", "OK_Packet", "EOF_Packet", "ERR_Packet".
 
 use super::command::Reply;
 use dyno_protocol::bytes::Bytes;
@@ -7,84 +7,85 @@ use dyno_protocol::mysql::control::{self, Prepared};
 use dyno_protocol::mysql::flags::status;
 use dyno_protocol::mysql::packet::PAYLOAD_BYTES_MAX;
 
-/// What an answer has said so far.
+/// Results of an answer so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Rows given to the client.
+    /// Rows sent to the client.
     pub rows: u64,
-    /// Rows changed.
+    /// Affected rows; `None` until the first OK packet.
     pub affected: Option<u64>,
-    /// The server's error; 0: none.
+    /// The server's error code; 0: none.
     pub error: u16,
-    /// A statement was prepared: its number, and how many parameters it has.
+    /// Of a prepared statement: its ID and its number of parameters.
     pub prepared: Option<(u32, usize)>,
 }
 
-/// An answer that is coming.
+/// State machine of an answer in progress.
 #[derive(Debug)]
 pub struct Answer {
     phase: Phase,
-    /// What it has said.
+    /// Results so far.
     pub said: Said,
 }
 
-/// What comes next.
+/// The packets expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The begin, of this kind.
+    /// The first packet of a reply of this kind.
     Begin(Reply),
-    /// So many descriptions of columns, then rows.
+    /// So many column definitions, then rows.
     Columns(u64),
-    /// An end of them, or rows.
+    /// The end of the column definitions, or rows.
     BehindColumns,
     Rows,
-    /// Descriptions of parameters, and of columns.
+    /// Definitions of parameters and columns.
     Parts {
         left: u64,
         then: u64,
     },
-    /// The client sends a file.
+    /// The client sends a file (LOAD DATA LOCAL).
     File,
 }
 
-/// What a packet did.
+/// Effect of a packet on the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// More is to come.
+    /// More packets follow.
     More,
-    /// The answer is whole.
+    /// The answer is complete.
     End,
-    /// It cannot be a packet of this answer.
+    /// The packet is invalid in this answer.
     Wrong,
 }
 
-/// How long a packet with the first byte of an end is an end: rows that begin so are longer.
+/// A packet that begins with 0xFE ends the rows only if it is shorter than this: rows that begin with
+/// that byte are longer.
 const END_BELOW: usize = PAYLOAD_BYTES_MAX;
 
 impl Answer {
-    /// To a command that is answered so.
+    /// Starts the answer to a command with this kind of reply.
     pub fn new(reply: Reply) -> Self {
         let phase = if reply == Reply::Rows { Phase::Rows } else { Phase::Begin(reply) };
         Self { phase, said: Said::default() }
     }
 
-    /// Whether the client sends a file now.
+    /// Whether the client is sending a file.
     pub fn is_taking_file(&self) -> bool {
         self.phase == Phase::File
     }
 
-    /// The client has sent all of its file.
+    /// Records the end of the client's file.
     pub fn file_ended(&mut self) {
         self.phase = Phase::Begin(Reply::Simple);
     }
 
-    /// Takes a packet of `length` bytes, of which the front is there. `without_eof`: whether ends of
-    /// descriptions are left out; none: not known yet.
+    /// Processes a packet of `length` bytes, of which `body` holds the first ones. `without_eof`: whether
+    /// the server omits the EOF packet after definitions; `None`: unknown so far.
     pub fn packet(&mut self, body: &[u8], length: usize, without_eof: &mut Option<bool>) -> Step {
         let Some(&first) = body.first() else {
             return match self.phase {
                 _ if length > 0 => Step::Wrong,
-                // A row of no columns is none, but an empty text is a statistic.
+                // A row has at least one column, but COM_STATISTICS may answer with an empty text.
                 Phase::Begin(Reply::Simple) => Step::End,
                 _ => Step::Wrong,
             };
@@ -92,7 +93,7 @@ impl Answer {
         let is_error = first == 0xFF;
         if is_error {
             let error = Bytes(&body[1..]).u16().unwrap_or(0);
-            // MariaDB tells how far it is in the form of an error.
+            // MariaDB sends progress reports as error packets with code 0xFFFF.
             if error == 0xFFFF {
                 return Step::More;
             }
@@ -121,7 +122,7 @@ impl Answer {
         }
     }
 
-    /// A description of a parameter or column, or the end of such.
+    /// Processes a definition of a parameter or column, or the EOF packet after them.
     fn part(&mut self, left: u64, then: u64, is_eof: bool, without_eof: &mut Option<bool>) -> Step {
         if is_eof {
             *without_eof = Some(false);
@@ -131,7 +132,8 @@ impl Answer {
         let (left, then) = if left == 0 { (then, 0) } else { (left, then) };
         let Some(left) = left.checked_sub(1) else { return Step::Wrong };
         self.phase = Phase::Parts { left, then };
-        // Where it is not known whether an end follows, one that does is passed over.
+        // If it is unknown whether an EOF packet follows, the answer ends here; the decoder skips a later
+        // EOF packet.
         let waits = left + then > 0 || *without_eof == Some(false);
         if waits { Step::More } else { Step::End }
     }
@@ -157,7 +159,7 @@ impl Answer {
         }
     }
 
-    /// How many columns rows have; behind it a flag, whether they are described.
+    /// Reads the number of columns, and the optional flag whether their definitions follow.
     fn columns(&mut self, body: &[u8]) -> Step {
         let mut bytes = Bytes(body);
         let Some(count) = bytes.lenenc().filter(|&count| count > 0 && count <= 0xFFFF) else {
@@ -200,7 +202,7 @@ impl Answer {
         };
         let (columns, parameters) = (u64::from(columns), u64::from(params));
         self.said.prepared = Some((id, params.into()));
-        // The last byte says whether descriptions follow, where that can be chosen.
+        // Byte 12, if present, is the flag whether definitions follow.
         let is_described = body.get(12) != Some(&0);
         if columns + parameters == 0 || !is_described {
             return Step::End;
@@ -211,7 +213,7 @@ impl Answer {
     }
 }
 
-/// The status flags at the end of rows or descriptions; 0 where there are none.
+/// The status flags at the end of rows or definitions; 0 if the packet has none.
 fn status_of(body: &[u8], is_eof: bool) -> u16 {
     control::rows_end(body, !is_eof).map_or(0, |done| done.status)
 }

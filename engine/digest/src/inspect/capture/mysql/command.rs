@@ -1,4 +1,4 @@
-//! What clients ask. Source: MySQL source documentation, "Command Phase"; names as in servers' logs.
+//! Client commands. Source: MySQL source documentation, "Command Phase"; names as in server logs.
 
 use super::values;
 use crate::event::Kind;
@@ -7,37 +7,37 @@ use dyno_protocol::mysql::flags::command;
 use dyno_protocol::mysql::handshake::Greeting;
 use dyno_protocol::mysql::packet;
 
-/// What follows a command.
+/// Kind of the server's reply to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// Nothing.
+    /// No reply.
     None,
     /// One packet.
     Simple,
-    /// OK, an error, a file's request, or rows; perhaps several.
+    /// OK, an error, a file request, or rows; possibly several results.
     Result,
-    /// What is known of a statement.
+    /// Metadata of a prepared statement.
     Prepare,
-    /// Rows without a head.
+    /// Rows without column definitions.
     Rows,
-    /// Descriptions of columns.
+    /// Column definitions.
     Columns,
-    /// Questions and answers until the client is let in.
+    /// The authentication exchange.
     Login,
-    /// Packets without end.
+    /// An endless stream of packets.
     Stream,
 }
 
-/// A command.
+/// A command of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     /// Its first byte.
     pub code: u8,
-    /// As servers' logs call it.
+    /// Its name in server logs.
     pub name: &'static [u8],
-    /// What it is.
+    /// Kind of its event.
     pub kind: Kind,
-    /// What follows.
+    /// Kind of the server's reply.
     pub reply: Reply,
 }
 
@@ -84,13 +84,13 @@ const COMMANDS: &[Command] = &[
 ];
 
 impl Command {
-    /// By its code.
+    /// Looks up a command by its code.
     pub fn of(code: u8) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.code == code)
     }
 }
 
-/// A server's greeting, if it looks like one.
+/// Parses a server's greeting; `None` if the body is invalid or its version is implausible.
 pub fn greeting(body: &[u8]) -> Option<Greeting> {
     Greeting::read(body).filter(|Greeting { version, .. }| {
         version.starts_with(|first: char| first.is_ascii_digit())
@@ -98,14 +98,14 @@ pub fn greeting(body: &[u8]) -> Option<Greeting> {
     })
 }
 
-/// Whether a server's first packet begins here.
+/// Whether a server's greeting begins here.
 pub fn is_greeting(bytes: &[u8]) -> bool {
     let Some((length @ 30..=1024, 0)) = packet::header(bytes) else { return false };
     let body = &bytes[packet::HEADER_BYTES..];
     body.len() <= length && greeting(body).is_some()
 }
 
-/// Whether a client's packets seem to begin here, and nothing else: for connections in their middle.
+/// Whether these bytes look like client packets only, for connections captured in the middle.
 pub fn is_request(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     loop {
@@ -117,7 +117,7 @@ pub fn is_request(bytes: &[u8]) -> bool {
     }
 }
 
-/// What stands behind the packet of a client that seems to begin here; `None`: none does.
+/// The bytes after the client packet that seems to begin here; `None` if none does.
 fn behind_request(bytes: &[u8]) -> Option<&[u8]> {
     let (length, 0) = packet::header(bytes)? else { return None };
     let (&code, body) = bytes[packet::HEADER_BYTES..].split_first()?;
@@ -143,7 +143,7 @@ fn behind_request(bytes: &[u8]) -> Option<&[u8]> {
         18 | 21 | 30 => (8..=65_536).contains(&body_length),
         _ => false,
     };
-    // More than one packet of TCP: only statements are so long.
+    // Only statements extend beyond one TCP segment.
     let is_long = matches!(
         command.code,
         command::QUERY
@@ -156,8 +156,8 @@ fn behind_request(bytes: &[u8]) -> Option<&[u8]> {
     behind.filter(|_| fits)
 }
 
-/// The statement behind its attributes, where it has some. `has`: whether the capability is set; none:
-/// not known, then bytes that no statement begins with are taken for them.
+/// The statement without its query attributes; `None` if the attributes are malformed. `has`: whether
+/// the capability is set; `None`: unknown, then bytes that begin no statement count as attributes.
 pub fn attributed(body: &[u8], has: Option<bool>) -> Option<&[u8]> {
     let is = has.unwrap_or_else(
         || matches!(*body, [count, 1, ..] if count < b' ' && !count.is_ascii_whitespace()),

@@ -1,4 +1,4 @@
-//! Decodes MySQL's protocol: messages of client and server become events.
+//! Decodes the MySQL protocol: turns messages of client and server into events.
 
 use super::answer::{Answer, Step};
 use super::command::{Command, Reply, attributed, greeting, is_request};
@@ -14,33 +14,33 @@ use dyno_protocol::mysql::login::{self, Login};
 use dyno_protocol::mysql::packet::{HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use std::collections::VecDeque;
 
-/// Requests that may wait for their answers.
+/// Maximum number of unanswered requests.
 const QUEUE: usize = 4096;
-/// Bytes kept of a server's packet: more than errors and the ends of answers have.
+/// Bytes buffered of a server's packet, enough for errors and the ends of answers.
 const KEPT: usize = 1024;
-/// Packets are compressed once the client is let in.
+/// Capabilities that compress all packets after authentication.
 const COMPRESSED: u32 = capability::COMPRESS | capability::COMPRESS_ZSTD;
 
-/// Where a connection is.
+/// Phase of a connection.
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// The server greets.
+    /// The server sends its greeting.
     Greeting,
-    /// The client says who it is.
+    /// The client sends its login.
     Login(Greeting),
-    /// Both agree on whether it may in.
+    /// Client and server exchange authentication data.
     Authentication,
-    /// The client commands.
+    /// The client sends commands.
     Commands,
     Unreadable(&'static str),
 }
 
-/// A connection's state.
+/// Decoder of one connection.
 pub struct Mysql {
     state: State,
     capabilities: Option<u32>,
     without_eof: Option<bool>,
-    /// The last login, until it is let in.
+    /// The last login; its user and database take effect after authentication.
     login: Login,
     product: Option<String>,
     user: Vec<u8>,
@@ -49,25 +49,25 @@ pub struct Mysql {
     prepared: Prepared,
     queue: VecDeque<Request>,
     queue_bytes: usize,
-    /// The front of a command that goes on, and where it began.
+    /// The first packets of a command of several packets; its position and its size so far, bytes.
     partial: Vec<u8>,
     partial_begin: Option<(Position, u64)>,
-    /// The server's last packet goes on in the next one.
+    /// The server's next packet continues its last one.
     goes_on: bool,
-    /// What follows a gap in the server's bytes answers what was asked after it.
+    /// After a gap in the server's bytes: ignore the server until the client sends the next request.
     is_waiting_for_question: bool,
-    /// A gap in the client's bytes, which has been counted, may hold a question.
+    /// A gap in the client's bytes, already reported, may hide a request.
     may_lack_question: bool,
 }
 
-/// A command that waits for its answer.
+/// A command without a complete answer.
 struct Request {
     command: &'static Command,
-    /// Statement, or the name of a database.
+    /// Text of the statement, or name of a database.
     text: Vec<u8>,
-    /// Why the statement is not known.
+    /// Why the statement is unknown.
     unknown: Option<&'static str>,
-    /// Where it is prepared.
+    /// Slot of the statement being prepared.
     slot: Option<u64>,
     begin: Position,
     received: u64,
@@ -76,7 +76,7 @@ struct Request {
 }
 
 impl Mysql {
-    /// At the begin of a connection, or in its middle.
+    /// Creates a decoder at the start (`is_begin`) or in the middle of a connection.
     pub fn new(session: u64, is_begin: bool) -> Self {
         Self {
             state: if is_begin { State::Greeting } else { State::Commands },
@@ -98,7 +98,7 @@ impl Mysql {
         }
     }
 
-    /// Whether the client's next packets are a file.
+    /// Whether the client's next packets belong to a file (LOAD DATA LOCAL).
     fn is_taking_file(&self) -> bool {
         self.queue.front().is_some_and(|request| request.answer.is_taking_file())
     }
@@ -121,7 +121,7 @@ impl Mysql {
         true
     }
 
-    /// A command of `length` bytes, of which the front is there.
+    /// Processes a command of `length` bytes, of which `body` holds the first ones.
     fn command(
         &mut self,
         body: &[u8],
@@ -196,7 +196,7 @@ impl Mysql {
 
     fn greeting(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool {
         if message.body.first() == Some(&0xFF) {
-            // Too many connections, or a host that is not wanted.
+            // The server refuses the connection: too many connections, or a host that it does not accept.
             let Some(command) = Command::of(11) else { return false };
             let mut request = Request::new(command, vec![], message.begin, 0);
             request.answer.packet(message.body, message.length, &mut None);
@@ -223,7 +223,7 @@ impl Mysql {
         let Some(mut request) = self.queue.pop_front() else { return false };
         request.answer.packet(message.body, message.length, &mut self.without_eof);
         self.state = State::Commands;
-        // Those that ask before they are let in are heard behind this one.
+        // The decoder ignores commands that the client sent before this packet.
         let is_in = request.answer.said.error == 0;
         if is_in || request.command.code != command::CHANGE_USER {
             self.user.clone_from(&self.login.user);
@@ -242,7 +242,8 @@ impl Mysql {
         true
     }
 
-    /// Tells of a request, and takes over what its answer has changed. `is_answered`: its end was seen.
+    /// Emits a request's event, and applies the effects of its answer on the connection. `is_answered`:
+    /// the capture holds the end of the answer.
     fn finish(&mut self, request: Request, end: Position, is_answered: bool, out: &mut Out<'_>) {
         self.queue_bytes -= request.text.len().min(self.queue_bytes);
         let said = request.answer.said;
@@ -439,8 +440,8 @@ impl Request {
     }
 }
 
-/// Whether a server's packet may come when nothing is asked: a farewell, or the end of descriptions
-/// where it was not known that there is one.
+/// Whether the server may send this packet without a request: an error before it closes the
+/// connection, or the EOF packet after definitions that the decoder did not expect.
 fn needs_no_question(message: &Message<'_>) -> bool {
     match message.body.first() {
         Some(0xFF) => true,
@@ -459,7 +460,7 @@ fn used(text: &[u8]) -> Option<Vec<u8>> {
     let name = rest.trim_ascii();
     match name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")) {
         Some(quoted) => {
-            // Of two quotes that stand for one the first is left out.
+            // A doubled backquote stands for one: drop the first.
             let mut is_half = false;
             let is_kept = |byte: &u8| {
                 is_half = *byte == b'`' && !is_half;

@@ -1,15 +1,15 @@
-//! MySQL's protocol as a passive listener sees it.
+//! Decodes the MySQL protocol from captured traffic.
 //!
 //! | where | what |
 //! |---|---|
-//! | `command` | what clients ask |
+//! | `command` | client commands |
 //! | `prepared`, `values` | prepared statements, and their parameters as literals |
-//! | `answer` | where an answer ends, and what it says |
-//! | `decoder` | the whole |
+//! | `answer` | the end of an answer, and its results |
+//! | `decoder` | the state machine of a connection |
 //!
-//! Of a connection whose begin is not in the capture the capabilities are not known; then, as far as
-//! anything depends on them, the structure decides: end-of-file packets by their length, query
-//! attributes by the bytes before a statement.
+//! If the capture lacks the start of a connection, its capability flags are unknown. The decoder then
+//! infers them from packet structure: it recognises EOF packets by length, and query attributes by the
+//! bytes before the statement.
 
 mod answer;
 mod command;

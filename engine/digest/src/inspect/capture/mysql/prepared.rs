@@ -1,4 +1,4 @@
-//! Statements that a connection has prepared, and what their executions say.
+//! Prepared statements of a connection, and the text of their executions.
 
 use super::values;
 use crate::sql::language::Language;
@@ -6,17 +6,17 @@ use crate::sql::token::{Kind, Lexer};
 use dyno_protocol::bytes::Bytes;
 use std::collections::HashMap;
 
-/// Statements that are kept of a connection.
+/// Maximum number of prepared statements per connection.
 const STATEMENTS: usize = 4096;
-/// Bytes that these and their long values may have.
+/// Maximum size of their texts and long values per connection, bytes.
 const BYTES: usize = 16 << 20;
-/// What stands for the statement that was prepared last (MariaDB's drivers).
+/// ID that stands for the last prepared statement (MariaDB's connectors).
 const LAST: u32 = u32::MAX;
 
 /// The prepared statements of a connection.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    /// By the number that the server gave.
+    /// Slots by the server's statement ID.
     slots: HashMap<u32, u64>,
     statements: HashMap<u64, Statement>,
     last: u64,
@@ -26,12 +26,12 @@ pub struct Prepared {
 #[derive(Debug, Default)]
 struct Statement {
     text: Vec<u8>,
-    /// Where its parameters stand.
+    /// Byte offsets of its parameter markers.
     places: Vec<usize>,
-    /// How many it has, as the server says.
+    /// Number of parameters that the server reported.
     count: Option<usize>,
     types: Vec<u16>,
-    /// Values that were sent before, by the parameter's number.
+    /// Long values by parameter number, sent before the execution.
     long: HashMap<u16, Vec<u8>>,
 }
 
@@ -42,17 +42,17 @@ impl Statement {
 }
 
 impl Prepared {
-    /// Bytes that are kept.
+    /// Number of buffered bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Forgets all.
+    /// Removes all statements.
     pub fn clear(&mut self) {
         (self.slots, self.statements, self.bytes) = Default::default();
     }
 
-    /// A statement that is being prepared; its place.
+    /// Adds a statement that the client prepares, if the limits allow; returns its slot.
     pub fn begin(&mut self, text: &[u8]) -> u64 {
         self.last += 1;
         if self.statements.len() < STATEMENTS && self.bytes + text.len() <= BYTES {
@@ -73,7 +73,7 @@ impl Prepared {
         self.last
     }
 
-    /// The server has prepared it, under a number and with so many parameters.
+    /// Records the server's answer: the statement's ID and its number of parameters.
     pub fn prepared(&mut self, slot: u64, id: u32, count: usize) {
         if let Some(statement) = self.statements.get_mut(&slot) {
             statement.count = Some(count);
@@ -83,14 +83,14 @@ impl Prepared {
         }
     }
 
-    /// The server has refused it.
+    /// Removes a statement, such as one that the server rejected.
     pub fn drop_slot(&mut self, slot: u64) {
         if let Some(statement) = self.statements.remove(&slot) {
             self.bytes -= statement.size();
         }
     }
 
-    /// The client needs it no more. `body` is behind the command's byte.
+    /// Closes the statement named in `body`, the command without its first byte.
     pub fn close(&mut self, body: &[u8]) {
         if let Some(id) = Bytes(body).little(4)
             && let Some(slot) = self.slot(id as u32)
@@ -100,7 +100,7 @@ impl Prepared {
         }
     }
 
-    /// Values that were sent before are forgotten.
+    /// Discards the long values of the statement named in `body`.
     pub fn reset(&mut self, body: &[u8]) {
         if let Some(id) = Bytes(body).little(4)
             && let Some(slot) = self.slot(id as u32)
@@ -111,7 +111,7 @@ impl Prepared {
         }
     }
 
-    /// A part of a long value.
+    /// Appends a part of a long value, as far as the limit allows.
     pub fn long_data(&mut self, body: &[u8]) {
         let mut bytes = Bytes(body);
         if let Some(id) = bytes.little(4)
@@ -129,8 +129,8 @@ impl Prepared {
         if id == LAST { Some(self.last) } else { self.slots.get(&id).copied() }
     }
 
-    /// The statement that is executed with its values for parameters, where these can be read; `None`:
-    /// which statement it is, is not known. `has_attributes`: as in
+    /// The text of an executed statement, with its values in place of parameters if these are readable;
+    /// `None` if the statement is unknown. `has_attributes`: as in
     /// [`attributed`](super::command::attributed).
     pub fn execute(&mut self, body: &[u8], has_attributes: Option<bool>) -> Option<Vec<u8>> {
         let mut bytes = Bytes(body);
@@ -142,7 +142,7 @@ impl Prepared {
         Some(text.unwrap_or_else(|| statement.text.clone()))
     }
 
-    /// The statement that is executed for many rows.
+    /// The text of a statement executed for many rows, without values; `None` if it is unknown.
     pub fn bulk_execute(&self, body: &[u8]) -> Option<Vec<u8>> {
         let slot = self.slot(Bytes(body).little(4)? as u32)?;
         Some(self.statements.get(&slot)?.text.clone())
@@ -150,7 +150,8 @@ impl Prepared {
 }
 
 impl Statement {
-    /// `bytes` are behind the statement's number.
+    /// Replaces the parameters with values; `bytes` follow the statement's ID. `None` if the values are
+    /// unreadable.
     fn with_values(
         &mut self,
         mut bytes: Bytes<'_>,

@@ -1,13 +1,13 @@
-//! Values of the binary protocol as literals. Source: MySQL source documentation, "Binary Protocol
-//! Value".
+//! Converts values of the binary protocol to literals. Source: MySQL source documentation, "Binary
+//! Protocol Value".
 
 use dyno_protocol::bytes::Bytes;
 use std::io::Write as _;
 
-/// The flag of types without a sign, beside the type.
+/// Flag of unsigned types, in the bytes of the type.
 const UNSIGNED: u16 = 0x8000;
 
-/// Writes the next value; `None`: the bytes hold none of this type.
+/// Writes the next value as a literal; `None` if the bytes hold no value of this type.
 pub fn write(kind: u16, bytes: &mut Bytes<'_>, into: &mut Vec<u8>) -> Option<()> {
     let whole = |bytes: &mut Bytes<'_>, n: usize| {
         let value = bytes.little(n)?;
@@ -39,7 +39,7 @@ pub fn write(kind: u16, bytes: &mut Bytes<'_>, into: &mut Vec<u8>) -> Option<()>
     Some(())
 }
 
-/// A text or bytes in quotes.
+/// Writes text or bytes in single quotes, with MySQL's escapes.
 pub fn text(value: &[u8], into: &mut Vec<u8>) {
     into.reserve(value.len() + 2);
     into.push(b'\'');

@@ -1,17 +1,17 @@
-//! Reads packets from a capture file of either kind, also from concatenated files and behind damage.
+//! Reads packets from capture files of both formats, also from concatenated and damaged files.
 
 use super::packet::{Found, Step};
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Section};
 
-/// How far the next border is looked for at a time.
+/// Number of bytes searched for the next border at a time.
 const WINDOW: usize = 1 << 20;
 
-/// A file that is being read.
+/// Parser of a capture file.
 #[derive(Debug, Default)]
 pub struct File {
     kind: Option<Kind>,
-    /// Where the next packet begins is not known.
+    /// The start of the next packet is unknown.
     is_lost: bool,
 }
 
@@ -21,14 +21,14 @@ enum Kind {
     Pcapng(Section),
 }
 
-/// Whether a capture begins here.
+/// Whether a capture file begins here.
 pub fn is_begin(bytes: &[u8]) -> bool {
     pcap::is_begin(bytes) || pcapng::is_begin(bytes)
 }
 
 impl File {
-    /// What is at the front of `bytes`, which are not empty; `None`: more bytes are needed, and there
-    /// will be more.
+    /// Parses the piece at the start of `bytes`, which must not be empty. `is_last`: no bytes follow them.
+    /// `None`: the parser needs more bytes, and more follow.
     pub fn step<'a>(&mut self, bytes: &'a [u8], is_last: bool) -> Option<Step<'a>> {
         if bytes.len() < pcap::HEADER && !is_last {
             return None;
@@ -64,7 +64,8 @@ impl File {
         Some(Step { length, found: Found::Damaged })
     }
 
-    /// Where the next border may be, at or after `from`; not farther than a window.
+    /// Position of the next possible border at or after `from`, at most one window away. `None`: the
+    /// search needs more bytes.
     fn border(&self, bytes: &[u8], from: usize, is_last: bool) -> Option<usize> {
         for at in from..WINDOW.min(bytes.len()) {
             let rest = &bytes[at..];
@@ -83,7 +84,7 @@ impl File {
                 None => return None,
             }
         }
-        // A header that begins in the window may end behind it.
+        // A header that begins in the window may extend beyond it.
         (is_last || bytes.len() >= WINDOW + pcap::HEADER).then_some(WINDOW.min(bytes.len()))
     }
 }
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// (time, link, data, length) of the packets, and (offset, length) of what is damaged.
+    /// (time, link, data, length) of the packets, and (offset, length) of damaged pieces.
     type Read = (Vec<(Option<i64>, u32, Vec<u8>, usize)>, Vec<(usize, usize)>);
 
     fn read(file: &[u8]) -> Read {

@@ -1,52 +1,52 @@
-//! From an IP packet to a TCP segment. Sources: RFC 791, RFC 8200, RFC 9293.
+//! Extracts TCP segments from IP packets. Sources: RFC 791, RFC 8200, RFC 9293.
 
 use dyno_protocol::bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What an IP packet carries.
+/// Content of an IP packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// A segment of TCP.
+    /// A TCP segment.
     Tcp(Segment<'a>),
-    /// VXLAN (RFC 7348), which is not read.
+    /// VXLAN (RFC 7348), which is not decoded.
     Tunnel,
-    /// A part of a TCP packet that was sent in parts.
+    /// A fragment of a TCP packet.
     Fragment,
-    /// So little was kept that the segment cannot be read.
+    /// The capture truncated the packet within its headers.
     Cut,
-    /// Something else.
+    /// Another protocol.
     Other,
 }
 
-/// A segment of TCP.
+/// A TCP segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// Who sent it.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// To whom.
+    /// Address of the receiver.
     pub to: SocketAddr,
-    /// Number of its first byte.
+    /// Sequence number of its first byte.
     pub seq: u32,
-    /// Number of the next byte that its sender expects.
+    /// Acknowledgement: number of the next byte that its sender expects.
     pub ack: Option<u32>,
-    /// It begins a connection.
+    /// SYN: it begins a connection.
     pub syn: bool,
-    /// It ends its direction.
+    /// FIN: it ends its direction.
     pub fin: bool,
-    /// It ends the connection.
+    /// RST: it ends the connection.
     pub rst: bool,
-    /// What was kept of its bytes.
+    /// Captured payload.
     pub data: &'a [u8],
-    /// How many bytes behind them were not kept.
+    /// Number of payload bytes that the capture truncated.
     pub missing: u32,
 }
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Where tunnels end, by their number.
+/// UDP destination port of VXLAN.
 const VXLAN_PORT: u16 = 4789;
 
-/// Takes an IP packet apart. `length`: how long it was on the wire, with what follows it there.
+/// Parses an IP packet. `length`: its length on the wire, with padding, bytes.
 pub fn payload(packet: &[u8], length: usize) -> Payload<'_> {
     let found = match packet.first().map(|first| first >> 4) {
         Some(4) => version_4(packet, length),
@@ -56,13 +56,13 @@ pub fn payload(packet: &[u8], length: usize) -> Payload<'_> {
     found.unwrap_or(Payload::Cut)
 }
 
-/// `None`: too little was kept.
+/// `None`: the packet is truncated within its headers.
 fn version_4(packet: &[u8], length: usize) -> Option<Payload<'_>> {
     let mut bytes = Bytes(packet);
     let header = usize::from(bytes.byte()? & 15) * 4;
     bytes.byte()?;
     let total = match bytes.big(2)? as usize {
-        // The network card cuts it up: its length is not known before.
+        // Segmentation offload: the network card sets the length later.
         0 => length,
         total => total,
     };
@@ -115,7 +115,7 @@ fn version_6(packet: &[u8], length: usize) -> Option<Payload<'_>> {
             }
             _ => return Some(Payload::Other),
         };
-        // What follows the later parts' header is not a header.
+        // In later fragments no protocol header follows.
         next = bytes.0[0];
         if is_fragment && next == TCP {
             return Some(Payload::Fragment);
@@ -141,7 +141,7 @@ fn tcp(kept: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Payload<'
     if header < 20 || length < header {
         return Some(Payload::Other);
     }
-    // Options may be cut where no byte behind them was kept.
+    // A capture without payload may truncate the options.
     let data = kept.get(header..).unwrap_or(b"");
     Some(Payload::Tcp(Segment {
         from: SocketAddr::new(from, from_port),

@@ -1,15 +1,15 @@
-//! From a packet to the IP packet in it. Source: tcpdump.org, "Link-Layer Header Types".
+//! Extracts IP packets from link-layer frames. Source: tcpdump.org, "Link-Layer Header Types".
 
-/// What a packet carries.
+/// Content of a link-layer frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carried<'a> {
-    /// An IP packet, as far as it was kept.
+    /// An IP packet, as far as it was captured.
     Ip(&'a [u8]),
-    /// Something else, or too little of it.
+    /// Another protocol, or a truncated frame.
     Other,
-    /// PPPoE, which is not read.
+    /// PPPoE, which is not decoded.
     Tunnel,
-    /// A kind of link that is not known.
+    /// An unknown link-layer type.
     UnknownLink,
 }
 
@@ -18,22 +18,22 @@ const ETHERNET: u32 = 1;
 const LOOP: u32 = 108;
 const LINUX_COOKED: u32 = 113;
 const LINUX_COOKED_2: u32 = 276;
-/// Raw IP: the number of files, those of some systems, and those for one version.
+/// Raw IP: the number in files, those of some systems, and those of IPv4 and IPv6 alone.
 const RAW: [u32; 5] = [101, 12, 14, 228, 229];
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
 const PPPOE: u16 = 0x8864;
-/// Tags of virtual networks, which stand before the type.
+/// VLAN tags, which precede the type.
 const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
-/// What a packet on a link of this type carries.
+/// Extracts the content of a frame of this link-layer type.
 pub fn carried(link: u32, data: &[u8]) -> Carried<'_> {
     let found = match link {
         ETHERNET => by_type(data, 12, 14),
         LINUX_COOKED => by_type(data, 14, 16),
         LINUX_COOKED_2 => by_type(data, 0, 20),
-        // The address family, in the byte order of the machine; 2 or one of several for IP.
+        // The address family, in the machine's byte order; several values stand for IP.
         NULL | LOOP => match data.first_chunk() {
             Some([0, 0, 0, 2 | 24 | 28 | 30 | 10] | [2 | 24 | 28 | 30 | 10, 0, 0, 0]) => {
                 data.get(4..).map(Carried::Ip)
@@ -46,7 +46,7 @@ pub fn carried(link: u32, data: &[u8]) -> Carried<'_> {
     found.unwrap_or(Carried::Other)
 }
 
-/// `at`: where the type stands; `header`: where what it is of begins.
+/// `at`: offset of the type; `header`: offset of the content.
 fn by_type(data: &[u8], at: usize, header: usize) -> Option<Carried<'_>> {
     let number = |at: usize| Some(u16::from_be_bytes(*data.get(at..)?.first_chunk()?));
     let (mut kind, mut begin) = (number(at)?, header);

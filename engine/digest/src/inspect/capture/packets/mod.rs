@@ -1,4 +1,4 @@
-//! Packets in a capture file, and TCP segments in packets.
+//! Extracts packets from capture files, and TCP segments from packets.
 
 pub mod capture_file;
 pub mod ip;

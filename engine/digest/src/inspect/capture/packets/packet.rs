@@ -1,36 +1,36 @@
-//! Packets, and the steps in which a capture file of either kind is read.
+//! Types shared by the parsers of both capture file formats.
 
-/// A packet as it was captured.
+/// A captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Nanoseconds since 1970 (UTC).
+    /// Nanoseconds since 1970 (UTC); `None` if the file has no time for it.
     pub time_ns: Option<i64>,
-    /// The type of its link.
+    /// Link-layer type.
     pub link: u32,
-    /// What was kept of it.
+    /// Captured bytes.
     pub data: &'a [u8],
-    /// How long it was.
+    /// Length on the wire, bytes.
     pub length: usize,
 }
 
-/// What stands somewhere in a file.
+/// Content of a piece of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<'a> {
     /// A packet.
     Packet(Packet<'a>),
-    /// Something else that is known.
+    /// Valid content other than a packet.
     Nothing,
-    /// Something whose length is right, but not what is in it.
+    /// A block with a valid length and an invalid body.
     Broken,
-    /// Nothing that can be.
+    /// Invalid bytes.
     Damaged,
 }
 
 /// A piece of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// How long it is.
+    /// Its length, bytes.
     pub length: usize,
-    /// What it is.
+    /// Its content.
     pub found: Found<'a>,
 }

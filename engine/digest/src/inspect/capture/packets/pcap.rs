@@ -1,27 +1,29 @@
-//! The classic capture file: a header, then records, in either byte order, in micro- or nanoseconds.
+//! The pcap format: a header, then records, in either byte order, with times in micro- or
+//! nanoseconds.
 
 use super::packet::{Found, Packet, Step};
 use dyno_protocol::bytes::Bytes;
 
-/// Length of the file's header.
+/// Length of the file header, bytes.
 pub const HEADER: usize = 24;
-/// Length of a record's header.
+/// Length of a record header, bytes.
 const RECORD: usize = 16;
-/// The longest packet that is believed.
+/// Longest plausible packet, bytes.
 const LONGEST: usize = 1 << 20;
-/// How far times of neighbours may be apart, seconds, when a border is looked for.
+/// Largest plausible difference between times of neighbouring records, seconds, in a search for a
+/// border.
 const APART_S: u64 = 7 * 86_400;
 
 const MICROS: u64 = 0xA1B2_C3D4;
 const NANOS: u64 = 0xA1B2_3C4D;
 
-/// How a file is written.
+/// Byte order, unit of time and link type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pcap {
     is_big: bool,
     is_nanos: bool,
     link: u32,
-    /// The last packet's time.
+    /// Time of the last packet, seconds since 1970.
     last_s: Option<u64>,
 }
 
@@ -39,7 +41,7 @@ pub fn is_begin(bytes: &[u8]) -> bool {
 }
 
 impl Pcap {
-    /// The header of a file.
+    /// Parses a file header; `None` if the bytes are too few, or no header.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let magic = Bytes(bytes).big(4)?;
         let is_big = matches!(magic, MICROS | NANOS);
@@ -56,7 +58,7 @@ impl Pcap {
         Some(Self { is_big, is_nanos: magic == NANOS, link, last_s: None })
     }
 
-    /// The record at the front; `None`: more bytes are needed.
+    /// Parses the record at the start of `bytes`; `None`: it needs more bytes.
     pub fn step<'a>(&mut self, bytes: &'a [u8]) -> Option<Step<'a>> {
         let Some(record) = self.record(bytes)? else {
             return Some(Step { length: 0, found: Found::Damaged });
@@ -74,7 +76,7 @@ impl Pcap {
         Some(Step { length: RECORD + record.captured, found: Found::Packet(packet) })
     }
 
-    /// Whether two records stand here; `None`: more bytes are needed to say.
+    /// Whether two plausible records begin here; `None`: the decision needs more bytes.
     pub fn is_border(&self, bytes: &[u8]) -> Option<bool> {
         let Some(first) = self.record(bytes)? else { return Some(false) };
         let is_near = |record: &Record| {
@@ -87,7 +89,7 @@ impl Pcap {
         Some(second.is_some_and(|second| second.seconds.abs_diff(first.seconds) < APART_S))
     }
 
-    /// A record's header; inner `None`: it cannot be one.
+    /// Parses a record header; `None`: it needs more bytes; inner `None`: it is invalid.
     fn record(&self, bytes: &[u8]) -> Option<Option<Record>> {
         let mut bytes = Bytes(bytes.get(..RECORD)?);
         let mut number = || bytes.number(4, self.is_big);

@@ -1,5 +1,5 @@
-//! The capture file of blocks: sections, each with its byte order and its interfaces, which have link
-//! types and clocks of their own.
+//! The pcapng format: sections of blocks. Each section has a byte order and interfaces; each interface
+//! has a link type and a clock.
 
 use super::packet::{Found, Packet, Step};
 use dyno_protocol::bytes::Bytes;
@@ -12,16 +12,16 @@ const SIMPLE_PACKET: u64 = 3;
 const PACKET: u64 = 6;
 const ORDER: u64 = 0x1A2B_3C4D;
 
-/// The longest block that is believed.
+/// Longest plausible block, bytes.
 const LONGEST: usize = 16 << 20;
-/// The longest one that a border is believed to stand before.
+/// Longest plausible block in a search for a border, bytes.
 const LONGEST_AT_BORDER: usize = 1 << 20;
-/// Length of an empty block.
+/// Length of an empty block, bytes.
 const EMPTY: usize = 12;
-/// Interfaces that a section may have.
+/// Maximum number of interfaces per section.
 const INTERFACES: usize = 1 << 16;
 
-/// A section that is being read.
+/// State of the current section.
 #[derive(Debug, Clone, Default)]
 pub struct Section {
     is_big: bool,
@@ -31,9 +31,9 @@ pub struct Section {
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: u32,
-    /// Bytes kept of a packet; 0: all.
+    /// Snapshot length: bytes captured of a packet; 0: all.
     snap: usize,
-    /// Decimal places of a second, or, with the highest bit, binary ones.
+    /// Time unit: number of decimal places of a second, or of binary places if the highest bit is set.
     resolution: u8,
     offset_s: i64,
 }
@@ -54,7 +54,7 @@ fn order(bytes: &[u8]) -> Option<bool> {
 }
 
 impl Section {
-    /// The block at the front; `None`: more bytes are needed.
+    /// Parses the block at the start of `bytes`; `None`: it needs more bytes.
     pub fn step<'a>(&mut self, bytes: &'a [u8]) -> Option<Step<'a>> {
         let damaged = Step { length: 0, found: Found::Damaged };
         if bytes.len() < EMPTY {
@@ -76,7 +76,7 @@ impl Section {
         Some(Step { length, found })
     }
 
-    /// Whether a block stands here; `None`: more bytes are needed to say.
+    /// Whether a valid block begins here; `None`: the decision needs more bytes.
     pub fn is_border(&self, bytes: &[u8]) -> Option<bool> {
         if bytes.len() < EMPTY {
             return None;
@@ -96,7 +96,7 @@ impl Section {
         (length.is_multiple_of(4) && (EMPTY..=longest).contains(&length)).then_some(length)
     }
 
-    /// Whether the length stands at the end again.
+    /// Whether the block ends with its length.
     fn ends_well(&self, block: &[u8]) -> bool {
         let end = Bytes(&block[block.len() - 4..]).number(4, self.is_big);
         end == Some(block.len() as u64)
@@ -138,14 +138,14 @@ impl Section {
                 let packet = Packet { time_ns: None, link: interface.link, data, length };
                 Some(Found::Packet(packet))
             }
-            // Names, statistics, secrets, what programs keep for themselves.
+            // Name resolution, statistics, decryption secrets, custom blocks.
             _ => Some(Found::Nothing),
         }
     }
 }
 
 impl Interface {
-    /// With the options that stand behind it.
+    /// Applies the interface's options.
     fn with(mut self, mut options: Bytes<'_>, is_big: bool) -> Self {
         const RESOLUTION: u64 = 9;
         const OFFSET: u64 = 14;
@@ -170,7 +170,7 @@ impl Interface {
         self
     }
 
-    /// Nanoseconds since 1970; none if that is far from now.
+    /// Converts ticks to nanoseconds since 1970; `None` on overflow.
     fn time(&self, ticks: u64) -> Option<i64> {
         let ticks = u128::from(ticks);
         let places = u32::from(self.resolution & 0x7F);

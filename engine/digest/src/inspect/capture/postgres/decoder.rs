@@ -1,4 +1,4 @@
-//! Decodes PostgreSQL's protocol: messages of client and server become events.
+//! Decodes PostgreSQL's protocol: turns messages of client and server into events.
 
 use super::message::{is_answer, is_request, sqlstate};
 use super::prepared::{Portal, Prepared, Statement};
@@ -14,28 +14,28 @@ use dyno_protocol::postgres::messages::Startup;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Requests that may wait for their answers.
+/// Maximum number of unanswered requests.
 const QUEUE: usize = 65_536;
 
-/// Bytes kept of a server's message, where any are.
+/// Bytes buffered of a server's message, of the types that are read.
 const KEPT: usize = 4096;
 
-/// Where a connection is.
+/// Phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The client begins.
+    /// The client sends its startup message.
     Startup,
-    /// The server says whether it takes encryption.
+    /// The server answers an encryption request.
     Encryption,
-    /// The client is let in, or not.
+    /// The server authenticates the client.
     Login,
     Ready,
     Unreadable(&'static str),
-    /// Nothing of interest.
+    /// The rest of the connection is ignored.
     Passed,
 }
 
-/// A connection's state.
+/// Decoder of one connection.
 pub struct Postgres {
     state: State,
     product: Option<String>,
@@ -43,18 +43,18 @@ pub struct Postgres {
     prepared: Prepared,
     queue: VecDeque<Request>,
     queue_bytes: usize,
-    /// Messages that prepare an execution: begin of the first, and their bytes.
+    /// Messages that prepare an execution: position of the first, and their size in bytes.
     lead: Option<(Position, u64)>,
-    /// Bytes of the answers to these.
+    /// Size of the answers to these, bytes.
     lead_sent: u64,
-    /// What follows a gap in the server's bytes answers what was asked after it.
+    /// After a gap in the server's bytes: ignore the server until the client sends the next request.
     is_waiting_for_question: bool,
 }
 
 const TORN: &str = "a statement that the capture does not have whole";
 
 impl Postgres {
-    /// At the begin of a connection, or in its middle.
+    /// Creates a decoder at the start (`is_begin`) or in the middle of a connection.
     pub fn new(session: u64, is_begin: bool) -> Self {
         Self {
             state: if is_begin { State::Startup } else { State::Ready },
@@ -166,13 +166,13 @@ impl Postgres {
         Some(Request::new(Ask::Close, message))
     }
 
-    /// A message that prepares the next execution.
+    /// Counts a message towards the next execution.
     fn lead(&mut self, message: &Message<'_>) {
         let (begin, bytes) = self.lead.unwrap_or((message.begin, 0));
         self.lead = Some((begin, bytes + message.size as u64));
     }
 
-    /// A setting of the server.
+    /// Reads a ParameterStatus message.
     fn status(&mut self, body: &[u8]) {
         if let Ok((b"server_version", version)) = reported(body) {
             let version = String::from_utf8_lossy(version);
@@ -195,7 +195,7 @@ impl Postgres {
         Some(request)
     }
 
-    /// A step before an execution is done.
+    /// Completes a step before an execution; returns whether the first waiting request is this step.
     fn pass(&mut self, ask: Ask) -> bool {
         if !self.is_front(ask) {
             return false;
@@ -226,7 +226,7 @@ impl Postgres {
         }
     }
 
-    /// A command has been done.
+    /// Processes CommandComplete.
     fn completed(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool {
         let (command, count) = completed(message.body.strip_suffix(b"\0").unwrap_or(message.body));
         let Some(front) = self.queue.front_mut() else { return false };
@@ -244,7 +244,7 @@ impl Postgres {
         front.ask == Ask::Query || self.executed(message, out)
     }
 
-    /// An execution has come to its end, or as far as it was asked to. Of a query more may come.
+    /// Ends an execution, complete or at its row limit. A simple query may continue.
     fn executed(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool {
         match self.queue.front().map(|front| front.ask) {
             Some(Ask::Query) => true,
@@ -259,10 +259,10 @@ impl Postgres {
         }
     }
 
-    /// An error. What was asked for behind it is not done, up to the next synchronisation.
+    /// Processes an error. The server skips later requests up to the next Sync.
     fn failed(&mut self, message: &Message<'_>, out: &mut Out<'_>) {
         let error = sqlstate(message.body).unwrap_or(b"XX000").to_vec();
-        // A farewell, where nothing was asked for.
+        // The server closes the connection without a request.
         let Some(front) = self.queue.front_mut() else { return };
         if front.error.is_empty() {
             front.error = error;
@@ -289,7 +289,7 @@ impl Postgres {
         }
     }
 
-    /// Everything up to a synchronisation or a query is done.
+    /// Processes ReadyForQuery: ends all requests up to a Sync or a query.
     fn ready(&mut self, message: &Message<'_>, out: &mut Out<'_>) -> bool {
         self.state = State::Ready;
         let is_end = |request: &Request| {
@@ -324,7 +324,7 @@ impl Decoder for Postgres {
 
     fn wanted(&self, side: Side, tag: u8) -> usize {
         match (side, tag) {
-            // Rows and what is copied; passwords.
+            // Rows, COPY data, passwords and notices.
             (Side::Client, b'd' | b'p') | (Side::Server, b'D' | b'd' | b'T' | b'N') => 0,
             (Side::Client, _) | (Side::Server, b't') => LONGEST,
             (Side::Server, _) => KEPT,
@@ -335,7 +335,7 @@ impl Decoder for Postgres {
         match self.state {
             State::Startup => return self.startup(message),
             State::Ready => {}
-            // Passwords; a client that does not wait until it is let in is not known to exist.
+            // Passwords: no known client sends requests before the end of authentication.
             _ => return true,
         }
         let is_ask = matches!(message.tag, b'Q' | b'P' | b'B' | b'D' | b'E' | b'C' | b'S' | b'F');
@@ -348,7 +348,7 @@ impl Decoder for Postgres {
             return false;
         }
         let body = Bytes(message.body);
-        // A message that is not whole is counted as what its type says.
+        // The type of an incomplete message still counts.
         let request = match message.tag {
             b'Q' => Some(self.query(message)),
             b'P' => self.parse(body, message),
@@ -358,7 +358,7 @@ impl Decoder for Postgres {
             b'C' => self.close(body, message),
             b'S' => Some(Request::new(Ask::Sync, message)),
             b'F' => Some(Request::new(Ask::Call, message)),
-            // Flush, goodbye, what is copied, passwords.
+            // Flush, Terminate, COPY data, passwords.
             b'H' | b'X' | b'd' | b'c' | b'f' | b'p' => return true,
             _ => return false,
         };
@@ -379,7 +379,7 @@ impl Decoder for Postgres {
                     b'S' => State::Unreadable("a connection under TLS"),
                     b'G' => State::Unreadable("a connection under GSSAPI encryption"),
                     b'N' => State::Startup,
-                    // An error of an old server: the client begins anew, on another connection.
+                    // An error of an old server: the client reconnects.
                     _ => State::Passed,
                 };
                 return true;

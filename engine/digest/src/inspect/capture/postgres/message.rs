@@ -1,13 +1,14 @@
-//! What begins where a capture begins, and errors. Source: PostgreSQL's manual, "Message Formats".
+//! Recognises messages by their structure, and reads the SQLSTATE of errors. Source: PostgreSQL's
+//! manual, "Message Formats".
 
 use dyno_protocol::bytes::Bytes;
 use dyno_protocol::postgres::frames::Body;
 use dyno_protocol::postgres::messages::{CANCEL_REQUEST_CODE, GSS_REQUEST_CODE, SSL_REQUEST_CODE};
 
-/// The longest first message that servers take.
+/// Longest startup message that servers accept, bytes.
 const STARTUP_MAX: usize = 10_000;
 
-/// Whether a client's first message begins here.
+/// Whether a client's startup message begins here.
 pub fn is_startup(bytes: &[u8]) -> bool {
     let Some((length, body)) = bytes.split_first_chunk::<4>() else { return false };
     let length = u32::from_be_bytes(*length) as usize;
@@ -21,7 +22,7 @@ pub fn is_startup(bytes: &[u8]) -> bool {
         }
 }
 
-/// Whether a client's messages seem to begin here, and nothing else: for connections in their middle.
+/// Whether these bytes look like client messages only, for connections captured in the middle.
 pub fn is_request(bytes: &[u8]) -> bool {
     let mut at = 0;
     while let Some((&[kind, a, b, c, d], body)) =
@@ -48,11 +49,11 @@ pub fn is_request(bytes: &[u8]) -> bool {
         }
         at += 5 + whole;
     }
-    // A header may be cut by the packet's end, but not the first one.
+    // The packet's end may truncate a header, except the first one.
     at > 0
 }
 
-/// Whether a server's messages seem to begin here.
+/// Whether these bytes look like server messages.
 pub fn is_answer(bytes: &[u8]) -> bool {
     let mut at = 0;
     while let Some((&[kind, a, b, c, d], _)) =
@@ -67,7 +68,7 @@ pub fn is_answer(bytes: &[u8]) -> bool {
     at > 0
 }
 
-/// The SQLSTATE of an error.
+/// The SQLSTATE in the body of an error message.
 pub fn sqlstate(body: &[u8]) -> Option<&[u8]> {
     let mut body = Body(body);
     while let Ok(Some((field, text))) = body.field() {

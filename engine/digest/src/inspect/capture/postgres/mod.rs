@@ -1,13 +1,13 @@
-//! PostgreSQL's protocol, version 3, as a listener hears it. Source: PostgreSQL's manual,
+//! Decodes PostgreSQL's protocol, version 3, from captured traffic. Source: PostgreSQL's manual,
 //! "Frontend/Backend Protocol".
 //!
 //! | where | what |
 //! |---|---|
-//! | `message` | messages by their types |
-//! | `values` | parameters as PostgreSQL's logs write them |
+//! | `message` | recognition of messages, SQLSTATE of errors |
+//! | `values` | parameters in the format of PostgreSQL's logs |
 //! | `prepared` | prepared statements and portals |
-//! | `request` | what waits for its answer |
-//! | `decoder` | the whole |
+//! | `request` | unanswered requests |
+//! | `decoder` | the state machine of a connection |
 
 mod decoder;
 mod message;

@@ -1,28 +1,29 @@
-//! Statements and portals of a connection, by their names.
+//! Prepared statements and portals of a connection, by name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Statements that are kept of a connection, and portals.
+/// Maximum number of statements, and of portals, per connection.
 const KEPT: usize = 4096;
-/// Bytes that their texts and parameters may have.
+/// Maximum size of their names, texts, types and parameters per connection, bytes.
 const BYTES: usize = 16 << 20;
 
-/// A statement that was parsed.
+/// A parsed statement.
 #[derive(Debug, Clone, Default)]
 pub struct Statement {
     /// Its text.
     pub text: Arc<[u8]>,
-    /// Types of its parameters, as far as they are known; 0: not known.
+    /// Type OIDs of its parameters, as far as known; 0: unknown.
     pub types: Vec<u32>,
 }
 
-/// A statement with parameters.
+/// A portal: a statement bound to parameters.
 #[derive(Debug, Clone, Default)]
 pub struct Portal {
-    /// The statement's text; none: the statement was parsed before the capture.
+    /// The statement's text; `None`: the text is unknown, such as that of a statement parsed before the
+    /// capture.
     pub text: Option<Arc<[u8]>>,
-    /// Its parameters as logs write them.
+    /// Its parameters, in the format of PostgreSQL's logs.
     pub parameters: Arc<[u8]>,
 }
 
@@ -32,7 +33,7 @@ impl Portal {
     }
 }
 
-/// Statements and portals of a connection.
+/// Prepared statements and portals of a connection.
 #[derive(Debug, Default)]
 pub struct Prepared {
     statements: HashMap<Vec<u8>, Statement>,
@@ -41,33 +42,33 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Bytes that are kept.
+    /// Number of buffered bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A statement by its name.
+    /// Looks up a statement by name.
     pub fn statement(&self, name: &[u8]) -> Option<&Statement> {
         self.statements.get(name)
     }
 
-    /// A portal by its name.
+    /// Looks up a portal by name.
     pub fn portal(&self, name: &[u8]) -> Option<&Portal> {
         self.portals.get(name)
     }
 
-    /// Keeps a statement, if there is room.
+    /// Stores a statement, if the limits allow.
     pub fn keep_statement(&mut self, name: &[u8], statement: Statement) {
         self.drop_statement(name);
         let size = name.len() + statement.text.len() + statement.types.len() * 4;
-        // The one without a name is always replaced: it does not take room for ever.
+        // The unnamed statement is exempt from the limits: the next one replaces it.
         if name.is_empty() || (self.statements.len() < KEPT && self.bytes + size <= BYTES) {
             self.bytes += size;
             self.statements.insert(name.to_vec(), statement);
         }
     }
 
-    /// Keeps a portal, if there is room.
+    /// Stores a portal, if the limits allow.
     pub fn keep_portal(&mut self, name: &[u8], portal: Portal) {
         self.drop_portal(name);
         let size = portal.size(name);
@@ -77,7 +78,7 @@ impl Prepared {
         }
     }
 
-    /// What the server says of a statement's types.
+    /// Sets the parameter types of a statement, as the server reported them.
     pub fn types(&mut self, name: &[u8], types: Vec<u32>) {
         if let Some(statement) = self.statements.get_mut(name) {
             self.bytes = self.bytes + types.len() * 4 - statement.types.len() * 4;
@@ -85,21 +86,21 @@ impl Prepared {
         }
     }
 
-    /// Forgets a statement.
+    /// Removes a statement.
     pub fn drop_statement(&mut self, name: &[u8]) {
         if let Some(gone) = self.statements.remove(name) {
             self.bytes -= name.len() + gone.text.len() + gone.types.len() * 4;
         }
     }
 
-    /// Forgets all portals but the one without a name: their transaction has ended.
+    /// Removes all named portals at the end of their transaction.
     pub fn end_transaction(&mut self) {
         let names: Vec<Vec<u8>> =
             self.portals.keys().filter(|name| !name.is_empty()).cloned().collect();
         names.iter().for_each(|name| self.drop_portal(name));
     }
 
-    /// Forgets a portal.
+    /// Removes a portal.
     pub fn drop_portal(&mut self, name: &[u8]) {
         if let Some(gone) = self.portals.remove(name) {
             self.bytes -= gone.size(name);

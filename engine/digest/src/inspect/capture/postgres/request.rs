@@ -1,4 +1,4 @@
-//! Requests that wait for an answer, and the events that requests become.
+//! Unanswered requests, and their conversion to events.
 
 use crate::event::{Kind, Measure, Numbers};
 use crate::inspect::capture::events::{Done, Out};
@@ -6,10 +6,10 @@ use crate::inspect::capture::framer::Message;
 use crate::inspect::capture::position::Position;
 use std::sync::Arc;
 
-/// Why an execution is not told.
+/// Why an execution has no event.
 pub const UNKNOWN: &str = "an execution of a statement whose text is not known";
 
-/// Whose connection it is.
+/// User, database and session of a connection.
 #[derive(Debug, Default)]
 pub struct Who {
     pub user: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Who {
     pub session: u64,
 }
 
-/// What a client asked for.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
     Connect,
@@ -31,16 +31,16 @@ pub enum Ask {
     Call,
 }
 
-/// Something that waits for its answer.
+/// A request and its answer so far.
 #[derive(Debug)]
 pub struct Request {
     pub ask: Ask,
-    /// None: not known.
+    /// Text of the statement; `None`: unknown.
     pub text: Option<Arc<[u8]>>,
     pub parameters: Arc<[u8]>,
-    /// Of the statement that is parsed or described.
+    /// Name of the statement that is parsed or described.
     pub name: Vec<u8>,
-    /// Why the statement is not known.
+    /// Why the statement is unknown.
     pub unknown: Option<&'static str>,
     pub begin: Position,
     pub received: u64,
@@ -52,7 +52,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// What a message asks for.
+    /// Creates a request from a client's message.
     pub fn new(ask: Ask, message: &Message<'_>) -> Self {
         Self {
             ask,
@@ -70,12 +70,13 @@ impl Request {
         }
     }
 
-    /// Bytes of its texts.
+    /// Size of its text, parameters and name, bytes.
     pub fn size(&self) -> usize {
         self.text.as_ref().map_or(0, |text| text.len()) + self.parameters.len() + self.name.len()
     }
 
-    /// Tells of a self. `end`: when its answer ended, if that was seen.
+    /// Emits the request's event, if it has one. `end`: position of the answer's end, if the capture
+    /// holds it.
     pub fn tell(&self, who: &Who, end: Option<Position>, out: &mut Out<'_>) {
         let has_failed = !self.error.is_empty();
         let (kind, command) = match self.ask {
@@ -84,7 +85,7 @@ impl Request {
             Ask::Sync if has_failed => (Kind::Command, &b"Sync"[..]),
             Ask::Query | Ask::Execute => (Kind::Statement, &b""[..]),
             Ask::Parse if !self.name.is_empty() => (Kind::Prepare, &b""[..]),
-            // The statement fails here, and is not executed.
+            // The statement fails in this step, before its execution.
             Ask::Parse | Ask::Bind if has_failed => (Kind::Statement, &b""[..]),
             Ask::Describe if has_failed => (Kind::Command, &b"Describe"[..]),
             Ask::Close if has_failed => (Kind::Command, &b"Close"[..]),

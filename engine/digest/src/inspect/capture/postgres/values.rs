@@ -1,11 +1,12 @@
-//! Values of parameters as PostgreSQL's logs write them: `$1 = '7', $2 = NULL`. Binary ones whose type
-//! is known are turned into text, others are written as bytes: `'\x002a'`.
+//! Formats parameters like PostgreSQL's logs: `$1 = '7', $2 = NULL`. Binary values of known types
+//! become text, others hexadecimal bytes: `'\x002a'`.
 
 use dyno_protocol::bytes::Bytes;
 use dyno_protocol::postgres::oid;
 use std::io::Write as _;
 
-/// The parameters of a Bind message, behind the names; `None`: it is none.
+/// Formats the parameters of a Bind message; `bytes` follow its two names. `types`: type OIDs of the
+/// parameters; 0 or missing: unknown. `None`: the message is malformed.
 pub fn parameters(mut bytes: Bytes<'_>, types: &[u32]) -> Option<Vec<u8>> {
     let count = bytes.big(2)? as usize;
     let mut formats = Bytes(bytes.take(count * 2)?);

@@ -1,4 +1,4 @@
-//! Captures that lack something.
+//! Tests of incomplete and damaged captures.
 
 use super::super::position::Side::{self, Client, Server};
 use super::mysql::{TOLD, conversation, ok, packet, query};
@@ -27,7 +27,7 @@ const GAP: &str = "packets before this one are not in the capture";
 #[test]
 fn a_lost_request_costs_one_statement() {
     let mut sent = statements(50);
-    // Behind the two packets of the begin: request and answer in turn.
+    // After the two packets of the handshake, requests and answers alternate.
     sent.remove(2 + 2 * 3);
     let kept = read(Dialect::Mysql, &capture(&sent, 3306, usize::MAX));
     assert_eq!(kept.events.len(), 49);
@@ -98,7 +98,7 @@ fn ends_are_used_again_by_other_connections() {
     let twice = |first: &[Sent]| {
         let mut file = capture(first, 3306, usize::MAX);
         let mut later = sent.clone();
-        // Another connection's numbers begin elsewhere.
+        // The other connection has other sequence numbers.
         later.iter_mut().for_each(|sent| sent.position = sent.position.wrapping_add(1 << 28));
         let back: Vec<Sent> = later
             .into_iter()
@@ -115,7 +115,7 @@ fn ends_are_used_again_by_other_connections() {
         lines(&read(Dialect::Mysql, &file))
     };
     assert_eq!(twice(&sent), [TOLD, TOLD].concat());
-    // Without the end of the first.
+    // Without the end of the first connection.
     assert_eq!(twice(&sent[..sent.len() - 3]), [TOLD, TOLD].concat());
 }
 
@@ -144,7 +144,7 @@ fn other_traffic_is_passed_over_but_not_if_it_is_all_there_is() {
 
 #[test]
 fn requests_without_end_in_one_packet_are_read() {
-    // More than wait for answers at a time, and more than a stack would hold if each took some.
+    // More requests than may wait for answers, and than a recursive decoder's stack would hold.
     let pings = packet(0, b"\x0E").repeat(12_000);
     let sent = Spoken::default().says(Client, pings).segments(|| usize::MAX);
     let kept = read(Dialect::Mysql, &capture(&sent[2..], 40_001, usize::MAX));

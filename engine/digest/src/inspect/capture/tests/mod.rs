@@ -1,4 +1,4 @@
-//! Captures written by hand: what clients and servers say, cut into segments, as files.
+//! Handmade captures: messages of clients and servers, split into segments and written as files.
 
 mod broken;
 mod mysql;
@@ -12,9 +12,9 @@ use super::reader::Reader;
 use crate::event::{Kind, Measure};
 use crate::sink::{Kept, Part};
 
-/// When a capture begins, nanoseconds since 1970.
+/// Time of a capture's start, nanoseconds since 1970.
 const BEGIN_NS: u64 = 1_700_000_000_000_000_000;
-/// Where numbers of the two directions begin: one is near its end.
+/// First sequence numbers of the two directions; one is about to wrap around.
 const FIRST: [u32; 2] = [u32::MAX - 40, 9000];
 
 const SYN: u8 = 2;
@@ -26,15 +26,15 @@ const ACK: u8 = 16;
 struct Sent {
     side: Side,
     time_ns: u64,
-    /// How many bytes its sender has sent before.
+    /// Number of bytes that its sender has sent before.
     position: u32,
-    /// How many it has received.
+    /// Number of bytes that its sender has received.
     received: u32,
     flags: u8,
     data: Vec<u8>,
 }
 
-/// What two ends say, a millisecond between two messages.
+/// Messages of two ends, a millisecond apart.
 #[derive(Debug, Clone, Default)]
 struct Spoken(Vec<(Side, Vec<u8>)>);
 
@@ -44,7 +44,7 @@ impl Spoken {
         self
     }
 
-    /// Segments of at most `size()` bytes, with the connection's begin and end.
+    /// Segments of at most `size()` bytes, with the connection's handshake and end.
     fn segments(&self, mut size: impl FnMut() -> usize) -> Vec<Sent> {
         let (mut positions, mut sent, mut time_ns) = ([1_u32, 1], vec![], BEGIN_NS);
         let empty = |side, flags, position, received, time_ns| Sent {
@@ -82,7 +82,7 @@ impl Spoken {
     }
 }
 
-/// A file of raw IP packets, each kept as far as `snap`.
+/// A file of raw IP packets, each truncated to `snap` bytes.
 fn capture(sent: &[Sent], port: u16, snap: usize) -> Vec<u8> {
     let mut file = header();
     sent.iter().for_each(|sent| file.extend(record(sent, port, snap)));
@@ -99,7 +99,7 @@ fn record(sent: &Sent, port: u16, snap: usize) -> Vec<u8> {
     framed(&packet(sent, port), sent.time_ns, snap)
 }
 
-/// A packet as a file has it.
+/// A packet as a record of a pcap file.
 fn framed(packet: &[u8], time_ns: u64, snap: usize) -> Vec<u8> {
     let kept = &packet[..packet.len().min(snap)];
     let mut record = vec![];
@@ -141,7 +141,7 @@ fn read(dialect: Dialect, capture: &[u8]) -> Kept {
     kept
 }
 
-/// Events in a line each: what, text, parameters, who, milliseconds, rows sent and changed, error.
+/// One line per event: kind, text, parameters, client, milliseconds, rows sent and affected, error.
 fn lines(kept: &Kept) -> Vec<String> {
     let line = |owned: &crate::sink::Owned| {
         let event = &owned.event;
@@ -170,7 +170,7 @@ fn lines(kept: &Kept) -> Vec<String> {
     kept.events.iter().map(line).collect()
 }
 
-/// Why pieces are not understood.
+/// The reasons why pieces are not understood.
 fn whys(kept: &Kept) -> Vec<&'static str> {
     kept.not_understood.iter().map(|piece| piece.2).collect()
 }

@@ -1,11 +1,11 @@
-//! What MySQL's clients and servers say.
+//! Tests of the MySQL decoder.
 
 use super::super::position::Side::{Client, Server};
 use super::{Dialect, Spoken, lines, read, whys};
 use crate::event::Measure;
 use crate::sink::Owned;
 
-/// A packet.
+/// A packet with its header.
 pub(super) fn packet(seq: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32).to_le_bytes();
     [&length[..3], &[seq], body].concat()
@@ -23,12 +23,12 @@ pub(super) fn query(text: &str) -> Vec<u8> {
     ask(3, text.as_bytes())
 }
 
-/// Classic end of columns or rows, with a status.
+/// An EOF packet with a status.
 fn eof(status: u8) -> [u8; 5] {
     [0xFE, 0, 0, status, 0]
 }
 
-/// So many rows changed.
+/// An OK packet with `rows` affected rows.
 pub(super) fn ok(rows: u8) -> [u8; 7] {
     [0, rows, 0, 2, 0, 0, 0]
 }
@@ -176,7 +176,7 @@ fn what_is_encrypted_or_compressed_is_counted_once() {
     let capture = spoken.capture(3306);
     let kept = read(Dialect::Mysql, &capture);
     assert_eq!(kept.events, []);
-    // But for the file's header, and the packet behind the end.
+    // All bytes except the file header and the packet after the end.
     let all = (24, capture.len() as u64 - 24 - 56, "a connection under TLS");
     assert_eq!(kept.not_understood, [all]);
     let spoken = logged_in(COMPRESS).says(Client, b"\x05\0\0\0\0\0\0abcde".as_slice());
@@ -196,7 +196,7 @@ fn attributes_are_no_part_of_a_statement() {
             logged_in(capabilities).says(Client, ask(3, body)).says(Server, packet(1, &ok(0)));
         let kept = read(Dialect::Mysql, &spoken.capture(3306));
         assert_eq!(kept.events[1].text, "select 1");
-        // The same with the begin left out, where it is not known whether there are attributes.
+        // The same without the handshake: the capability of query attributes is unknown.
         let spoken = Spoken::default().says(Client, ask(3, body)).says(Server, packet(1, &ok(0)));
         let kept = read(Dialect::Mysql, &spoken.capture(3306));
         assert_eq!(lines(&kept), ["select 1 | @192.0.2.7/ 1 ms rows 0 0"]);
@@ -290,7 +290,7 @@ fn a_connection_without_its_begin_is_read_from_the_next_request_on() {
         .says(Server, one_row(2))
         .says(Client, query("select b"))
         .says(Server, one_row(2));
-    // Without the connection's begin, and on a port of its own.
+    // Without the handshake, on the default port and on another one.
     for port in [3306, 40_001] {
         let sent = spoken.segments(|| usize::MAX);
         let kept = read(Dialect::Mysql, &super::capture(&sent[2..], port, usize::MAX));

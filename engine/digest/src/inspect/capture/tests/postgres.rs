@@ -1,4 +1,4 @@
-//! What PostgreSQL's clients and servers say.
+//! Tests of the PostgreSQL decoder.
 
 use super::super::position::Side::{Client, Server};
 use super::{Dialect, Spoken, lines, read, whys};
@@ -19,7 +19,7 @@ fn parse(name: &str, text: &str) -> Vec<u8> {
     message(b'P', &[name.as_bytes(), b"\0", text.as_bytes(), b"\0\0\0"].concat())
 }
 
-/// Binds one parameter as text.
+/// A Bind message with one parameter in text format.
 fn bind(portal: &str, name: &str, value: &str) -> Vec<u8> {
     let length = (value.len() as u32).to_be_bytes();
     let parameter = [&b"\0\0\0\x01"[..], &length, value.as_bytes(), b"\0\0"].concat();

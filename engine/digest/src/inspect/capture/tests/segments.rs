@@ -1,5 +1,5 @@
-//! However bytes are cut into segments, in whatever order within a window these are captured, and
-//! however often: the events are the same.
+//! Tests that events do not depend on the size, the order (within a window) or the repetition of
+//! segments.
 
 use super::{Dialect, Spoken, capture, lines, mysql, postgres, read};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn shuffled(spoken: &Spoken, seed: u64, size_max: u64, window: u64) -> Vec<super
         (z ^ z >> 31) % bound
     };
     let sent = spoken.segments(|| 1 + below(size_max) as usize);
-    // The begin stays where it is: without it nothing says what was before.
+    // The handshake stays in front: without it the reader cannot know the first sequence numbers.
     let mut placed: Vec<(u64, usize, super::Sent)> = Vec::new();
     for (number, sent) in sent.into_iter().enumerate() {
         let at = number as u64 * 4 + if number > 2 { below(window * 4) } else { 0 };
@@ -29,7 +29,7 @@ fn shuffled(spoken: &Spoken, seed: u64, size_max: u64, window: u64) -> Vec<super
     placed.into_iter().map(|(_, _, sent)| sent).collect()
 }
 
-/// Lines without times, which depend on when segments were captured.
+/// The lines without durations, which depend on the capture times of segments.
 fn untimed(lines: &[impl AsRef<str>]) -> Vec<String> {
     let drop = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();

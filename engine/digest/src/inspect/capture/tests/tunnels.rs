@@ -1,9 +1,9 @@
-//! Packets within others, and captures without any segment.
+//! Tests of encapsulated packets, and of captures without TCP segments.
 
 use super::mysql::conversation;
 use super::{Dialect, framed, header, packet, read, whys};
 
-/// A capture of Ethernet, whose packets stand behind what `before` gives for their length.
+/// An Ethernet capture; `before` returns the headers in front of an IP packet of a given length.
 fn ethernet(before: impl Fn(u16) -> Vec<u8>) -> Vec<u8> {
     let mut file = header();
     file[20] = 1;
@@ -47,6 +47,6 @@ fn a_capture_without_any_segment_is_counted() {
     let why = "no connection of a database was recognised: name the server's port (--port)";
     let all = (0, log.len() as u64 - header().len() as u64, why);
     assert_eq!((kept.events.len(), kept.not_understood), (0, vec![all]));
-    // Where there is nothing, nothing is missed.
+    // An empty capture is no error.
     assert_eq!(read(Dialect::Mysql, &header()).not_understood, []);
 }

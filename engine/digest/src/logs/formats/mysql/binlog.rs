@@ -1,7 +1,7 @@
-//! `mysql-binlog`: the binary log of MySQL and MariaDB, and relay logs. What was logged as text is a
-//! statement; what was logged as rows is one if the log has its text too
-//! (`binlog_rows_query_log_events`, `binlog_annotate_row_events`), otherwise verb and table. Times are
-//! whole seconds, and only statements that were logged as text say how long they took.
+//! `mysql-binlog`: the binary log of MySQL and MariaDB, and relay logs. A statement-based event yields
+//! its statement; row events yield the statement if the log has its text
+//! (`binlog_rows_query_log_events`, `binlog_annotate_row_events`), otherwise verb and table. Timestamps
+//! are whole seconds, and only statement-based events have a duration.
 
 use crate::event::{Event, Kind, Measure, Numbers};
 use crate::facts::Facts;
@@ -12,7 +12,7 @@ use crate::logs::format::{Context, Format, FormatKind};
 use crate::sink::{Part, Sink};
 use crate::sql::language::Language;
 
-/// The format's entry.
+/// The entry of [`FORMATS`](crate::logs::formats::FORMATS).
 pub const MYSQL_BINLOG: FormatKind = FormatKind {
     name: "mysql-binlog",
     about: "binary and relay logs of MySQL and MariaDB, by statement or row",
@@ -44,7 +44,7 @@ impl Format for Binlog {
     }
 }
 
-/// Hands statements on as events.
+/// Passes statements on as events.
 struct Told<'a> {
     sink: &'a mut dyn Sink,
 }
@@ -61,7 +61,7 @@ impl Items for Told<'_> {
     }
 }
 
-/// Calls `take` with a statement as an event.
+/// Calls `take` with an event made of a statement.
 pub fn with_event(statement: &Statement<'_>, take: &mut dyn FnMut(&Event<'_>)) {
     let mut numbers = Numbers::default();
     if let Some(rows) = statement.rows {

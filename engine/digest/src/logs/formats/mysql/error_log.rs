@@ -1,5 +1,5 @@
-//! Lines of a server's error log, which may stand in its other logs where several are written to one
-//! place: they are no part of a statement.
+//! Recognises lines of a server's error log, which may be within its other logs where several are written
+//! to one file: they are not part of a statement.
 //!
 //! `2025-11-22T04:42:16.000000Z 7 [Note] [MY-010914] [Server] ...` (MySQL 5.7.2 and later),
 //! `2025-11-22  4:42:16 7 [Note] ...` (MySQL 5.6, MariaDB) or `251122  4:42:16 [Note] ...` (before).
@@ -7,10 +7,10 @@
 
 use super::timestamp::stamp;
 
-/// Words that servers write for how grave a message is.
+/// Severities of messages, as servers write them.
 const GRAVITIES: [&[u8]; 4] = [b"[Note]", b"[Warning]", b"[ERROR]", b"[System]"];
 
-/// Whether `text` begins with such a line.
+/// Whether `text` begins with a line of an error log.
 pub(in crate::logs::formats) fn is_of_error_log(text: &[u8]) -> bool {
     let head = &text[..text.len().min(64)];
     let Some(rest) = stamp(head).map(|(_, length)| &head[length..]).or_else(|| spaced(head)) else {
@@ -22,7 +22,7 @@ pub(in crate::logs::formats) fn is_of_error_log(text: &[u8]) -> bool {
     GRAVITIES.iter().any(|gravity| rest.starts_with(gravity))
 }
 
-/// What follows `2025-11-22  4:42:16` or `2025-11-22 04:42:16`.
+/// The text after `2025-11-22  4:42:16` or `2025-11-22 04:42:16`.
 fn spaced(head: &[u8]) -> Option<&[u8]> {
     const SHAPE: &[u8; 19] = b"0000-00-00  0:00:00";
     let is_one = |(byte, shape): (&u8, &u8)| match shape {

@@ -1,17 +1,19 @@
-//! The general query log of MySQL 5.x to 9.x, Percona Server and MariaDB: what clients send, without times.
+//! The general query log of MySQL 5.x to 9.x, Percona Server and MariaDB: commands of clients, without
+//! durations.
 //!
 //! `2025-11-22T04:42:15.123456Z<TAB>   10 Query<TAB>select 1` (MySQL 5.7.13 and later) or
-//! `251122  4:42:15<TAB>   10 Query<TAB>select 1`, the time left out while it is the same second (before, and
-//! MariaDB). MySQL 5.7.2 to 5.7.12 have no tab before the number, MySQL 5.0 and before have the command padded
-//! to 11 columns instead of the tab behind it. Statements go on over lines as they were sent. Sources: MySQL Reference Manual, "The General
-//! Query Log"; MySQL 4.1's and 5.0's `log.cc`; logs of MariaDB 10.11 and 11.8 and MySQL 9.
+//! `251122  4:42:15<TAB>   10 Query<TAB>select 1`, without the time while it is the same second (before, and
+//! MariaDB). MySQL 5.7.2 to 5.7.12 write no tab before the number; MySQL 5.0 and before pad the command to 11
+//! columns instead of a tab after it. Statements continue on further lines as they were sent. Sources:
+//! MySQL Reference Manual, "The General Query Log"; MySQL 4.1's and 5.0's `log.cc`; logs of MariaDB 10.11
+//! and 11.8 and MySQL 9.
 //!
-//! Who is behind a connection stands where it connects: parts cannot be read apart. A time is when the
-//! server received the statement, which stands for its end here: there is no other.
+//! Only its `Connect` names a connection's user, so parts cannot be read independently. The timestamp is
+//! when the server received the statement; events have it as their end, as the log has no other.
 //!
-//! A login is told when its connection goes on, or the log ends: a line that it was refused may follow,
-//! with others' between them. Where the slow log was written to the same place, its events are counted as
-//! not understood.
+//! The event of a login is emitted when its connection sends another command or the log ends: a line
+//! about its refusal may follow, with lines of other connections between them. Events of a slow log in
+//! the same file are reported as not understood.
 
 #[cfg(test)]
 mod tests;
@@ -36,11 +38,11 @@ pub const MYSQL_GENERAL: FormatKind = FormatKind {
     open,
 };
 
-/// Connections whose owner is kept at most; of further ones nothing is known.
+/// Maximum number of connections whose user is stored; events of further ones have no user.
 const SESSIONS: usize = 1 << 20;
 
 fn detect(head: &[u8]) -> bool {
-    // In a slow log such a line stands inside of a statement, behind a header.
+    // A slow log has such a line only within a statement, after a header.
     let header = memmem::find(head, b"# Query_time: ").unwrap_or(head.len());
     find(head, 0).is_some_and(|entry| entry.at < header)
 }
@@ -89,7 +91,7 @@ impl Format for MysqlGeneral {
 }
 
 impl MysqlGeneral {
-    /// Reads the event of an entry, the last one in `log`.
+    /// Emits the event of `entry`, which is the last one in `log`.
     fn event(
         &self,
         log: &[u8],
@@ -125,13 +127,13 @@ impl MysqlGeneral {
     }
 }
 
-/// Where the first event of a slow log begins on a line behind an entry's own, if one does.
+/// Where the first event of a slow log begins after an entry's first line, if any.
 fn slow_events(argument: &[u8]) -> Option<usize> {
     memmem::find(argument, b"\n# ")?;
     slow::event_from(argument, 1)
 }
 
-/// Who is behind a connection.
+/// User, host and default database of a connection.
 #[derive(Debug, Default, Clone)]
 struct Who {
     user: Vec<u8>,
@@ -139,18 +141,18 @@ struct Who {
     database: Vec<u8>,
 }
 
-/// Connections by their numbers.
+/// Connections by their ids.
 #[derive(Debug, Default)]
 struct Sessions {
     known: HashMap<u64, Who>,
-    /// Logins that may still be refused.
+    /// Logins whose refusal may still follow.
     logins: HashMap<u64, Login>,
 }
 
-/// A `Connect` or `Change user` that is not told yet.
+/// A `Connect` or `Change user` whose event is not emitted yet.
 #[derive(Debug)]
 struct Login {
-    /// Without its texts.
+    /// The event without its texts.
     event: Event<'static>,
     command: &'static [u8],
     who: Who,
@@ -170,7 +172,7 @@ impl Sessions {
         state.and_then(|state| state.downcast().ok()).map(|state| *state).unwrap_or_default()
     }
 
-    /// Takes an entry: `event` lacks its texts.
+    /// Processes an entry; `event` lacks its texts.
     fn take(&mut self, event: Event<'static>, command: &[u8], text: &[u8], sink: &mut dyn Sink) {
         let number = event.session.unwrap_or_default();
         let login = self.logins.remove(&number);
@@ -199,14 +201,14 @@ impl Sessions {
         }
     }
 
-    /// Tells all logins that nothing followed.
+    /// Emits the logins without a later command.
     fn finish(&mut self, sink: &mut dyn Sink) {
         let mut logins: Vec<Login> = self.logins.drain().map(|(_, login)| login).collect();
         logins.sort_by_key(|login| login.event.offset);
         logins.iter().for_each(|login| login.tell(b"", sink));
     }
 
-    /// Learns from `Connect`, `Change user`, `Init DB` and `use`.
+    /// Updates a connection from `Connect`, `Change user`, `Init DB` and `use`.
     fn learn(&mut self, number: u64, command: &[u8], text: &[u8]) {
         if self.known.len() >= SESSIONS && !self.known.contains_key(&number) {
             return;
@@ -228,11 +230,11 @@ impl Sessions {
     }
 }
 
-/// Commands by which users log in.
+/// Commands that log a user in.
 const LOGINS: [&[u8]; 2] = [b"Connect", b"Change user"];
 
-/// The error's number, if a `Connect` says that a login was refused: in the server's language, with its
-/// account in quotes. Empty: it does not.
+/// The error number if a `Connect` reports a refused login; otherwise empty. The message is in the
+/// server's language, with the account in quotes.
 fn refused(text: &[u8]) -> &'static [u8] {
     let is_refusal = text.starts_with(b"Access denied ")
         || who(text).is_none() && memmem::find(text, b"'@'").is_some();

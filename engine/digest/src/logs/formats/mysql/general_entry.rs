@@ -4,8 +4,8 @@ use crate::event::Kind;
 use crate::logs::formats::mysql::timestamp::{Stamp, stamp};
 use memchr::{memchr, memchr_iter};
 
-/// Names of commands as servers write them, and what they are. Source: `COM_` commands in MySQL's
-/// "Command Phase" and what servers print for them.
+/// Names of commands as servers write them, and their kinds. Source: `COM_` commands in MySQL's
+/// "Command Phase", and their names in servers' sources.
 const COMMANDS: &[(&[u8], Kind)] = &[
     (b"Query", Kind::Statement),
     (b"Execute", Kind::Statement),
@@ -47,7 +47,7 @@ const COMMANDS: &[(&[u8], Kind)] = &[
     (b"Error", Kind::Command),
 ];
 
-/// The longest line's head: a time, a number, a command.
+/// Maximum length of a line's head (time, number, command), bytes.
 const LONGEST: usize = 128;
 
 /// The head of a line that begins an event.
@@ -58,33 +58,33 @@ pub(super) struct Entry {
     pub(super) session: u64,
     pub(super) command: &'static [u8],
     pub(super) kind: Kind,
-    /// Where the argument begins.
+    /// Offset of the argument.
     pub(super) argument: usize,
 }
 
-/// The first entry at or after `from`, a line's begin.
+/// The first entry at or after `from`, the start of a line.
 pub(super) fn find(log: &[u8], from: usize) -> Option<Entry> {
     entry(log, from).or_else(|| {
         memchr_iter(b'\n', log.get(from..)?).find_map(|newline| entry(log, from + newline + 1))
     })
 }
 
-/// The entry of the line at `at`: a time or white space, a right-aligned number, a space, a command, a tab.
+/// The entry of the line at `at`: time or white space, right-aligned number, space, command, tab.
 fn entry(log: &[u8], at: usize) -> Option<Entry> {
     let head = log.get(at..)?;
     let head = &head[..head.len().min(LONGEST)];
     let (time, length) = match head.first()? {
         b'\t' => (None, 0),
-        // Tabs that became spaces: one alone stands before much else.
+        // Tabs may have become spaces: then white space follows the first space.
         b' ' if matches!(head.get(1)?, b' ' | b'\t') => (None, 0),
         b'0'..=b'9' => stamp(head).map(|(time, length)| (Some(time), length))?,
         _ => return None,
     };
     let rest = &head[length..];
     let blanks = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
-    // Most lines that begin with white space are a statement's.
+    // Most lines that begin with white space belong to a statement.
     rest[blanks].is_ascii_digit().then_some(())?;
-    // MySQL 5.7.2 to 5.7.12 wrote nothing between a time and the column of a number, which may fill it.
+    // MySQL 5.7.2 to 5.7.12 wrote nothing between the time and the number, which may fill its column.
     if blanks == 0 && !matches!(time, Some(Stamp::Utc(_))) {
         return None;
     }
@@ -96,7 +96,7 @@ fn entry(log: &[u8], at: usize) -> Option<Entry> {
     Some(Entry { at, time, session, command, kind, argument })
 }
 
-/// The number that `text` begins with, and of how many digits it is.
+/// The number at the start of `text`, and its count of digits.
 #[inline]
 fn number(text: &[u8]) -> Option<(u64, usize)> {
     let (mut number, mut digits) = (0_u64, 0);
@@ -107,10 +107,10 @@ fn number(text: &[u8]) -> Option<(u64, usize)> {
     (digits > 0).then_some((number, digits))
 }
 
-/// A command and what it is.
+/// A command's name and kind.
 type Command = (&'static [u8], Kind);
 
-/// The command that `rest` begins with, and where its argument begins.
+/// The command at the start of `rest`, and the offset of its argument.
 #[inline]
 fn command(rest: &[u8]) -> Option<(Command, usize)> {
     let before_tab = memchr(b'\t', rest).and_then(|tab| {
@@ -120,17 +120,17 @@ fn command(rest: &[u8]) -> Option<(Command, usize)> {
     before_tab.or_else(|| padded(rest))
 }
 
-/// Columns that a command takes where no tab follows.
+/// Width of the command column where no tab follows.
 const COLUMNS: usize = 11;
 
-/// The same where the command is padded, or cut off, to a number of columns (MySQL 5.0 and before).
+/// The same where the command is padded or truncated to that width (MySQL 5.0 and before).
 fn padded(rest: &[u8]) -> Option<(Command, usize)> {
     let end = memchr(b'\n', rest);
     let line = &rest[..end.unwrap_or(rest.len())];
     let (columns, behind) = line.split_at(line.len().min(COLUMNS));
     let name = columns.trim_ascii_end();
     let is_one = |known: &[u8]| known[..known.len().min(COLUMNS)] == *name;
-    // What is cut may go on.
+    // After a truncated name more of a word may follow.
     let is_padded = match behind.first() {
         Some(byte) => matches!(byte, b' ' | b'\r'),
         None => end.is_some(),
@@ -144,7 +144,7 @@ pub(in crate::logs::formats) fn is_entry(text: &[u8]) -> bool {
     entry(text, 0).is_some()
 }
 
-/// The first entry on a line behind `from`.
+/// The first entry on a line after `from`.
 pub(super) fn find_behind(log: &[u8], from: usize) -> Option<Entry> {
     let newline = memchr(b'\n', &log[from..])?;
     find(log, from + newline + 1)

@@ -1,4 +1,4 @@
-//! Logs of MySQL, MariaDB and Percona Server, and what several of them have in common.
+//! Logs of MySQL, MariaDB and Percona Server, and the parsers that several of them share.
 
 pub(crate) mod binlog;
 mod error_log;

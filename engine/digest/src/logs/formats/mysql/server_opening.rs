@@ -1,4 +1,4 @@
-//! What servers write when they open a slow or general query log: at their start, and after `FLUSH`.
+//! The lines that a server writes when it opens a slow or general query log: at start and after `FLUSH`.
 //!
 //! ```text
 //! /usr/sbin/mariadbd, Version: 10.11.14-MariaDB-log (Debian 12). started with:
@@ -9,7 +9,7 @@
 use crate::logs::format::Context;
 use memchr::{memmem, memrchr};
 
-/// Notes the lines at the end of `text`, and gives what is before them.
+/// Records the opening lines at the end of `text`, and returns the text before them.
 pub(crate) fn opened<'a>(text: &'a [u8], context: &mut Context) -> &'a [u8] {
     let (rest, version) = without_openings(text);
     if let Some(version) = version {
@@ -18,14 +18,14 @@ pub(crate) fn opened<'a>(text: &'a [u8], context: &mut Context) -> &'a [u8] {
     rest
 }
 
-/// Notes the server's version; a slow log that was opened again tells the default database again.
+/// Records the server's version. A reopened slow log states the default database again, so it is cleared.
 pub(crate) fn reopened(version: &[u8], context: &mut Context) {
     context.facts.is_of(server(version));
     context.database.clear();
 }
 
-/// Cuts off the lines at the end of `chunk` that a server writes when it opens its log, as often as they stand
-/// there: what is left, and the server's version as it writes it.
+/// Cuts off all opening lines at the end of `chunk`, which may repeat. Returns the text before them, and
+/// the server's version as the last of them states it.
 pub(crate) fn without_openings(mut chunk: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut version = None;
     while let Some((rest, line)) = without_opening(chunk) {
@@ -35,7 +35,7 @@ pub(crate) fn without_openings(mut chunk: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 fn without_opening(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
-    // Asked of every event: most are told by their end.
+    // A cheap check first: this runs for every event, and the last word excludes most.
     chunk.trim_ascii_end().ends_with(b"Argument").then_some(())?;
     let (rest, columns) = last_line(chunk)?;
     (columns.starts_with(b"Time ") || columns.starts_with(b"Time\t")).then_some(())?;
@@ -47,7 +47,7 @@ fn without_opening(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((rest, &server[version + 11..]))
 }
 
-/// The last line, and what is before it.
+/// The last line that is not blank, as (text before it, line).
 fn last_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let whole = text.trim_ascii_end();
     if whole.is_empty() {

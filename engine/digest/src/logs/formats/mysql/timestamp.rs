@@ -1,4 +1,4 @@
-//! The two forms of times in MySQL's and MariaDB's logs, and decimal fractions.
+//! The two forms of timestamps in MySQL's and MariaDB's logs, and decimal fractions.
 //!
 //! `2025-11-22T04:42:15.123456Z` (MySQL 5.7.2 and later; with `log_timestamps=SYSTEM` an offset instead of
 //! the `Z`) and `251122  4:42:15` (before, and MariaDB; local time; Percona adds a fraction). Sources:
@@ -6,7 +6,7 @@
 
 const NS: i64 = 1_000_000_000;
 
-/// A time as a log has it.
+/// A timestamp as written in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stamp {
     /// Nanoseconds since 1970 (UTC).
@@ -16,7 +16,7 @@ pub(crate) enum Stamp {
 }
 
 impl Stamp {
-    /// Nanoseconds since 1970 (UTC), where local times are `offset_s` ahead.
+    /// Nanoseconds since 1970 (UTC), where local time is `offset_s` seconds ahead of UTC.
     pub(crate) fn utc(self, offset_s: i32) -> i64 {
         match self {
             Stamp::Utc(ns) => ns,
@@ -25,7 +25,7 @@ impl Stamp {
     }
 }
 
-/// The time at the begin of `text`, in either form, and what it takes, bytes.
+/// The timestamp at the start of `text`, in either form, and its length in bytes.
 pub(crate) fn stamp(text: &[u8]) -> Option<(Stamp, usize)> {
     if text.len() > 10 && text[4] == b'-' { iso(text) } else { short(text) }
 }
@@ -56,12 +56,12 @@ fn iso(text: &[u8]) -> Option<(Stamp, usize)> {
         }
         _ => return None,
     };
-    // Years that nanoseconds in 64 bits do not reach are none of a log.
+    // No log has years that nanoseconds in 64 bits cannot represent.
     let ns = (seconds - offset_s).checked_mul(NS)?.checked_add(fraction_ns)?;
     Some((Stamp::Utc(ns), at + 1))
 }
 
-/// `251122  4:42:15`, perhaps with a fraction.
+/// `251122  4:42:15`, optionally with a fraction.
 fn short(text: &[u8]) -> Option<(Stamp, usize)> {
     let head: &[u8; 15] = text.first_chunk()?;
     if [head[6], head[9], head[12]] != *b" ::" {
@@ -76,8 +76,8 @@ fn short(text: &[u8]) -> Option<(Stamp, usize)> {
     Some((Stamp::Local(seconds * NS + fraction_ns), at))
 }
 
-/// The fraction of a second that begins with a dot at `at`, if one does: nanoseconds, and where it ends.
-/// Digits behind the ninth are passed over.
+/// The fraction of a second that begins with a dot at `at`, if any: (nanoseconds, offset after it).
+/// Ignores digits after the ninth.
 pub(crate) fn fraction(text: &[u8], at: usize) -> (i64, usize) {
     if text.get(at) != Some(&b'.') {
         return (0, at);
@@ -156,7 +156,7 @@ mod tests {
             b"2025-11-22T24:42:15Z",
             b"2025-11-22T04:42:15+0",
             b"2025-11-22T04:42:15+01-00",
-            // Nanoseconds in 64 bits do not reach these.
+            // Nanoseconds in 64 bits cannot represent these.
             b"9999-12-31T23:59:59Z",
             b"0001-01-01T00:00:00Z",
         ] {

@@ -2,8 +2,7 @@
 
 use crate::sink::Sink;
 
-/// The lines of `bytes` that are whole, with where they begin; the last one needs no line feed if
-/// nothing follows.
+/// The complete lines of `bytes`, each with its offset. If `is_last`, the last line needs no line feed.
 pub(super) fn lines(bytes: &[u8], is_last: bool) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -19,13 +18,13 @@ pub(super) fn lines(bytes: &[u8], is_last: bool) -> impl Iterator<Item = (usize,
     })
 }
 
-/// A line without its end.
+/// A line without its line end.
 pub(super) fn content(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Joins neighbouring bytes that are not understood into one piece.
+/// Joins adjacent bytes that are not understood into one range.
 #[derive(Default)]
 pub(super) struct Strays {
     piece: Option<(u64, u64, &'static str)>,

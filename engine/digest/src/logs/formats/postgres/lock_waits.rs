@@ -1,29 +1,29 @@
-//! How long statements waited for locks, as messages before their own tell.
+//! Lock waits of statements, from messages that precede the one about the statement itself.
 
 use super::message::Message;
 
-/// What one statement of a session waited for locks, as messages have told that may be of the next
-/// event: or of one that took less than what is logged, and never comes.
+/// Lock waits of one statement of a session, from messages before the one about the statement. That one
+/// may never come, if the statement took less than the threshold of the log.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
-    /// Empty: the messages do not say.
+    /// The statement's text. Empty: the messages do not have it.
     pub(super) statement: Vec<u8>,
-    /// When each was had, and after how long; at most [`LOCKS_MAX`].
+    /// Waits that ended with the lock, at most [`LOCKS_MAX`].
     pub(super) had: Vec<Wait>,
-    /// The last one that was still waited for.
+    /// The last wait that had not ended.
     pub(super) waiting: Option<Wait>,
 }
 
-/// When a message of waiting came, and after how many nanoseconds of it.
+/// Timestamp of a message about a wait, nanoseconds since 1970 (UTC), and the wait so far, nanoseconds.
 pub(super) type Wait = (Option<i64>, u64);
 
-/// Waits of a statement that are kept apart; of more, the oldest are one.
+/// Maximum number of waits stored for a statement; beyond it, the two oldest become one.
 const LOCKS_MAX: usize = 32;
-/// Logs may have whole seconds only.
+/// Assumed resolution of timestamps, as logs may have whole seconds only.
 const TICK_NS: i64 = 1_000_000_000;
 
 impl Locks {
-    /// Those of this statement: what another one waited for is forgotten.
+    /// The waits of this statement; discards those of another one.
     pub(super) fn of(&mut self, statement: &[u8]) -> &mut Self {
         if self.statement != statement {
             *self = Self { statement: statement.into(), ..Self::default() };
@@ -41,8 +41,8 @@ impl Locks {
         locks.had.push((message.end_ns, ns));
     }
 
-    /// What the statement `text` waited, nanoseconds, if it is the one, and what of it came since it
-    /// began.
+    /// Takes the total wait of the statement `text` since `begin_ns`, nanoseconds; 0 if the waits
+    /// belong to another statement.
     #[inline]
     pub(super) fn take(&mut self, text: &[u8], begin_ns: Option<i64>) -> u64 {
         if self.had.is_empty() && self.waiting.is_none() {

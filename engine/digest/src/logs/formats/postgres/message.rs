@@ -1,40 +1,40 @@
-//! What a message of PostgreSQL's log says, whichever of its forms it was written in.
+//! The content of a message of PostgreSQL's log, independent of the log's form.
 //! (PostgreSQL's manual, "Error Reporting and Logging"; auto_explain.)
 
 use super::prefix::number;
 use super::words::{PHRASES, Phrases, Word};
 use crate::sink::Sink;
 
-/// A message with what belongs to it.
+/// A message with its further parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message<'a> {
-    /// Where it begins in the log, bytes.
+    /// Offset in the log.
     pub(super) offset: u64,
-    /// How much of the log it takes.
+    /// Length in the log, bytes.
     pub(super) bytes: u64,
-    /// Where that stands, begins and bytes, if others' lines may stand between its own; empty: all from `offset` on.
+    /// Ranges (offset, bytes) of its lines if other lines are between them. Empty: one range.
     pub(super) places: &'a [(u64, u64)],
     /// Its severity.
     pub(super) word: Word,
-    /// Nanoseconds since 1970 (UTC).
+    /// Timestamp, nanoseconds since 1970 (UTC).
     pub(super) end_ns: Option<i64>,
     pub(super) user: &'a [u8],
     pub(super) database: &'a [u8],
     pub(super) host: &'a [u8],
     pub(super) sqlstate: &'a [u8],
-    /// The process.
+    /// Process id.
     pub(super) pid: Option<u64>,
-    /// What tells sessions apart; none: nothing in this log does.
+    /// Key of the session. `None`: the log does not identify sessions.
     pub(super) session: Option<u64>,
     pub(super) text: &'a [u8],
     pub(super) detail: &'a [u8],
     pub(super) statement: &'a [u8],
-    /// Whether it comes from inside of a function or the like.
+    /// Whether it has a context, as messages from within a function have.
     pub(super) is_nested: bool,
 }
 
 impl Message<'_> {
-    /// Tells that all of it is not understood.
+    /// Reports the whole message as not understood.
     pub(super) fn not_understood(&self, why: &'static str, sink: &mut dyn Sink) {
         let whole = [(self.offset, self.bytes)];
         let places = if self.places.is_empty() { &whole } else { self.places };
@@ -44,57 +44,57 @@ impl Message<'_> {
     }
 }
 
-/// SQLSTATE and text of `00000: text`, as `log_error_verbosity = verbose` has it.
+/// SQLSTATE and text of `00000: text`, the form with `log_error_verbosity = verbose`.
 pub(super) fn verbose(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (state, rest) = text.split_at_checked(5)?;
     let is_state = state.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     Some((state, rest.strip_prefix(b": ").filter(|_| is_state)?))
 }
 
-/// What a message tells of statements.
+/// The meaning of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum What<'a> {
-    /// It is over and took so many nanoseconds.
+    /// A statement or a step of it has ended, after so many nanoseconds.
     Done(u64, Did<'a>),
-    /// It begins (`log_statement`).
+    /// A statement begins (`log_statement`): its text.
     Begun(&'a [u8]),
-    /// A temporary file was removed that had so many bytes.
+    /// A temporary file was removed: its size, bytes.
     TemporaryFile(u64),
-    /// A lock was had after so many nanoseconds.
+    /// A lock was acquired after so many nanoseconds.
     Locked(u64),
-    /// A lock has been waited for so many nanoseconds, and still is.
+    /// A session has waited for a lock for so many nanoseconds, and still waits.
     Waiting(u64),
     /// A session begins: user and database.
     Connected(&'a [u8], &'a [u8]),
-    /// A session is over.
+    /// A session has ended.
     Disconnected,
-    /// The server starts: its name and version.
+    /// The server starts: name and version.
     Server(&'a [u8]),
     /// A setting was changed: name and value.
     Setting(&'a [u8], &'a [u8]),
-    /// Nothing.
+    /// No meaning for statements.
     Nothing,
-    /// A duration, but not of what.
+    /// A duration of an unknown action.
     Unknown,
 }
 
-/// What took time.
+/// The action of a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Did<'a> {
-    /// The log does not say here (`log_duration`).
+    /// The message does not name it (`log_duration`).
     Something,
     Statement(&'a [u8]),
     Parse(&'a [u8]),
     Bind(&'a [u8]),
     Execute(&'a [u8]),
-    /// A call of a function by its number.
+    /// A function called by its number (fastpath).
     Call(&'a [u8]),
-    /// auto_explain's, from behind `plan:`.
+    /// A plan of auto_explain: the text after `plan:`.
     Plan(&'a [u8]),
 }
 
 impl<'a> What<'a> {
-    /// What a message of the severity `LOG` says.
+    /// The meaning of a message of the severity `LOG`.
     #[inline]
     pub(super) fn of(text: &'a [u8]) -> Self {
         if let Some(rest) = text.strip_prefix(b"duration: ") {
@@ -126,21 +126,21 @@ fn begun<'a>(phrases: &Phrases, text: &'a [u8]) -> Option<&'a [u8]> {
     named(phrases.fetch, text).or_else(|| named(phrases.execute, text))
 }
 
-/// What stands behind `words NAME: `.
+/// The text after `words NAME: `.
 fn named<'a>(words: &str, text: &'a [u8]) -> Option<&'a [u8]> {
     let rest = text.strip_prefix(words.as_bytes())?;
     let colon = memchr::memmem::find(rest, b": ")?;
     Some(&rest[colon + 2..])
 }
 
-/// Reads what stands behind `duration: `.
+/// Reads the text after `duration: `.
 #[inline]
 fn done<'a>(phrases: &Phrases, text: &'a [u8]) -> What<'a> {
     let Some((length, ns)) = milliseconds(text) else { return What::Unknown };
     let Some(rest) = text[length..].strip_prefix(phrases.unit.as_bytes()) else {
         return What::Unknown;
     };
-    // Two spaces in English; translations have commas too.
+    // Two spaces in English; some translations have a comma.
     let rest = rest.strip_prefix(b"s").unwrap_or(rest);
     let rest = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii_start();
     if rest.is_empty() {
@@ -174,7 +174,7 @@ fn milliseconds(text: &[u8]) -> Option<(usize, u64)> {
     Some((whole + 4, ms.saturating_mul(1_000_000).saturating_add(us * 1000)))
 }
 
-/// Whether a few words and a number of milliseconds stand at its begin, in whatever language.
+/// Whether it begins with a few words, in any language, and a number of milliseconds.
 fn has_duration_shape(text: &[u8]) -> bool {
     let head = &text[..text.len().min(64)];
     let Some(at) = head.iter().position(u8::is_ascii_digit) else { return false };
@@ -182,7 +182,7 @@ fn has_duration_shape(text: &[u8]) -> bool {
     at > 0 && !text[..at].contains(&b'(') && text.get(at + length) == Some(&b' ')
 }
 
-/// Messages that are recognised in English alone: what they add is no statement.
+/// Messages that are recognised in English only: they add no statement.
 fn english_only(text: &[u8]) -> Option<What<'_>> {
     match text.first()? {
         b't' => {
@@ -235,7 +235,7 @@ pub(super) fn parameters(detail: &[u8]) -> &[u8] {
     if detail.is_empty() {
         return b"";
     }
-    // PostgreSQL 16 and later write a capital.
+    // PostgreSQL 16 and later capitalise the word.
     let english = detail.strip_prefix(b"Parameters: ");
     let all = PHRASES.iter().map(|phrases| phrases.parameters.as_bytes());
     english.or_else(|| all.into_iter().find_map(|words| detail.strip_prefix(words))).unwrap_or(b"")

@@ -1,11 +1,11 @@
-//! PostgreSQL's logs: lines (`stderr`), csvlog and jsonlog. The three tell the same messages
-//! ([`message`]), which become events in one place ([`sessions`]).
+//! PostgreSQL's logs: lines (`stderr`), csvlog and jsonlog. The three have the same messages
+//! ([`message`]), which [`sessions`] turns into events.
 //!
-//! None is read in parts apart from each other: what tells of one statement may be several messages,
-//! with other sessions' between them (docs/decisions/postgres-logs-in-order.md).
+//! No form can be read in parts independently: several messages may describe one statement, with
+//! messages of other sessions between them (docs/decisions/postgres-logs-in-order.md).
 //!
 //! Source: PostgreSQL's manual, "Error Reporting and Logging" and "auto_explain"; logs of servers of
-//! version 15. Lines that came by another way are put together in [`wrapped`].
+//! version 15. `forms/relayed_lines` reassembles lines that another program relayed.
 
 mod forms;
 mod lines;
@@ -29,7 +29,7 @@ pub(super) use forms::jsonlog::POSTGRES_JSON;
 pub(super) use forms::stderr::POSTGRES_STDERR;
 pub(super) use forms::syslog::POSTGRES_SYSLOG;
 
-/// The form of a log whose `log_line_prefix` is given.
+/// The format of a log whose `log_line_prefix` is given.
 pub(in crate::logs) fn of_lines(head: &[u8]) -> &'static FormatKind {
     if forms::cloudsql::has_entries(head) {
         &POSTGRES_CLOUDSQL

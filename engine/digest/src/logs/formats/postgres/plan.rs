@@ -1,11 +1,11 @@
-//! What auto_explain's plans say of their statements: its text, rows, blocks read. Text and JSON;
-//! other forms (XML, YAML) are not understood.
+//! Statement text, rows and blocks read from auto_explain's plans. Reads text and JSON; other forms (XML,
+//! YAML) are not understood.
 
 use crate::event::{Measure, Numbers};
 use crate::logs::formats::json::{Members, Value, unescape};
 
-/// Reads a plan from behind `plan:`; the statement's text, in `buffer` if it must be put together.
-/// None: not understood.
+/// Reads a plan, the text after `plan:`. Returns the statement's text, in `buffer` if it has escapes;
+/// `None` if the plan is not understood.
 pub(super) fn read<'a>(
     plan: &'a [u8],
     numbers: &mut Numbers,
@@ -15,7 +15,7 @@ pub(super) fn read<'a>(
         return json(plan, numbers, buffer);
     }
     let text = plan.strip_prefix(b"Query Text: ")?;
-    // The statement may have many lines; the plan's first line has the costs.
+    // The statement may have several lines; the plan's first line has the costs.
     let cost = memchr::memmem::find(text, b"  (cost=")?;
     let mut end = memchr::memrchr(b'\n', &text[..cost])?;
     if let Some(at) = memchr::memmem::rfind(&text[..end], b"\nQuery Parameters: ") {
@@ -26,7 +26,7 @@ pub(super) fn read<'a>(
     if let Some(at) = memchr::memmem::find(line, b"(actual ") {
         set(numbers, Measure::RowsSent, after(&line[at..], b" rows="));
     }
-    // The top node's comes first and has those of all below.
+    // The top node's line comes first and includes all nodes below.
     if let Some(at) = memchr::memmem::find(node, b"\n  Buffers: ") {
         let line = &node[at + 1..];
         let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
@@ -65,7 +65,7 @@ fn set(numbers: &mut Numbers, measure: Measure, value: Option<u64>) {
     }
 }
 
-/// The number behind `key`.
+/// The number after `key`.
 fn after(line: &[u8], key: &[u8]) -> Option<u64> {
     let at = memchr::memmem::find(line, key)? + key.len();
     let digits = line[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();

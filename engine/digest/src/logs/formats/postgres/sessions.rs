@@ -1,10 +1,10 @@
 //! Assembles the messages of a session into events: several messages may describe one statement.
 //!
-//! Most statements are whole in one message (`duration: 1.2 ms  statement: ...`). What is not:
-//! `log_statement` tells the statement before it runs and its duration or error afterwards; binding
-//! is a message of its own; auto_explain's plan comes before the duration (in the extended protocol
-//! also after it); so do temporary files and waiting for locks. Sessions' messages interleave, so that
-//! this needs all messages in their order; see docs/decisions/postgres-logs-in-order.md.
+//! Most statements are in one message (`duration: 1.2 ms  statement: ...`). Exceptions: `log_statement`
+//! writes the statement before it runs, and its duration or error afterwards; binding has a message of its
+//! own; auto_explain's plan comes before the duration (in the extended protocol also after it); so do
+//! temporary files and lock waits. Messages of sessions interleave, so this needs all messages in order; see
+//! docs/decisions/postgres-logs-in-order.md.
 
 use super::lock_waits::Locks;
 use super::message::{Did, Message, What, parameters};
@@ -16,12 +16,12 @@ use crate::facts::Facts;
 use crate::sink::Sink;
 use std::collections::HashMap;
 
-/// Sessions that are kept; those beyond have all that they hold told at once.
+/// Maximum number of sessions; beyond it, all pending messages are emitted and all sessions removed.
 const SESSIONS_MAX: usize = 1 << 16;
-/// Bytes of statements that may wait for more.
+/// Maximum size of pending statements, bytes; beyond it, the same happens.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// All sessions that something is known of.
+/// The state of all known sessions.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     sessions: HashMap<u64, Session>,
@@ -29,20 +29,20 @@ pub(super) struct Sessions {
     buffer: Vec<u8>,
 }
 
-/// What is known of one session.
+/// The state of one session.
 #[derive(Debug, Default)]
 struct Session {
     user: Vec<u8>,
     database: Vec<u8>,
-    /// Messages that may have more to come, oldest first: at most one of each kind.
+    /// Pending messages, oldest first: at most one of each kind.
     held: Vec<Held>,
-    /// The last statement that was executed by its name: its plan may come afterwards.
+    /// The last prepared statement that was executed: its plan may come afterwards.
     executed: Vec<u8>,
     temporary: Option<(u64, Vec<u8>)>,
     locks: Locks,
 }
 
-/// A message that may be a part of the next event.
+/// A pending message, which may become a part of the next event.
 #[derive(Debug)]
 struct Held {
     what: Part,
@@ -61,16 +61,16 @@ struct Held {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// A statement that was begun.
+    /// A statement that has begun.
     Begun,
     Bind,
     Plan,
-    /// The plan of a statement inside of a function.
+    /// The plan of a statement within a function.
     NestedPlan,
 }
 
 impl Sessions {
-    /// Takes the next message.
+    /// Processes the next message.
     pub(super) fn take(&mut self, message: &Message<'_>, facts: &mut Facts, sink: &mut dyn Sink) {
         match message.word {
             Word::Log => self.log(message, facts, sink),
@@ -83,7 +83,7 @@ impl Sessions {
         }
     }
 
-    /// Tells everything that waits for more: none comes.
+    /// Emits all pending messages, as no further ones will complete them.
     pub(super) fn finish(&mut self, sink: &mut dyn Sink) {
         let all = self.sessions.values_mut().flat_map(|session| session.held.drain(..));
         let mut held: Vec<Held> = all.collect();
@@ -176,7 +176,7 @@ impl Sessions {
         }
     }
 
-    /// A statement is over: the usual message.
+    /// Emits a statement that has ended: the usual message.
     #[inline]
     fn statement(
         &mut self,
@@ -202,7 +202,7 @@ impl Sessions {
         }
     }
 
-    /// Takes what the session holds of the statement `text`, which is over, and tells the rest as it is.
+    /// Merges pending messages of the ended statement `text` into `numbers`; emits the others as events.
     fn join(
         &mut self,
         message: &Message<'_>,
@@ -227,7 +227,7 @@ impl Sessions {
                         numbers.set(measure, value);
                     }
                 }
-                // Its time is within that of the statement that called the function.
+                // The time of the statement that called the function includes it.
                 Part::NestedPlan => {}
                 _ => held.tell(sink),
             }
@@ -244,7 +244,7 @@ impl Sessions {
         }
     }
 
-    /// A duration alone: of the statement that was begun, if one was.
+    /// Emits a duration without an action: of the pending statement, if there is one.
     fn something(&mut self, message: &Message<'_>, ns: u64, sink: &mut dyn Sink) {
         match self.begun(message, |_| true) {
             Some(begun) => {
@@ -269,7 +269,7 @@ impl Sessions {
         }
     }
 
-    /// Takes the statement that was begun from what the session holds, if it `is` the one.
+    /// Takes the pending statement, if `is` accepts it.
     fn begun(&mut self, message: &Message<'_>, is: impl Fn(&Held) -> bool) -> Option<Held> {
         let session = self.sessions.get_mut(&message.session?)?;
         let at = session.held.iter().position(|held| held.what == Part::Begun && is(held))?;
@@ -334,11 +334,12 @@ impl Sessions {
             && session.executed == text
             && session.held.is_empty()
         {
-            // The plan of what was told just now.
+            // The plan of the statement just emitted.
             session.executed.clear();
             return;
         }
-        // One plan at a time: an earlier one was of another statement, or inside of this.
+        // One pending plan at most: an earlier one belongs to another statement, or is nested in this
+        // one.
         self.tell_but(message, sink, |held| match held.what {
             Part::Plan => false,
             Part::NestedPlan | Part::Begun | Part::Bind => true,
@@ -355,7 +356,7 @@ impl Sessions {
         self.hold(message, part, text, Some(ns), numbers, sink);
     }
 
-    /// Keeps a message until more is known; where sessions cannot be told apart, tells it at once.
+    /// Adds a pending message; emits it at once if the message has no session key.
     fn hold(
         &mut self,
         message: &Message<'_>,
@@ -390,7 +391,7 @@ impl Sessions {
         }
     }
 
-    /// Tells what the session holds, but for what `is_kept`.
+    /// Emits the session's pending messages except those that `is_kept` accepts.
     fn tell_but(
         &mut self,
         message: &Message<'_>,
@@ -415,7 +416,7 @@ impl Sessions {
         Some(self.sessions.entry(message.session?).or_default())
     }
 
-    /// An event with what the message and its session say of who and when.
+    /// An event with user, database, host and timestamps from the message and its session.
     #[inline]
     fn event<'a>(&'a self, message: &Message<'a>, duration_ns: Option<u64>) -> Event<'a> {
         let mut event = Event { duration_ns, ..command(message, b"") };
@@ -431,7 +432,7 @@ impl Sessions {
 }
 
 impl Held {
-    /// Tells it as an event of its own.
+    /// Emits the message as an event of its own.
     fn tell(&self, sink: &mut dyn Sink) {
         sink.event(&Event {
             offset: self.offset,
@@ -451,7 +452,7 @@ impl Held {
     }
 }
 
-/// An event that is no statement.
+/// An event of the kind `Command`.
 #[inline]
 fn command<'a>(message: &Message<'a>, text: &'a [u8]) -> Event<'a> {
     Event {
@@ -472,7 +473,7 @@ fn or<'a>(first: &'a [u8], second: &'a [u8]) -> &'a [u8] {
     if first.is_empty() { second } else { first }
 }
 
-/// What a changed setting says of statements that are not logged.
+/// Threshold and sampling of statements, from a changed setting.
 fn setting(name: &[u8], value: &[u8], facts: &mut Facts) {
     match name {
         b"log_min_duration_statement" => {

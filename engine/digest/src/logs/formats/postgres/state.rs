@@ -6,14 +6,14 @@ use super::timestamp::{Clock, Timestamp};
 use crate::logs::format::Context;
 use crate::sink::Sink;
 
-/// What is carried along while reading.
+/// The state that a reader carries from part to part.
 pub(super) struct State {
     pub(super) clock: Clock,
     pub(super) sessions: Sessions,
 }
 
 impl State {
-    /// Takes it out of `context`, where [`State::keep`] puts it back.
+    /// Takes the state out of `context`, where [`State::keep`] stores it again.
     pub(super) fn of(context: &mut Context, utc_offset_s: i32) -> Box<Self> {
         let kept = context.state.take().and_then(|state| state.downcast::<State>().ok());
         kept.unwrap_or_else(|| Box::new(Self::new(utc_offset_s)))
@@ -35,7 +35,7 @@ impl State {
         context.state = Some(self);
     }
 
-    /// Takes a message whose time is `moment`.
+    /// Processes a message with the timestamp `moment`.
     pub(super) fn take(
         &mut self,
         mut message: Message<'_>,

@@ -1,4 +1,4 @@
-//! Whole logs of the three forms, as a server of version 15 writes them.
+//! Tests on whole logs of the three forms, as a server of version 15 writes them.
 
 use crate::event::{Kind, Measure};
 use crate::logs::format::{Format, FormatKind, Settings, read_as_stream, read_in_parts};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 mod hosters;
 mod wrapped;
 
-/// Messages of two sessions that interleave: everything that takes more than one message.
+/// Interleaved messages of two sessions, with all statements that take several messages.
 const LINES: &str = "\
 2026-11-22 06:40:00.000 CET [9] LOG:  starting PostgreSQL 15.18 (Debian 15.18-0) on x86_64, 64-bit
 2026-11-22 06:40:00.001 CET [9] LOG:  parameter \"log_min_duration_statement\" changed to \"5ms\"
@@ -81,7 +81,7 @@ fn read(name: &str, log: &str) -> Kept {
     read_in_parts(&*open(name, log), log.as_bytes(), &[])
 }
 
-/// An event in a line: kind, microseconds, who, what, error.
+/// An event as text: kind, microseconds, user@database, statement, error.
 fn brief(owned: &Owned) -> String {
     let Owned { event, text, user, database, error, .. } = owned;
     let us = event.duration_ns.map_or("-".into(), |ns| (ns / 1000).to_string());
@@ -192,7 +192,7 @@ fn lines_that_are_none_of_the_log_are_counted() {
     assert_eq!(kept.not_understood.len(), 1);
     assert_eq!(kept.not_understood[0].1, 28);
     assert_eq!(kept.events.len(), 13);
-    // Parts of another session's message, as without the logging collector.
+    // Parts of another session's message between, as without the logging collector.
     let log = "LOG:  x\n";
     assert_eq!(read("postgres-stderr", log).events.len(), 0);
     let log = LINES.replace("[7] me@shop 22012 STATEMENT", "[6] me@shop 22012 STATEMENT");
@@ -302,21 +302,21 @@ fn locks_are_waited_for_by_the_statement_that_the_message_names() {
     assert_eq!(waited(&format!("{wait}{wait}{same}{same}")), [Some(4_000_162_000), None]);
     assert_eq!(waited(&format!("{still}{wait}{other}")), [None]);
     assert_eq!(waited(&format!("{still}{other}")), [None]);
-    // The same statement, but the wait was that of an earlier call which was too quick to be logged.
+    // The same statement, but the wait belongs to an earlier call that was below the threshold.
     assert_eq!(waited(&format!("{still}{wait}{later}")), [None]);
     let nameless = wait.split_inclusive('\n').next().unwrap();
     assert_eq!(waited(&format!("{nameless}{same}")), [Some(2_000_081_000)]);
     assert_eq!(waited(&format!("{nameless}{other}")), [None]);
 }
 
-/// Where a log is spoilt, which bytes stand there instead of how many, and in what pieces it is read.
+/// Damage to a log: (offset, new bytes, number of bytes replaced, bytes of a piece in which it is read).
 type Damage = (usize, [u8; 4], usize, usize);
 
 fn damage() -> impl Strategy<Value = Damage> {
     (0..3000_usize, any::<[u8; 4]>(), 0..80_usize, 1..5000_usize)
 }
 
-/// A spoilt log gives the same events, and as many bytes that are not understood, in pieces as in one.
+/// A damaged log read in pieces gives the same events and the same number of bytes not understood.
 fn is_read_to_its_end(
     name: &str,
     log: &str,

@@ -1,9 +1,9 @@
-//! Times in PostgreSQL's logs: `2026-11-22 06:40:01.389 CET`, in the zone `log_timezone`, which is
-//! written as an abbreviation or as an offset (`+03`, `+0530`).
+//! Timestamps in PostgreSQL's logs: `2026-11-22 06:40:01.389 CET`, in the zone `log_timezone`, written
+//! as an abbreviation or as an offset (`+03`, `+0530`).
 
-/// Abbreviations and what they are ahead of UTC, minutes. IANA's names for zones that servers are run
-/// in; left out are those that mean several zones in common use (`IST`: India, Israel, Ireland; `CST`:
-/// America, China): their users say what they mean with an offset.
+/// Abbreviations of IANA's zones in which servers are run, and their offsets from UTC, minutes. Without
+/// abbreviations of several common zones (`IST`: India, Israel, Ireland; `CST`: America, China), for
+/// which users give the offset.
 const ZONES: &[(&[u8], i32)] = &[
     (b"UTC", 0),
     (b"GMT", 0),
@@ -51,34 +51,35 @@ const ZONES: &[(&[u8], i32)] = &[
     (b"HST", -600),
 ];
 
-/// Reads times; keeps the last minute and zone, which mostly are the next one's too.
+/// Parses timestamps. Caches the last minute and zone, which are usually also those of the next
+/// timestamp.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clock {
     minute: [u8; 16],
     minute_s: i64,
     zone: Vec<u8>,
     zone_s: Option<i64>,
-    /// What an unknown zone is ahead of UTC, if the user says so.
+    /// The user's offset from UTC for unknown zones, seconds.
     offset_s: Option<i64>,
 }
 
-/// A time in a log.
+/// A timestamp in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timestamp {
     /// Nanoseconds since 1970 (UTC).
     At(i64),
-    /// In a zone that is not known.
+    /// In an unknown zone.
     Elsewhere,
 }
 
 impl Clock {
-    /// `utc_offset_s`: what the user says of the server's local times, 0 if nothing.
+    /// `utc_offset_s`: the user's offset of server-local time from UTC, seconds; 0 if not given.
     pub(super) fn new(utc_offset_s: i32) -> Self {
         let offset_s = (utc_offset_s != 0).then_some(i64::from(utc_offset_s));
         Self { offset_s, ..Self::default() }
     }
 
-    /// Reads a time with its zone from the begin of `text`; how long it is, and what it says.
+    /// Parses a timestamp with its zone at the start of `text`: (length in bytes, timestamp).
     #[inline]
     pub(super) fn read(&mut self, text: &[u8]) -> Option<(usize, Timestamp)> {
         let length = time_length(text)?;
@@ -115,7 +116,7 @@ impl Clock {
         Some(match self.zone_s.or(self.offset_s) {
             Some(zone_s) => {
                 let seconds = self.minute_s + second - zone_s;
-                // Years that nanoseconds in 64 bits do not reach are none of a log.
+                // No log has years that nanoseconds in 64 bits cannot represent.
                 (used, Timestamp::At(seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?))
             }
             None => (used, Timestamp::Elsewhere),
@@ -123,7 +124,7 @@ impl Clock {
     }
 }
 
-/// How long `2026-11-22 06:40:01` or `2026-11-22 06:40:01.389` at the begin of `text` is.
+/// Length of `2026-11-22 06:40:01` or `2026-11-22 06:40:01.389` at the start of `text`.
 #[inline]
 fn time_length(text: &[u8]) -> Option<usize> {
     const SHAPE: &[u8; 19] = b"0000-00-00 00:00:00";
@@ -142,7 +143,7 @@ fn time_length(text: &[u8]) -> Option<usize> {
     (digits > 0).then_some(20 + digits)
 }
 
-/// Whether `text` begins with a time and a zone.
+/// Whether `text` begins with a timestamp and a zone.
 pub(super) fn begins_with_time(text: &[u8]) -> bool {
     Clock::default().read(text).is_some()
 }
@@ -159,14 +160,14 @@ fn minute(text: &[u8]) -> Option<i64> {
         .then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60)
 }
 
-/// Days since 1970 of a date of the Gregorian calendar, years counted from March.
+/// Days since 1970 of a date of the Gregorian calendar, with years that begin in March.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
 }
 
-/// What a zone is ahead of UTC, seconds.
+/// Offset of a zone from UTC, seconds.
 fn zone_s(zone: &[u8]) -> Option<i64> {
     if let Some((_, minutes)) = ZONES.iter().find(|(name, _)| *name == zone) {
         return Some(i64::from(*minutes) * 60);
@@ -185,7 +186,7 @@ fn zone_s(zone: &[u8]) -> Option<i64> {
     Some(sign * (two(0) * 3600 + minutes * 60))
 }
 
-/// Reads RFC 3339 (`2020-05-20T20:10:08.731+00:00`), as MongoDB writes it.
+/// Parses RFC 3339 (`2020-05-20T20:10:08.731+00:00`), as MongoDB writes it: nanoseconds since 1970 (UTC).
 pub(in crate::logs::formats) fn rfc3339(text: &[u8]) -> Option<i64> {
     let mut local: Vec<u8> = text.to_vec();
     *local.get_mut(10).filter(|byte| **byte == b'T')? = b' ';
@@ -200,8 +201,8 @@ pub(in crate::logs::formats) fn rfc3339(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Reads RFC 3164's `Nov  2 06:40:01`, in local time that is `offset_s` ahead of UTC: of the last year in which
-/// it is not in the future, seen from `now_s` and a day later (clocks differ).
+/// Parses RFC 3164's `Nov  2 06:40:01` in local time that is `offset_s` ahead of UTC: nanoseconds since 1970
+/// (UTC). The year is the last in which it is at most a day after `now_s` (clocks differ).
 pub(super) fn without_year(text: &[u8], now_s: i64, offset_s: i32) -> Option<i64> {
     const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let text: &[u8; 15] = text.try_into().ok()?;
@@ -217,7 +218,7 @@ pub(super) fn without_year(text: &[u8], now_s: i64, offset_s: i32) -> Option<i64
         return None;
     }
     let time = hour * 3600 + minute * 60 + second - i64::from(offset_s);
-    // One more than by the mean length of years, which is a day off at most.
+    // One year more than by the mean length of years, which is at most a day off.
     let this_year = 1970 + now_s / 31_556_952 + 1;
     let at = |year| days(year, month, day) * 86_400 + time;
     let latest = now_s.saturating_add(86_400);
@@ -251,7 +252,7 @@ mod tests {
         let mut told = Clock::new(8 * 3600);
         let (_, moment) = told.read(b"1970-01-01 08:00:01 CST").expect("a time");
         assert_eq!(moment, Timestamp::At(1_000_000_000));
-        // Where the log says it, it is right.
+        // A zone in the log takes precedence.
         let (_, moment) = told.read(b"1970-01-01 01:00:01 CET").expect("a time");
         assert_eq!(moment, Timestamp::At(1_000_000_000));
     }

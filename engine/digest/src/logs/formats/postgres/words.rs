@@ -1,8 +1,8 @@
-//! The words that PostgreSQL's messages begin with, in the languages it is translated to
-//! (`lc_messages`): severities, parts of messages, and what the lines of statements say. As the
-//! message catalogues of PostgreSQL 15 have them.
+//! The words at the start of PostgreSQL's messages in the languages it is translated to
+//! (`lc_messages`): severities, parts of messages, and phrases about statements. Source: message
+//! catalogues of PostgreSQL 15.
 
-/// What a line begins with.
+/// The kind of a word at the start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     /// `LOG`.
@@ -13,7 +13,7 @@ pub(super) enum Word {
     Fatal,
     /// `DEBUG1` to `WARNING`.
     Notice,
-    /// `DETAIL`: a part of the message before it; so are those that follow.
+    /// `DETAIL`: a part of the message before it, as are the kinds below.
     Detail,
     /// `STATEMENT`.
     Statement,
@@ -24,28 +24,28 @@ pub(super) enum Word {
 }
 
 impl Word {
-    /// Whether it begins a message.
+    /// Whether the word begins a message.
     pub(super) fn is_severity(self) -> bool {
         matches!(self, Word::Log | Word::Error | Word::Fatal | Word::Notice)
     }
 
-    /// The severity that a csvlog or jsonlog calls `name`.
+    /// The kind of the severity `name`, as csvlog and jsonlog write it.
     pub(super) fn severity(name: &[u8]) -> Option<Self> {
         let (word, _) = find(name)?;
         word.is_severity().then_some(word)
     }
 }
 
-/// The longest is Chinese for PANIC: 33 bytes.
+/// Upper limit of a word's length. The longest has 33 bytes: Chinese for PANIC.
 const WORD_BYTES_MAX: usize = 40;
 
-/// The word that `text` begins with, and its length with the colon and two spaces.
+/// The word at the start of `text`, and its length with the colon and two spaces.
 #[inline]
 pub(super) fn word(text: &[u8]) -> Option<(Word, usize)> {
     if text.starts_with(b"LOG:  ") {
         return Some((Word::Log, 6));
     }
-    // Capitals, or a script beyond ASCII.
+    // Capitals, or a script other than ASCII.
     if !matches!(text.first()?, b'A'..=b'Z' | 0xC3..) {
         return None;
     }
@@ -53,12 +53,12 @@ pub(super) fn word(text: &[u8]) -> Option<(Word, usize)> {
     let colon = memchr::memchr(b':', head)?;
     let (word, is_exact) = find(&head[..colon])?;
     let spaces = text[colon + 1..].iter().take(2).take_while(|byte| **byte == b' ').count();
-    // A message may be empty, and editors cut spaces at ends of lines.
+    // A message may be empty, and editors remove trailing spaces.
     let is_end = matches!(text.get(colon + 1 + spaces), None | Some(b'\n' | b'\r'));
     (spaces == 2 || is_end || is_exact == Exact::No).then_some((word, colon + 1 + spaces))
 }
 
-/// Where the first word at or behind `from` begins.
+/// Offset of the first word at or after `from`.
 pub(super) fn first(text: &[u8], from: usize) -> Option<usize> {
     let mut begin = from;
     loop {
@@ -113,7 +113,7 @@ fn translated(name: &str) -> Option<(Word, Exact)> {
     .into_iter()
     .find(|(_, words)| row(words))?
     .0;
-    // French and Korean catalogues do not all have two spaces.
+    // The French and Korean catalogues do not always have two spaces.
     let exact = if word.is_severity() { Exact::Yes } else { Exact::No };
     Some((word, exact))
 }
@@ -255,12 +255,12 @@ const OTHER: &[&str] = &[
     "位置",
 ];
 
-/// How one language says what statements did. Where a name follows (`execute S_1: `), the words stand
-/// before it.
+/// The phrases of one language in messages about statements. A phrase that takes a name (`execute S_1: `)
+/// precedes it.
 pub(super) struct Phrases {
-    /// Before the number.
+    /// Before the number of milliseconds.
     pub(super) duration: &'static str,
-    /// Behind the number.
+    /// After that number.
     pub(super) unit: &'static str,
     pub(super) statement: &'static str,
     pub(super) parse: &'static str,
@@ -281,8 +281,8 @@ macro_rules! phrases {
     };
 }
 
-/// English first, then de, es, fr, it, ja, ru, sv, uk, zh_CN. Korean and Georgian put the name before
-/// the verb, so that their prepared statements are not understood; their plain ones are.
+/// English first, then de, es, fr, it, ja, ru, sv, uk, zh_CN, ko, ka. Korean and Georgian put the name
+/// before the verb, so their prepared statements are not understood; their simple ones are.
 #[rustfmt::skip]
 pub(super) const PHRASES: &[Phrases] = phrases![
     ["duration: ", " ms", "statement: ", "parse ", "bind ", "execute ", "execute fetch from ", "parameters: "],

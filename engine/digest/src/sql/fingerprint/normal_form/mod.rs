@@ -1,7 +1,7 @@
-//! The normal form of a statement, token by token.
+//! The normal form of a statement, written token by token.
 //!
-//! It is written into a buffer that is kept from statement to statement. What repeats (rows, items of
-//! lists, selects of unions) is written, compared with the text before it, and taken back.
+//! The output buffer is reused for all statements. A repetition (row, item of a list, select of a union)
+//! is written, compared with the previous text, and removed if equal.
 
 mod objects;
 mod unions;
@@ -10,24 +10,24 @@ use super::keywords::Keyword;
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer, Token};
 
-/// The longest normal form, bytes; what a longer one would say beyond that does not count.
+/// Maximum length of a normal form, bytes; the rest of the statement is ignored.
 const TEXT_MAX: usize = 256 * 1024;
-/// Longer words are no names: servers take 64 characters.
+/// Maximum length of a name, bytes; longer words become `?`. Servers accept 64 characters.
 const NAME_BYTES_MAX: usize = 256;
-/// Brackets deeper than this are not looked into for what repeats.
+/// Maximum nesting of brackets that have a [`Frame`]; deeper ones are not searched for repetitions.
 const DEPTH_MAX: usize = 200;
-/// What one step may write beyond the token itself.
+/// Maximum number of bytes that one step writes in addition to the token.
 const SLACK: usize = 64;
-/// How many different rows of one VALUES are kept.
+/// Maximum number of different rows kept of one VALUES.
 const ROWS_MAX: usize = 4;
 
 const NOWHERE: usize = usize::MAX;
 
-/// What stands before the next token.
+/// The kind of the previous token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
-    /// A name, a keyword that is like one, a closing bracket.
+    /// A name, a keyword in the role of a name, a closing bracket.
     Operand,
     Literal,
     /// A keyword that an operand follows.
@@ -40,39 +40,39 @@ enum Before {
     Dot,
 }
 
-/// What a bracket is.
+/// The kind of a bracket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Bracket {
     #[default]
     Plain,
-    /// Items that repeat are written once.
+    /// A list: repeated items are written once.
     Items,
     /// A row of VALUES.
     Row,
 }
 
-/// What is known of an open bracket; the statement itself is the first.
+/// State of an open bracket; the first frame is the statement itself.
 #[derive(Debug, Clone, Copy, Default)]
 struct Frame {
     kind: Bracket,
-    /// Where its text begins, with the bracket.
+    /// Where its text begins, including the bracket.
     begin: usize,
-    /// Where the current item begins, and the one before began.
+    /// Where the current item and the previous item begin.
     item: usize,
     item_before: usize,
-    /// Where the current select begins; `NOWHERE`: none yet.
+    /// Where the current select begins; `NOWHERE` before the first.
     select: usize,
-    /// The last bracket within that held a query.
+    /// The last bracket within this one that contains a query.
     query: (usize, usize),
     /// The select before the last UNION, if any.
     arm: Option<(usize, usize)>,
-    /// Where the operator behind it begins.
+    /// Where the UNION operator after it begins.
     union: usize,
-    /// Whether this bracket holds a query.
+    /// Whether this bracket contains a query.
     is_query: bool,
-    /// Whether ORDER BY has been read in it.
+    /// Whether ORDER BY has been read in this bracket.
     is_ordered: bool,
-    /// Rows of the VALUES that is being read.
+    /// Rows of the current VALUES.
     rows: [(usize, usize); ROWS_MAX],
     rows_count: usize,
 }
@@ -83,23 +83,23 @@ pub(super) struct Normaliser {
     text: Vec<u8>,
     length: usize,
     frames: Vec<Frame>,
-    /// Brackets open beyond those that have frames.
+    /// Number of open brackets without a frame.
     unframed: usize,
     before: Before,
-    /// No space before what comes next.
+    /// The next token follows without a space.
     is_glued: bool,
-    /// The keyword just read.
+    /// The keyword that was just written.
     last: Keyword,
-    /// The first word, if a keyword.
+    /// The first word, if it is a keyword.
     verb: Keyword,
     /// Where the first of the signs just written begins, if they belong to an operand.
     sign: usize,
-    /// Rows follow: after VALUES, and after the comma behind a row.
+    /// Rows follow: after VALUES, and after the comma that follows a row.
     in_rows: bool,
-    /// `limit ?` (1) or `offset ?` (2) was just written, beginning there.
+    /// `limit ?` (1) or `offset ?` (2) was just written; it begins at the second value.
     limit: (u8, usize),
     semicolon: bool,
-    /// Whether the statement is read in character sets whose characters may end in ASCII.
+    /// Whether the last statement has readings with ASCII trail bytes.
     has_pairs: bool,
 }
 
@@ -123,7 +123,7 @@ impl Normaliser {
         }
     }
 
-    /// Whether the last statement was read in character sets whose characters may end in ASCII.
+    /// Whether the last statement has readings with ASCII trail bytes.
     pub(super) fn has_pairs(&self) -> bool {
         self.has_pairs
     }
@@ -166,7 +166,7 @@ impl Normaliser {
         self.semicolon = false;
     }
 
-    /// Makes room for a token and what is written around it.
+    /// Makes room for a token and the text around it.
     #[inline]
     fn reserve(&mut self, token: usize) {
         let room = self.length + token.min(NAME_BYTES_MAX) + 2 * SLACK;
@@ -235,7 +235,7 @@ impl Normaliser {
         self.keyword(lexer, keyword, begin, is_glued);
     }
 
-    /// A keyword that has been written, from `begin` on, takes effect.
+    /// Applies the effect of a keyword that was written at `begin`.
     fn keyword(&mut self, lexer: &mut Lexer<'_>, keyword: Keyword, begin: usize, is_glued: bool) {
         let mut before = match keyword.expects_operand() {
             true => Before::Keyword,
@@ -257,7 +257,7 @@ impl Normaliser {
                 self.is_glued = is_glued;
                 return;
             }
-            // The order that is anyway.
+            // ASC is the default.
             Keyword::Ascending
                 if self.frame().is_ordered
                     && matches!(self.before, Before::Operand | Before::Literal) =>
@@ -355,7 +355,7 @@ impl Normaliser {
         }
     }
 
-    /// After `limit ?` or `offset ?`: with the other one before it, in the order that all have.
+    /// After `limit ?` or `offset ?`: combines it with the other one before it, LIMIT first.
     fn limited(&mut self, last: Keyword, (which, begin): (u8, usize)) {
         if last == Keyword::Offset {
             self.limit = (2, self.length - " offset ?".len().min(self.length));
@@ -457,7 +457,7 @@ impl Normaliser {
         }
     }
 
-    /// A row of VALUES has been written from `begin` on: takes it back if there was one like it.
+    /// After a row of VALUES that begins at `begin`: removes it if an equal one is known.
     fn end_row(&mut self, begin: usize) {
         let end = self.length;
         let Self { text, frames, .. } = self;
@@ -496,7 +496,7 @@ impl Normaliser {
         self.in_rows = in_rows;
     }
 
-    /// An item of a list has been written: takes it back, with its comma, if it is like the one before.
+    /// After an item of a list: removes it and its comma if it equals the previous item.
     fn end_item(&mut self) {
         let length = self.length;
         let Self { text, frames, .. } = self;
@@ -518,7 +518,7 @@ impl Normaliser {
         &mut self.frames[last]
     }
 
-    /// What holds for one token only has passed.
+    /// Resets the state that applies to one token only.
     #[inline]
     fn after(&mut self, before: Before) {
         self.before = before;
@@ -529,7 +529,7 @@ impl Normaliser {
         self.limit = (0, 0);
     }
 
-    /// Writes something with a space before it.
+    /// Writes text with a space before it.
     #[inline]
     fn spaced(&mut self, text: &[u8], before: Before) {
         self.space();
@@ -537,7 +537,7 @@ impl Normaliser {
         self.after(before);
     }
 
-    /// Writes something without a space before it; none follows a dot.
+    /// Writes text without a space before it; after a dot no space follows either.
     #[inline]
     fn tight(&mut self, text: &[u8], before: Before) {
         self.semicolon();
@@ -582,7 +582,7 @@ impl Normaliser {
     }
 }
 
-/// Goes behind a bracket that has been opened.
+/// Skips to the end of an open bracket.
 fn skip_group(lexer: &mut Lexer<'_>) {
     let mut depth = 1u64;
     while depth > 0 {

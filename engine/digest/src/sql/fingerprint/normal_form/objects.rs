@@ -1,5 +1,5 @@
-//! Names that a session gives to what it makes for itself: savepoints, cursors, prepared statements. Drivers
-//! number them, so they are placeholders like values.
+//! Names of objects that a session creates for itself: savepoints, cursors, prepared statements. Drivers
+//! number them, so they become placeholders like values.
 //!
 //! Sources: MySQL 8.4 manual ("SAVEPOINT, ROLLBACK TO SAVEPOINT, and RELEASE SAVEPOINT Statements", "Prepared
 //! Statements", "Cursors"), MariaDB's ("EXECUTE IMMEDIATE"), PostgreSQL 17's ("SAVEPOINT", "DECLARE", "FETCH",
@@ -8,11 +8,11 @@
 use super::{Before, Keyword, Normaliser};
 use crate::sql::token::{Kind, Lexer, Token};
 
-/// Words between DECLARE's name and CURSOR.
+/// Maximum number of words between DECLARE's name and CURSOR.
 const CURSOR_OPTIONS: usize = 5;
 
 impl Normaliser {
-    /// Behind a keyword that has been written from `begin` on: names that it takes.
+    /// After a keyword that was written at `begin`: replaces the names of objects that follow it.
     #[cold]
     pub(super) fn objects(&mut self, lexer: &mut Lexer<'_>, begin: usize) {
         let text = &self.text[begin..self.length];
@@ -50,7 +50,7 @@ impl Normaliser {
         }
     }
 
-    /// The cursor of FETCH or MOVE, behind how far it goes.
+    /// The cursor of FETCH or MOVE, after the direction.
     fn fetched(&mut self, lexer: &mut Lexer<'_>) {
         const DIRECTIONS: &[&str] = &[
             "next", "prior", "first", "last", "absolute", "relative", "all", "forward", "backward",
@@ -65,7 +65,7 @@ impl Normaliser {
         }
     }
 
-    /// Writes the next token if it is one of these words.
+    /// Writes the next token and returns true if it is one of `words`.
     fn pass(&mut self, lexer: &mut Lexer<'_>, words: &[&str]) -> bool {
         let token = lexer.peek();
         let is_one = words.iter().any(|word| is_word(lexer, token, word));
@@ -93,7 +93,7 @@ impl Normaliser {
         }
     }
 
-    /// A placeholder for the name that comes.
+    /// Writes a placeholder for the next name.
     fn object(&mut self, lexer: &mut Lexer<'_>) {
         if matches!(lexer.peek().kind, Kind::Word | Kind::Name) {
             lexer.next_token();
@@ -108,7 +108,7 @@ fn is_word(lexer: &Lexer<'_>, token: Token, word: &str) -> bool {
     token.kind == Kind::Word && lexer.text(token).eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Whether DECLARE has been read that declares a cursor, not a variable.
+/// Whether this DECLARE declares a cursor, not a variable.
 fn declares_cursor(lexer: &Lexer<'_>) -> bool {
     let mut ahead = lexer.clone();
     ahead.next_token();

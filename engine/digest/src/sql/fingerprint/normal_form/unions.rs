@@ -1,9 +1,9 @@
-//! Unions: of selects that repeat, the normal form has the first one only.
+//! Unions: the normal form contains only the first of repeated selects.
 
 use super::{Before, NOWHERE, Normaliser};
 
 impl Normaliser {
-    /// UNION and its like: the operator has been written from `begin` on.
+    /// After UNION or a similar operator that was written at `begin`.
     pub(super) fn union(&mut self, begin: usize) {
         let word_end = self.length;
         let word: [u8; 16] = std::array::from_fn(|at| self.text[begin + at]);
@@ -20,7 +20,7 @@ impl Normaliser {
         self.write(&word[..word_end - begin]);
     }
 
-    /// The select or bracketed query that has just been written, if one has.
+    /// The select or bracketed query that was just written; `None` if there is none.
     fn arm(&mut self) -> Option<(usize, usize)> {
         let length = self.length;
         let frame = self.frame();
@@ -30,7 +30,7 @@ impl Normaliser {
         (frame.query.1 == length && length > 0).then_some(frame.query)
     }
 
-    /// A keyword written from `begin` on ends the last select of a union.
+    /// Ends the last select of a union before the keyword that was written at `begin`.
     pub(super) fn end_arm_before(&mut self, begin: usize) {
         if self.frame().arm.is_none() {
             return;
@@ -42,8 +42,7 @@ impl Normaliser {
         self.write(&word[..length]);
     }
 
-    /// The select behind a UNION has been written: takes it back if it is like the one before, and says
-    /// whether it was.
+    /// Ends the select after a UNION: removes it and returns true if it equals the previous one.
     pub(super) fn end_arm(&mut self) -> bool {
         let Some((from, to)) = self.frame().arm else { return false };
         let Some((begin, end)) = self.arm() else { return false };

@@ -1,12 +1,12 @@
-//! pt-query-digest's IDs, for people who have a history of them: the MD5, in capitals, of that program's
-//! own fingerprint.
+//! pt-query-digest's IDs, for users with a history of them: the MD5, in capitals, of that program's own
+//! fingerprint.
 //!
-//! An ID is given only to plain MySQL statements, for which that fingerprint was observed to be what one
-//! expects. There is none for names with digits (they become `?` there, so that tables flow together),
-//! signs, sums and differences, escapes and doubled quotes, hexadecimal numbers, comments, unions of selects
-//! that are alike, upserts, `limit` with two numbers, savepoints, cursors, prepared statements, JSON, brackets
-//! within lists, rows that differ (only the first is left there), odd names in quotes. Source: the program's
-//! manual, and its answers (version 3.2.1), which the tests hold.
+//! Only plain MySQL statements get an ID: those whose pt-query-digest fingerprint was observed to separate
+//! the same classes. These get none: names with digits (pt-query-digest replaces them with `?` and thereby
+//! merges tables), signs, sums and differences, escapes and doubled quotes, hexadecimal numbers, comments,
+//! unions of equal selects, upserts, `limit` with two numbers, savepoints, cursors, prepared statements,
+//! JSON, brackets within lists, different rows (only the first remains there), unusual quoted names.
+//! Source: the program's manual, and its output (version 3.2.1), which the tests contain.
 
 mod whole;
 
@@ -14,15 +14,15 @@ use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer, Token, is_constant};
 use md5::{Digest, Md5};
 
-/// Longer statements get none: that program, too, looks at a part of them only.
+/// Maximum length of a statement with an ID, bytes: pt-query-digest also reads only a part of longer ones.
 const STATEMENT_MAX: usize = 64 * 1024;
 
-/// The 32 digits, if the statement is plain enough.
+/// The 32 digits; `None` if the statement is not plain enough.
 pub(super) fn id(statement: &[u8]) -> Option<String> {
     Some(hashed(&fingerprint(statement)?))
 }
 
-/// The 32 digits of a command that is no statement, called by a name as the server's logs have it.
+/// The 32 digits of an administrator command, by its name in the server's logs.
 pub(super) fn id_of_command(name: &[u8]) -> Option<String> {
     let is_name = name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' ');
     let name = std::str::from_utf8(name).ok().filter(|name| is_name && !name.is_empty())?;
@@ -33,10 +33,10 @@ fn hashed(text: &str) -> String {
     Md5::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// That program's fingerprint, if the statement is plain enough.
+/// pt-query-digest's fingerprint; `None` if the statement is not plain enough.
 fn fingerprint(statement: &[u8]) -> Option<String> {
     let statement = statement.trim_ascii().trim_suffix_semicolon();
-    // What begins a comment is one there in strings too.
+    // pt-query-digest also recognises comments within strings.
     let has_comment = memchr::memmem::find(statement, b"/*").is_some();
     let is_long = statement.len() > STATEMENT_MAX;
     if statement.is_empty() || is_long || has_comment || !statement.is_ascii() {
@@ -54,8 +54,8 @@ fn fingerprint(statement: &[u8]) -> Option<String> {
     is_read_well.then_some(text)
 }
 
-/// Whether this names a savepoint, a cursor or a prepared statement: the name stays there, and is a placeholder
-/// here.
+/// Whether this names a savepoint, a cursor or a prepared statement: pt-query-digest keeps the name, while
+/// our fingerprint has a placeholder.
 fn names_objects(text: &str) -> bool {
     let mut words = text.split(' ');
     match words.next() {
@@ -69,19 +69,19 @@ fn names_objects(text: &str) -> bool {
     }
 }
 
-/// A plain statement that is being read. What returns nothing has found that it is not.
+/// Reader of a plain statement. Its methods return `None` if the statement is not plain.
 struct Plain<'a> {
     statement: &'a [u8],
     lexer: Lexer<'a>,
     text: String,
     /// Where the last token ended.
     end: usize,
-    /// What the last token became, and what it was.
+    /// The output for the last token, and its kind.
     before: String,
     kind: Kind,
-    /// How often UNION stands in it.
+    /// Number of UNIONs.
     unions: usize,
-    /// Whether what is read is a list behind ORDER BY.
+    /// Whether the current token is in a list after ORDER BY.
     in_order: bool,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Reads on; false: there is nothing more.
+    /// Reads the next token, list or rows; false at the end.
     fn step(&mut self) -> Option<bool> {
         match self.lexer.peek().kind {
             Kind::End => return self.gap(self.statement.len()).map(|_| false),
@@ -112,13 +112,13 @@ impl<'a> Plain<'a> {
         Some(true)
     }
 
-    /// Whether there is space between the last token and here, and nothing but that.
+    /// Whether there is space between the last token and `here`; `None` if there is anything else.
     fn gap(&self, here: usize) -> Option<bool> {
         let gap = &self.statement[self.end..here];
         gap.trim_ascii().is_empty().then_some(!gap.is_empty())
     }
 
-    /// Writes the next token, and tells what it was.
+    /// Writes the next token, and returns its kind.
     fn token(&mut self) -> Option<Kind> {
         let token = self.lexer.next_token();
         let is_apart = self.gap(token.begin)?;
@@ -129,7 +129,7 @@ impl<'a> Plain<'a> {
         if is_apart {
             self.text.push(' ');
         }
-        // Several strings in a row are one value.
+        // Several adjacent strings are one value.
         if token.kind == Kind::Literal && self.kind == Kind::Literal {
             return None;
         }
@@ -146,12 +146,12 @@ impl<'a> Plain<'a> {
         token.kind == Kind::Word && self.lexer.text(token).eq_ignore_ascii_case(word)
     }
 
-    /// Looks at what stands around a word that has just been taken, where that program does.
+    /// Checks the context of the word just read where pt-query-digest depends on it.
     fn word(&mut self, word: &str) -> Option<()> {
         match word {
             "by" => self.in_order = self.before == "order",
             "from" | "where" | "group" | "select" => self.in_order = false,
-            // `use index`; databases see `whole`.
+            // `use index`; for databases see `whole`.
             "use" => return (!self.before.is_empty()).then_some(()),
             "union" => (self.unions, self.in_order) = (self.unions + 1, false),
             "value" => return (self.lexer.peek().kind != Kind::Open).then_some(()),
@@ -161,7 +161,7 @@ impl<'a> Plain<'a> {
         Some(())
     }
 
-    /// LIMIT with one number: that program makes one of two, too.
+    /// LIMIT with one number: pt-query-digest also merges two numbers into one.
     fn limit(&mut self) -> Option<()> {
         let mut ahead = self.lexer.clone();
         let is_number = matches!(ahead.next_token().kind, Kind::Literal | Kind::Question);
@@ -171,7 +171,7 @@ impl<'a> Plain<'a> {
         (is_number && is_one).then_some(())
     }
 
-    /// After IN: literals, or a query. Other items stand there as often as in the statement.
+    /// After IN: literals, or a query. Other items are not merged by pt-query-digest.
     fn list(&mut self) -> Option<()> {
         if self.literals()? {
             return Some(());
@@ -181,7 +181,7 @@ impl<'a> Plain<'a> {
         self.lexer.text(next).eq_ignore_ascii_case(b"select").then_some(())
     }
 
-    /// Passes over a bracket of plain literals, if one comes.
+    /// Writes `(?+)` for a bracket of plain literals; false, without moving, for another bracket.
     fn literals(&mut self) -> Option<bool> {
         let open = self.lexer.next_token();
         self.gap(open.begin)?;
@@ -199,7 +199,7 @@ impl<'a> Plain<'a> {
         Some(true)
     }
 
-    /// After VALUES. That program keeps the first row, and drops all behind it.
+    /// After VALUES. pt-query-digest keeps the first row, and drops all others.
     fn rows(&mut self) -> Option<()> {
         let values = self.end;
         let first = self.row()?;
@@ -223,7 +223,7 @@ impl<'a> Plain<'a> {
         (is_first && (border.is_none() || is_end && is_insert)).then_some(())
     }
 
-    /// Writes a row, and tells what it became.
+    /// Writes a row, and returns its output.
     fn row(&mut self) -> Option<String> {
         let begin = self.text.len();
         if !self.literals()? {
@@ -241,7 +241,7 @@ impl<'a> Plain<'a> {
                     break;
                 }
             }
-            // That program makes a value of nothing.
+            // pt-query-digest writes a value for an empty row.
             if self.text[begin..].trim_ascii() == "()" {
                 return None;
             }
@@ -250,7 +250,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Where that program takes a row for ended: at the first bracket with a comma and another one behind it.
+/// Where pt-query-digest ends a row: at the first closing bracket before a comma and another bracket.
 fn find_border(text: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b')', text).find(|&at| {
         let behind = text[at + 1..].trim_ascii_start().strip_prefix(b",");
@@ -258,7 +258,7 @@ fn find_border(text: &[u8]) -> Option<usize> {
     })
 }
 
-/// Whether this is plain literals up to a bracket that closes.
+/// Whether this consists of plain literals up to a closing bracket.
 fn is_plain_list(list: &[u8]) -> bool {
     let mut lexer = Lexer::new(list, Language::Mysql);
     let mut end = 0;
@@ -283,7 +283,7 @@ fn is_plain_list(list: &[u8]) -> bool {
     }
 }
 
-/// What one token becomes.
+/// The output for one token.
 fn piece(lexer: &Lexer<'_>, token: Token) -> Option<String> {
     let text = std::str::from_utf8(lexer.text(token)).ok()?;
     let lower = text.to_ascii_lowercase();
@@ -300,23 +300,23 @@ fn piece(lexer: &Lexer<'_>, token: Token) -> Option<String> {
     }
 }
 
-/// Operators that stay as they are; not those that may be signs.
+/// Operators that stay unchanged, without those that may be signs.
 const OPERATORS: &[&str] = &[
     "=", "<", ">", "<=", ">=", "<>", "!=", "*", "<=>", "%", "/", "||", "&&", "&", "|", "^", "<<",
     ">>", ":=",
 ];
 
-/// Words that mean something else there, or that make it read on in another way.
+/// Words with another meaning in pt-query-digest, or that change how it continues.
 fn is_mangled(word: &str) -> bool {
     matches!(word, "asc" | "duplicate" | "call" | "true" | "false")
 }
 
-/// The same, and words that mean something only outside of quotes.
+/// The same, and words with such a meaning outside quotes only.
 fn is_special(word: &str) -> bool {
     is_mangled(word) || matches!(word, "union" | "limit" | "value" | "use" | "load")
 }
 
-/// A name in quotes that reads as words do there: there are no quotes around names for that program.
+/// Whether a quoted name reads like words: pt-query-digest ignores quotes around names.
 fn is_plain_name(name: &str) -> bool {
     let words = name.trim_matches('`').split(' ');
     let is_plain = |word: &str| {
@@ -328,7 +328,7 @@ fn is_plain_name(name: &str) -> bool {
     words.into_iter().all(is_plain)
 }
 
-/// A string without escapes, or a number of digits, with a point or not.
+/// A string without escapes, or a number of digits with an optional point.
 fn is_plain(literal: &str) -> bool {
     let bytes = literal.as_bytes();
     match bytes {

@@ -1,13 +1,13 @@
-//! What pt-query-digest makes of a statement as a whole, where it does not read word by word.
+//! Statements that pt-query-digest matches as a whole, not word by word.
 
-/// `use ?`. None: this is no USE of one plain name.
+/// `use ?`; `None` if this is not USE with one plain name.
 pub(super) fn use_of(statement: &[u8]) -> Option<String> {
     let name = behind(statement, b"use ")?.trim_ascii_start();
     let name = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name);
     (!name.is_empty() && name.iter().all(|&byte| is_of_name(byte))).then(|| "use ?".to_owned())
 }
 
-/// `call shop.p`. None: this is no CALL, or one whose brackets that program takes apart.
+/// `call shop.p`; `None` if this is not CALL, or pt-query-digest would split its brackets.
 pub(super) fn call(statement: &[u8]) -> Option<String> {
     let called = behind(statement, b"call ")?;
     let open = called.iter().position(|&byte| byte == b'(').unwrap_or(called.len());
@@ -32,13 +32,13 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
 }
 
-/// Whether that program cuts words behind ORDER BY that begin with ASC.
+/// Whether pt-query-digest removes words after ORDER BY that begin with ASC.
 pub(super) fn loses_words(text: &str) -> bool {
     text.split_once("order by ").is_some_and(|(_, list)| list.contains(" asc"))
 }
 
-/// Whether selects around UNION, which stands there so often, may be taken for repetitions: that program
-/// keeps the first. So are those within brackets, to be sure.
+/// Whether pt-query-digest may take selects of a union for repetitions and keep only the first; `unions`
+/// is the number of UNIONs. True as well for selects within brackets, to be safe.
 pub(super) fn repeats_selects(text: &str, unions: usize) -> bool {
     if unions == 0 {
         return false;
@@ -48,7 +48,7 @@ pub(super) fn repeats_selects(text: &str, unions: usize) -> bool {
     !are_plain || parts.windows(2).any(|two| two[1].starts_with(two[0]))
 }
 
-/// A select of a union without what surrounds it.
+/// A select of a union without ALL, DISTINCT and brackets.
 fn bare(part: &str) -> &str {
     let part = part.strip_prefix("all ").or_else(|| part.strip_prefix("distinct ")).unwrap_or(part);
     part.strip_prefix('(').and_then(|part| part.strip_suffix(')')).unwrap_or(part)

@@ -1,4 +1,4 @@
-//! The reader on small logs, some as real servers wrote them.
+//! Tests of the reader on small logs, some written by real servers.
 
 use super::*;
 use crate::logs::format::read_as_stream;
@@ -29,7 +29,7 @@ Time\t\t    Id Command\tArgument
 \t\t     4 Query\tselect 2
 ";
 
-/// After MySQL 5.0's source: columns instead of the tab behind a command, which is cut off at their end.
+/// After MySQL 5.0's source: a command is truncated or padded to its column, without a tab after it.
 const MYSQL_5_0: &str = "\
 /usr/sbin/mysqld, Version: 5.0.96-log (MySQL Community Server (GPL)). started with:
 Tcp port: 3306  Unix socket: /tmp/sock
@@ -100,7 +100,7 @@ fn commands_are_no_statements_and_have_no_duration() {
     assert_eq!((kept.events[1].event.duration_ns, kept.events[1].event.session), (None, Some(9)));
 }
 
-/// What each event of a log is: session, user, text.
+/// Session, user and text of each event of a log.
 fn told(log: &str) -> Vec<(u64, String, String)> {
     let kept = read(log, usize::MAX >> 1);
     assert_eq!(kept.not_understood, [], "{log}");
@@ -120,7 +120,7 @@ fn entries_of_old_servers_have_columns_and_spaces() {
     .map(|(session, user, text)| (session, user.to_owned(), text.to_owned()));
     assert!(detect(MYSQL_5_0.as_bytes()));
     assert_eq!(told(MYSQL_5_0), expected);
-    // Copied from a terminal, with spaces for tabs and none at ends of lines.
+    // Copied from a terminal: spaces instead of tabs, and none at line ends.
     let copied = MYSQL_5_0.replace("\t\t", &" ".repeat(16)).replace("15\t", "15 ");
     let copied = copied.replace("16\t", "16 ").replace("Quit       ", "Quit");
     assert!(detect(copied.as_bytes()));

@@ -1,21 +1,22 @@
-//! Finds where an event begins: header lines in the exact shape that servers write, and never a line of a
-//! statement that only looks like one of them.
+//! Finds where an event begins: header lines in the exact form that servers write, but no similar lines
+//! within a statement.
 //!
 //! An event begins with `# Time: ` before `# User@Host: `, with `# User@Host: ` alone (older servers
-//! write the time once a second), or with `# Query_time: ` (`log_short_format`). Whether a line is a border
-//! depends on itself, the line before and three behind it, so that a log cut anywhere has the same ones.
+//! write the time once a second), or with `# Query_time: ` (`log_short_format`). Whether a line is a
+//! border depends only on itself, the line before and three lines after it, so that all cuts of a log
+//! find the same borders.
 //!
-//! What a crash or another writer spoils of a header must not make the event a part of the one before:
-//! where a statement has ended, a time and a user are a border whatever follows; elsewhere they are if one
-//! strange line stands between them and the measures. Headers in other shapes, of which measures are part,
-//! begin where a statement has ended ([`unusual`](super::unusual_border)).
+//! A header damaged by a crash or another writer must not merge its event into the one before: after the
+//! end of a statement, a time and a user are always a border; elsewhere they are if one unknown line is
+//! between them and the measures. Headers in other forms that include measures begin after the end of a
+//! statement ([`unusual`](super::unusual_border)).
 
 use super::unusual_border;
 use super::usual_border::{Border, usual};
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-/// Finds lines that may be borders; made once, since making it costs as much as a short event.
+/// Finds candidate lines. Built once, since building costs as much as reading a short event.
 static HEADERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\n#"));
 
 /// The first border at or after `from`.
@@ -23,7 +24,7 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border<'_>> {
     if from >= log.len() {
         return None;
     }
-    // A line that begins at `from` has its newline before it.
+    // The newline of a line that begins at `from` is before `from`.
     let start = from.saturating_sub(1);
     if from == 0
         && let Some(border) = border(log, 0)
@@ -33,7 +34,7 @@ pub(super) fn find(log: &[u8], from: usize) -> Option<Border<'_>> {
     HEADERS.find_iter(&log[start..]).find_map(|hit| border(log, start + hit + 1))
 }
 
-/// The border at `at`, a line's begin.
+/// The border at `at`, the start of a line.
 fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
     usual(log, at).or_else(|| unusual_border::border(log, at))
 }
@@ -89,7 +90,7 @@ mod tests {
         }
         let event = [ISO, USER, QUERY, text, USER, garbage, ISO, USER, QUERY];
         assert_eq!(borders(&event).len(), 3, "the line behind may be one");
-        // Inside of a statement they are text, unless measures follow.
+        // Within a statement they are text, unless measures follow.
         let begin = &b"select '\n"[..];
         assert_eq!(borders(&[ISO, USER, QUERY, begin, ISO, USER, garbage]), [0]);
         assert_eq!(borders(&[ISO, USER, QUERY, begin, ISO, USER, garbage, QUERY]).len(), 2);

@@ -6,20 +6,20 @@ use crate::event::Event;
 use crate::logs::format::{Context, Format};
 use crate::sink::{Part, Sink};
 
-/// What one step backwards looks at, bytes.
+/// Bytes examined in one step backwards.
 const STEP: usize = 1 << 16;
 
-/// No name of a database, since each stands within a line: stands where none was told.
+/// A marker for "no database found": no name, since names are within a line.
 const UNTOLD: &[u8] = b"\n";
 
-/// What an event at `at`, a border, must know.
+/// The context of an event at `at`, a border.
 pub(super) fn context(format: &dyn Format, log: &[u8], at: usize) -> Context {
     let (mut time_ns, mut database) = (None, None);
     let (mut end, mut low) = (at, at);
     while low > 0 && (time_ns.is_none() || database.is_none()) {
         low = low.saturating_sub(STEP);
         let begin = match border::find(&log[..at], low) {
-            // Before the first event there may be a server's opening lines.
+            // A server's opening lines may precede the first event.
             _ if low == 0 => 0,
             Some(border) if border.at < end => border.at,
             _ => continue,
@@ -40,7 +40,7 @@ pub(super) fn context(format: &dyn Format, log: &[u8], at: usize) -> Context {
     Context { time_ns, database: database.unwrap_or_default(), ..Context::default() }
 }
 
-/// Takes nothing.
+/// Ignores all events.
 struct Silent;
 
 impl Sink for Silent {

@@ -1,34 +1,34 @@
-//! The fields of header lines by their names.
+//! The fields of header lines, by name.
 //!
-//! Sources: MySQL Reference Manual, "The Slow Query Log" and `log_slow_extra`; Percona Server manual, "Slow
-//! query log"; MariaDB documentation, "Slow Query Log Extended Statistics" (which also says that
+//! Sources: MySQL Reference Manual, "The Slow Query Log" and `log_slow_extra`; Percona Server manual,
+//! "Slow query log"; MariaDB documentation, "Slow Query Log Extended Statistics" (which also says that
 //! `Engine_time` and `Pages_read_time` are milliseconds); logs of MariaDB 10.11 and 11.8 and MySQL 9.
 //! TiDB's documentation, "Identify Slow Queries", for what its log has in common with MySQL's.
 
 use crate::event::Measure;
 
-/// What a field means.
+/// The meaning of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
-    /// How long it took, seconds.
+    /// Duration of the statement, seconds.
     Duration,
     /// Seconds.
     Seconds(Measure),
     /// Milliseconds (MariaDB's engine statistics).
     Millis(Measure),
-    /// A count or bytes.
+    /// A count or a number of bytes.
     Number(Measure),
     /// Yes or No.
     Flag(Measure),
-    /// The connection's number.
+    /// The connection id.
     Session,
     /// The default database.
     Schema,
-    /// The error's number; 0: none.
+    /// The error number; 0: none.
     Error,
-    /// One of so many was logged.
+    /// The sampling rate: one of so many statements was logged.
     RateLimit,
-    /// When the statement ended.
+    /// The time at which the statement ended.
     End,
 }
 
@@ -85,18 +85,18 @@ const NAMES: &[(&[u8], Field)] = &[
     (b"Engine_time", Millis(M::EngineTime)),
 ];
 
-/// What the field of this name means to us.
+/// The meaning of the field of this name, if it is known.
 #[inline]
 pub(super) fn field(name: &[u8]) -> Option<Field> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
 }
 
-/// A decimal number in units of 10^-`DIGITS`, and the digits behind are passed over: seconds in
-/// nanoseconds (9), milliseconds in nanoseconds (6), whole numbers (0). None: no number, or one that
-/// does not fit (servers print negative differences as huge ones).
+/// A decimal number in units of 10^-`DIGITS`, further digits ignored: seconds in nanoseconds (9),
+/// milliseconds in nanoseconds (6), whole numbers (0). `None`: not a number, or one that overflows
+/// (servers print negative differences as huge numbers).
 #[inline]
 pub(super) fn decimal<const DIGITS: u32>(text: &[u8]) -> Option<u64> {
-    // So many digits fit in any case.
+    // 19 digits cannot overflow.
     let is_short = text.len() <= 19;
     let add = |value: u64, digit: u8| match is_short {
         true => Some(value * 10 + u64::from(digit)),
@@ -123,7 +123,7 @@ pub(super) fn decimal<const DIGITS: u32>(text: &[u8]) -> Option<u64> {
     value.checked_mul(10u64.pow(left))
 }
 
-/// The digit at `at`, if one is there.
+/// The digit at `at`, if any.
 #[inline]
 fn digit(text: &[u8], at: usize) -> Option<u8> {
     text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit <= 9)

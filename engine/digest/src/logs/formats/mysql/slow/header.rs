@@ -8,27 +8,27 @@ use crate::logs::formats::mysql::timestamp::{Stamp, stamp};
 use crate::sql::token::bytes::word_end;
 use memchr::{memchr, memchr_iter, memmem};
 
-/// What a header says beyond the event's own fields.
+/// Header values in addition to the event's own fields.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header<'a> {
-    /// `# Time: `, if this event has it.
+    /// `# Time: `, if this event has one.
     pub(super) time: Option<Stamp>,
     /// `End: ` of `log_slow_extra`.
     pub(super) end_ns: Option<i64>,
-    /// The default database, perhaps empty, if this log tells it for each event.
+    /// The default database, possibly empty, if this log states it for each event.
     pub(super) schema: Option<&'a [u8]>,
-    /// Whether MariaDB wrote it.
+    /// Whether MariaDB wrote the event.
     pub(super) is_mariadb: bool,
-    /// How many bytes it takes.
+    /// Length of the header, bytes.
     pub(super) length: usize,
-    /// Lines that are no list of fields: where and how long.
+    /// Offset and length of the first lines that are not a list of fields.
     pub(super) strange: Option<(usize, usize)>,
     /// Whether the line of measures, which all servers write, is missing.
     pub(super) has_no_time: bool,
 }
 
-/// Reads the header at the begin of `chunk`, an event, into `event`; `known` is what its first line
-/// `# User@Host: ` says, if somebody has read that already.
+/// Reads the header at the start of `chunk`, an event, into `event`; `known` is the parsed content of its
+/// first line `# User@Host: `, if already read.
 pub(super) fn header<'a>(
     chunk: &'a [u8],
     mut known: Option<User<'a>>,
@@ -43,7 +43,7 @@ pub(super) fn header<'a>(
 }
 
 impl<'a> Header<'a> {
-    /// Reads lines from its end on, as long as they are a header's.
+    /// Reads further lines while they are header lines.
     #[inline]
     fn lines(&mut self, chunk: &'a [u8], known: &mut Option<User<'a>>, event: &mut Event<'a>) {
         let mut at = self.length;
@@ -61,7 +61,7 @@ impl<'a> Header<'a> {
         self.length = at;
     }
 
-    /// Where no time was read: goes on behind what is none of a header's lines, if measures stand there.
+    /// Called if no duration was read: skips unknown lines in the header if measures follow them.
     #[cold]
     fn missing(&mut self, chunk: &'a [u8], known: &mut Option<User<'a>>, event: &mut Event<'a>) {
         let has_time = |header: &Self| memmem::find(&chunk[..header.length], QUERY_TIME).is_some();
@@ -75,7 +75,7 @@ impl<'a> Header<'a> {
         self.has_no_time = !has_time(self);
     }
 
-    /// Notes the first line that is none of a header's, and what follows it directly.
+    /// Records the first unknown line and the ones directly after it.
     fn is_strange(&mut self, begin: usize, end: usize) {
         match &mut self.strange {
             Some((at, length)) if *at + *length == begin => *length = end - *at,
@@ -87,7 +87,7 @@ impl<'a> Header<'a> {
 
 const QUERY_TIME: &[u8] = b"Query_time: ";
 
-/// Where the first line of measures begins in what is not understood of a header. What was spoilt may end
+/// Where the first line of measures begins after the unknown part of a header. A damaged line may end
 /// without a line feed.
 fn measures(rest: &[u8]) -> Option<usize> {
     let near = &rest[..rest.len().min(SPOILT_MAX)];
@@ -97,10 +97,10 @@ fn measures(rest: &[u8]) -> Option<usize> {
     })
 }
 
-/// So far behind a header's begin its measures are looked for.
+/// Distance after a header's start within which its measures are searched, bytes.
 const SPOILT_MAX: usize = 1 << 16;
 
-/// Reads a line; false: it is nothing that servers write.
+/// Reads a line; returns false if no server writes such a line.
 fn read<'a>(
     line: &'a [u8],
     known: &mut Option<User<'a>>,
@@ -128,18 +128,18 @@ fn read<'a>(
             }
         }
         Some(b'e') if line.starts_with(b"# explain: ") => return true,
-        // A name may have spaces; Percona Server's manual has one in the field's name, too.
+        // A name may contain spaces; in Percona Server's manual the field's name has one, too.
         Some(b'S') if is_routine(line) => return true,
         Some(b'N') if line.starts_with(b"# No InnoDB statistics") => return true,
         Some(_) => &line[1..],
         None => return true,
     };
-    // In one place, where it becomes a part of the loop over lines.
+    // A single call site, so that the compiler inlines it into the loop over lines.
     list.is_empty() || fields(list, header, event)
 }
 
-/// Reads what stands behind a time: nothing, or in the same line another one of a header. Gives its fields; none:
-/// it is neither.
+/// Reads the text after a time: nothing, or another header line joined to it. Returns its fields; `None`
+/// if it is neither.
 #[inline]
 fn second<'a>(rest: &'a [u8], event: &mut Event<'a>) -> Option<&'a [u8]> {
     let rest = rest.trim_ascii();
@@ -161,8 +161,7 @@ fn is_routine(line: &[u8]) -> bool {
     line.starts_with(b"# Stored_routine: ") || line.starts_with(b"# Stored routine: ")
 }
 
-/// Reads `Name: value` as often as it stands there. A value ends at white space, names of databases at
-/// two spaces.
+/// Reads `Name: value` pairs. A value ends at white space, the name of a database at two spaces.
 fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) -> bool {
     let line = line.trim_ascii();
     let is_thread_line = line.starts_with(b"Thread_id: ");
@@ -170,7 +169,7 @@ fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) ->
     while !rest.is_empty() {
         let length = word_end(rest, 0);
         if length == 0 || rest.get(length) != Some(&b':') {
-            // Of several lines in one.
+            // Several lines joined into one.
             match rest.strip_prefix(b"# ") {
                 Some(next) => rest = next,
                 None => return false,
@@ -192,15 +191,14 @@ fn fields<'a>(line: &'a [u8], header: &mut Header<'a>, event: &mut Event<'a>) ->
         rest = rest[end..].trim_ascii_start();
         if let Some(field) = field {
             set(field, value, header, event);
-            // MariaDB alone has it on this line.
+            // Only MariaDB has this field on this line.
             header.is_mariadb |= is_thread_line && field == MARIADB;
         }
     }
     true
 }
 
-/// Reads the fields that all servers write first, as far as they stand there in their order; gives what
-/// follows.
+/// Reads the fields that all servers write first, while they are in the usual order; returns the rest.
 #[inline]
 fn usual<'a>(line: &'a [u8], event: &mut Event<'a>) -> &'a [u8] {
     let Some((text, rest)) = value(line, b"Query_time: ") else { return line };
@@ -214,7 +212,7 @@ fn usual<'a>(line: &'a [u8], event: &mut Event<'a>) -> &'a [u8] {
     rest
 }
 
-/// The value behind this name and one space, if both stand here, and what follows.
+/// The value after this name and one space, and the rest, if `rest` begins with them.
 #[inline]
 fn value<'a, const LENGTH: usize>(
     rest: &'a [u8],
@@ -232,14 +230,14 @@ fn measure(measure: Measure, value: Option<u64>, event: &mut Event<'_>) {
     }
 }
 
-/// Whether a field may have this name, none that is known.
+/// Whether an unknown word may be the name of a field.
 fn is_name(word: &[u8]) -> bool {
     word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 const MARIADB: Field = Field::Flag(Measure::QueryCacheHit);
 
-/// Reads the name of a database, which may be empty: one space stands before it, two behind.
+/// Reads the name of a database, possibly empty, between one space before and two after it.
 fn schema<'a>(rest: &'a [u8], header: &mut Header<'a>) -> &'a [u8] {
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
     let end = rest.windows(2).position(|pair| pair == b"  ").unwrap_or(rest.len());

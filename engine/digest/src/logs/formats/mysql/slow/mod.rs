@@ -1,12 +1,12 @@
 //! The slow query log of MySQL 5.x to 9.x, Percona Server and MariaDB.
 //!
-//! When an event ended: MySQL 5.7.2 and later says so to the microsecond in `# Time: `. Before, `# Time: ` and
-//! `SET timestamp` are the second in which it ended. From MySQL 8.0.14 on `SET timestamp` is the second in
-//! which it began (MySQL worklog 12393). In MariaDB both are the second in which it began (seen from 10.11
-//! and 11.8): its ends are up to a second early.
+//! The end of an event: MySQL 5.7.2 and later writes it in `# Time: ` to the microsecond. Before,
+//! `# Time: ` and `SET timestamp` are the second in which the event ended. From MySQL 8.0.14 on
+//! `SET timestamp` is the second in which it began (MySQL worklog 12393). In MariaDB both are the second
+//! in which it began (observed in 10.11 and 11.8), so computed ends are up to a second early.
 //!
-//! The default database is told by events themselves (MariaDB, Percona Server), or by a `use` before the
-//! first event that has another one than the event before it.
+//! Events state the default database themselves (MariaDB, Percona Server), or a `use` precedes the first
+//! event whose default database differs from that of the event before it.
 
 mod border;
 mod context_before;
@@ -46,7 +46,7 @@ fn open(settings: &Settings, _head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(MysqlSlow { utc_offset_s: settings.utc_offset_s }))
 }
 
-/// Where the first event that begins at or after `from` does, if one does.
+/// Where the first event at or after `from` begins, if any.
 pub(in crate::logs::formats) fn event_from(text: &[u8], from: usize) -> Option<usize> {
     border::find(text, from).map(|border| border.at)
 }
@@ -97,8 +97,8 @@ impl Format for MysqlSlow {
 }
 
 impl MysqlSlow {
-    /// What stands before the first event: a server's opening lines, or the tail of an event whose begin
-    /// is in another file.
+    /// Reads the bytes before the first event: a server's opening lines, or the rest of an event that
+    /// begins in another file.
     fn lead(&self, lead: &[u8], offset: u64, context: &mut Context, sink: &mut dyn Sink) {
         let rest = opened(lead, context);
         if !rest.trim_ascii().is_empty() {
@@ -106,7 +106,7 @@ impl MysqlSlow {
         }
     }
 
-    /// Reads one event: all from its border to the next one; `user` is what its border tells.
+    /// Reads one event: `chunk` lasts from its border to the next one; `user` comes from the border.
     fn event<'a>(
         &self,
         chunk: &'a [u8],
@@ -170,7 +170,7 @@ impl MysqlSlow {
     }
 }
 
-/// When an event ended, as its own lines tell.
+/// The end of an event according to its own lines, nanoseconds since 1970 (UTC).
 fn end_ns(
     header: &header::Header<'_>,
     preamble: &statement::Preamble<'_>,
@@ -181,7 +181,7 @@ fn end_ns(
         (Some(end_ns), ..) => Some(end_ns),
         (_, Some(Stamp::Utc(end_ns)), _) => Some(end_ns),
         (_, _, Some(begin_ns)) if header.is_mariadb => begin_ns.checked_add(duration_ns?),
-        // Percona Server 5.6 and before: the fraction of the same second.
+        // Percona Server 5.6 and before: `# Time: ` adds the fraction of the same second.
         (_, Some(Stamp::Local(time_ns)), Some(end_ns)) if end_ns % 1_000_000_000 == 0 => {
             Some(end_ns + time_ns.rem_euclid(1_000_000_000))
         }

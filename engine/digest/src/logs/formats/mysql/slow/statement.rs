@@ -1,4 +1,4 @@
-//! What stands behind a header: the server's own `use` and `SET timestamp`, and the statement.
+//! The text after a header: the server's own `use` and `SET timestamp`, and the statement.
 
 use super::fields::decimal;
 use crate::logs::formats::mysql::error_log::is_of_error_log;
@@ -12,20 +12,20 @@ use std::sync::LazyLock;
 /// The lines between header and statement.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Preamble<'a> {
-    /// The default database, told where it is another one than that of the event before.
+    /// The default database, stated if it differs from that of the event before.
     pub(super) database: Option<&'a [u8]>,
     /// `SET timestamp`, nanoseconds since 1970 (UTC).
     pub(super) timestamp_ns: Option<i64>,
-    /// How many bytes they take.
+    /// Length of these lines, bytes.
     pub(super) length: usize,
 }
 
-/// Reads the lines before the statement in `body`, what follows the header.
+/// Reads the lines before the statement in `body`, the text after the header.
 pub(super) fn preamble(body: &[u8]) -> Preamble<'_> {
     let mut found = Preamble::default();
     if body.starts_with(b"use ")
         && let Some((line, next)) = line(body)
-        // `use x` alone is the user's own.
+        // `use x` alone is a statement of the user.
         && next < body.len()
     {
         let name = &line[4..];
@@ -45,9 +45,9 @@ pub(super) fn preamble(body: &[u8]) -> Preamble<'_> {
     found
 }
 
-/// The first line without its `;`, if it ends with one, and where the next begins.
+/// The first line without its `;`, if it ends with one, and the offset of the next line.
 fn line(text: &[u8]) -> Option<(&[u8], usize)> {
-    // Names and settings are short; statements are not looked through.
+    // Names and settings are short, so long statements are not scanned.
     let end = memchr(b'\n', &text[..text.len().min(1024)])?;
     Some((text[..end].trim_ascii_end().strip_suffix(b";")?, end + 1))
 }
@@ -71,8 +71,8 @@ fn timestamp(settings: &[u8]) -> Option<i64> {
     timestamp_ns
 }
 
-/// The statement in `body`: up to the `;` that servers write behind it, and where what they wrote ends.
-/// None: there is no end.
+/// The statement in `body` up to the `;` that servers append, and the offset after it and its line end.
+/// `None`: no `;` ends a line.
 pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
     let (text, length) = last_end(body)?;
     match foreign(text) {
@@ -81,13 +81,13 @@ pub(super) fn statement(body: &[u8]) -> Option<(&[u8], usize)> {
     }
 }
 
-/// The text before the last `;` at a line's end, and where the next line begins.
+/// The text before the last `;` at a line's end, and the offset of the next line.
 fn last_end(body: &[u8]) -> Option<(&[u8], usize)> {
     let whole = body.trim_ascii_end();
     if let Some(text) = whole.strip_suffix(b";") {
         return Some((text, body.len()));
     }
-    // Something else was written behind the statement.
+    // Another writer has written after the statement.
     let mut most = whole;
     loop {
         let at = memrchr(b';', most)?;
@@ -99,19 +99,19 @@ fn last_end(body: &[u8]) -> Option<(&[u8], usize)> {
     }
 }
 
-/// Made once, since making it costs as much as a short event.
+/// Built once, since building costs as much as reading a short event.
 static ENDS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b";\n"));
 
-/// Where the first line of another log begins that stands behind the end of a statement: several were
-/// written to one place.
+/// Where the first line of another log after the end of a statement begins: several logs may be written
+/// to one file.
 #[inline]
 fn foreign(text: &[u8]) -> Option<usize> {
     let lines = ENDS.find_iter(text).map(|end| end + 2).filter(|&next| is_foreign(&text[next..]));
-    // In a literal it is text.
+    // Within a literal it is text.
     lines.take(TRIES_MAX).find(|&next| !is_cut(end_of(&text[..next]), Language::Mysql))
 }
 
-/// Such lines of a statement, which are looked at before it is taken for one that holds a log.
+/// Maximum number of such lines examined; a statement with more contains a log as a literal.
 const TRIES_MAX: usize = 16;
 
 /// Whether `text` begins with a line of the error log or the general log.
@@ -120,7 +120,7 @@ fn is_foreign(text: &[u8]) -> bool {
     is_of_error_log(text) || is_entry(text)
 }
 
-/// A statement without what ends it.
+/// A statement without its terminator.
 fn end_of(text: &[u8]) -> &[u8] {
     let text = text.trim_ascii();
     text.strip_suffix(b";").unwrap_or(text).trim_ascii_end()

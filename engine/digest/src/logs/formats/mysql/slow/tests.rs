@@ -1,4 +1,4 @@
-//! The reader on small logs, some as real servers wrote them.
+//! Tests of the reader on small logs, some written by real servers.
 
 use super::*;
 use crate::event::Measure;
@@ -103,7 +103,7 @@ fn events_of_mariadb_end_their_duration_behind_their_second() {
     assert_eq!(numbers.get(Measure::TmpBytes), Some(2_097_120));
 }
 
-/// Written by hand after Percona Server's manual, "Slow query log"; not seen from a live server.
+/// Handwritten after Percona Server's manual, "Slow query log"; not from a live server.
 const PERCONA: &str = "\
 # Time: 251122  4:42:15.058915
 # User@Host: app[app] @ localhost []  Id:    42
@@ -143,7 +143,7 @@ fn events_of_percona_server_have_weights_and_fractions() {
     assert_eq!(ping.event.end_ns, Some(1_763_786_536_000_000_000));
 }
 
-/// Written by hand after the reference manuals of MySQL 5.1 to 5.6; not seen from a live server.
+/// Handwritten after the reference manuals of MySQL 5.1 to 5.6; not from a live server.
 const MYSQL_5: &str = "\
 C:\\mysql\\bin\\mysqld.exe, Version: 5.5.62-log (MySQL Community Server (GPL)). started with:
 TCP Port: 3306, Named Pipe: MySQL
@@ -211,12 +211,12 @@ fn what_is_no_event_is_told_and_nothing_more() {
     let at = |text| log.find(text).unwrap() as u64;
     let noise = (at(noise), noise.len() as u64, "no part of the event");
     assert_eq!(kept.not_understood, [(at(line), line.len() as u64, strange), noise]);
-    // An event that is cut off is told whole, its header not again.
+    // A truncated event is reported as a whole, its header not separately.
     let cut = format!("# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1\n{line}select 1");
     assert_eq!(read(&cut).not_understood, [(0, cut.len() as u64, "the event is cut off")]);
 }
 
-/// Three events, the second one's header as `spoil` makes it.
+/// Three events; `spoil` changes the second one's header.
 fn with_spoilt_header(spoil: impl Fn(&str) -> String) -> String {
     let event = |second: u8| {
         format!(
@@ -336,7 +336,7 @@ fn formats_are_told_by_their_events_or_openings() {
     assert!(!detect(b"select 1;\n# Time: 2025-11-22T04:42:15.123456Z\n"));
 }
 
-/// What logs may hold, whole and broken.
+/// Pieces of logs, intact and damaged.
 fn pieces() -> Vec<&'static [u8]> {
     let events = [MYSQL_9, MARIADB, PERCONA, MYSQL_5];
     let mut pieces: Vec<&[u8]> = events.iter().map(|log| log.as_bytes()).collect();

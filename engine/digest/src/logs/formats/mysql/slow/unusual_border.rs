@@ -1,11 +1,11 @@
-//! Borders by what a header is for: lines that begin with `#`, the last of which has the measures, behind the
-//! end of a statement. A field that is not known yet, a line that was cut out or put to another one must not
-//! make an event a part of the one before.
+//! Borders by the purpose of a header: lines that begin with `#`, the last of which has the measures,
+//! after the end of a statement. An unknown field, a missing line or two joined lines must not merge an
+//! event into the one before.
 //!
-//! Such an event begins at the last line `# User@Host: ` before the measures, or at the line `# Time: ` above
-//! it; without a user at the last line `# Time: `; without either at the first of these lines. Strange lines
-//! before that are none of the event, and counted. Comments of a statement are no header: they have no
-//! measures, or do not stand behind the end of a statement.
+//! Such an event begins at the last line `# User@Host: ` before the measures, or at the line `# Time: `
+//! above it; without a user at the last line `# Time: `; without either at the first of these lines.
+//! Unknown lines before that are not part of the event, and are reported. Comments of a statement are
+//! not a header: they have no measures, or are not after the end of a statement.
 
 use super::user::user;
 use super::usual_border::{
@@ -14,10 +14,10 @@ use super::usual_border::{
 use crate::sql::token::bytes::word_end;
 use memchr::memmem;
 
-/// Lines of a header up to its measures.
+/// Maximum number of header lines up to the measures.
 const LINES_MAX: usize = 64;
 
-/// What a line of a header says by its form.
+/// The kind of a header line, by its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Time,
@@ -33,10 +33,10 @@ fn says(line: &[u8]) -> Says {
     }
 }
 
-/// The border at `at`, a line's begin, where [`usual`] sees none.
+/// The border at `at`, the start of a line, where [`usual`] finds none.
 #[inline]
 pub(super) fn border(log: &[u8], at: usize) -> Option<Border<'_>> {
-    // Asked for each line of nearly all headers but the first: most lines before end with a value.
+    // Called for nearly every header line after the first; most of the lines before it end with a value.
     let last = at.checked_sub(2).map(|last| log[last]);
     let may_be_first = matches!(last, None | Some(b';' | b't' | b' ' | b'\t' | b'\n' | b'\r'));
     let may_be_later = || match log.get(at + 2) {
@@ -64,7 +64,8 @@ fn looked_at(log: &[u8], at: usize) -> Option<Border<'_>> {
     Some(Border { at, next, user: None })
 }
 
-/// Whether a user in one of the two lines before has this line: as its measures, or with these behind it.
+/// Whether a user in one of the two lines before owns this line: as its measures, or as the line before
+/// them.
 fn is_of_the_user_before(log: &[u8], at: usize, first: &[u8]) -> bool {
     if is_between_user_and_measures(log, at, first) {
         return true;
@@ -77,23 +78,23 @@ fn is_of_the_user_before(log: &[u8], at: usize, first: &[u8]) -> bool {
     user(before).is_some() || is_two_before()
 }
 
-/// Whether this line is the strange one between a user and measures.
+/// Whether this line is the unknown one between a user and measures.
 fn is_between_user_and_measures(log: &[u8], at: usize, first: &[u8]) -> bool {
     let behind = &log[log.len().min(at + first.len() + 1)..];
     is_second(behind) && line_before(log, at, LONGEST).and_then(user).is_some()
 }
 
-/// The end of the measures of the header whose line at `at` says `what`, and whether it has a user. None:
-/// another line begins the event of these measures, or there are none.
+/// The end of the measures of the header whose line at `at` is of kind `what`, and whether it has a user.
+/// `None`: these measures belong to an event that begins at another line, or there are none.
 fn measures(log: &[u8], mut at: usize, what: Says) -> Option<(usize, bool)> {
     let mut has_user = what == Says::User;
     for number in 0..LINES_MAX {
         let line = line(log, at)?;
         let end = at + line.len();
-        // Behind a comment that ends a statement, or what looks like a server's opening lines, another
-        // header may begin.
+        // Another header may begin after a comment that ends a statement, or after text like a server's
+        // opening lines.
         (line.starts_with(b"#") && !is_behind_an_end(log, end + 1)).then_some(())?;
-        // The measures may stand in the user's line.
+        // The user's line may have the measures.
         match says(line) {
             Says::User if number == 1 && what == Says::Time => has_user = true,
             Says::User if number > 0 => return None,
@@ -110,12 +111,12 @@ fn measures(log: &[u8], mut at: usize, what: Says) -> Option<(usize, bool)> {
     None
 }
 
-/// What a line has of measures.
+/// The measures in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measured {
-    /// The time that a statement took, and a further field.
+    /// The duration of a statement and a further field.
     Here,
-    /// The time alone, which a comment may have, too.
+    /// The duration alone, which a comment may also have.
     Alone,
 }
 
@@ -136,8 +137,8 @@ fn measured(line: &[u8]) -> Option<Measured> {
     }
 }
 
-/// Whether nothing but lines of a header stands between `at` and the end of a statement, or another header;
-/// `needs_no_user`: and no user.
+/// Whether only header lines are between `at` and the end of a statement or another header, and with
+/// `needs_no_user` no user among them.
 fn is_behind_strange_lines(log: &[u8], mut at: usize, needs_no_user: bool) -> bool {
     for _ in 0..LINES_MAX {
         if is_behind_an_end(log, at) {

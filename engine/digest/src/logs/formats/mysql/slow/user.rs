@@ -2,24 +2,24 @@
 
 use memchr::{memchr, memmem, memrchr, memrchr_iter};
 
-/// What a line `# User@Host: USER[PRIVILEGES] @ HOST [ADDRESS]  Id: N` says.
+/// The content of a line `# User@Host: USER[PRIVILEGES] @ HOST [ADDRESS]  Id: N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct User<'a> {
     pub(super) name: &'a [u8],
     pub(super) host: &'a [u8],
     pub(super) session: Option<u64>,
-    /// Fields behind the address, where they are others than a number behind `Id:`.
+    /// Fields after the address, unless there is only a number after `Id:`.
     pub(super) more: &'a [u8],
 }
 
-/// Takes a line of that form apart. Replication has no user outside of the brackets; then it is the
-/// one inside. Servers that look up no names have no host, then it is the address.
+/// Parses a line of that form. Replication has a user within the brackets only, which is then the name.
+/// Servers without name resolution have no host; the address then replaces it.
 pub(super) fn user(line: &[u8]) -> Option<User<'_>> {
     let line = line.strip_prefix(b"# User@Host: ")?.trim_ascii_end();
     usual(line).or_else(|| with_fields(line))
 }
 
-/// With nothing behind the address but a connection's number, as all servers write it today.
+/// Parses a line with nothing after the address except a connection id, as all current servers write it.
 #[inline]
 fn usual(line: &[u8]) -> Option<User<'_>> {
     let (account, session) = match line.last()? {
@@ -32,7 +32,7 @@ fn usual(line: &[u8]) -> Option<User<'_>> {
         }
     };
     let (name, host) = taken_apart(account)?;
-    // Then the last brackets are those of another field.
+    // Otherwise the last brackets belong to another field.
     let is_host = session.is_some() || !host.contains(&b'[');
     is_host.then_some(User { name, host, session, more: b"" })
 }
@@ -49,7 +49,7 @@ fn taken_apart(account: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name, if host.is_empty() { address } else { host }))
 }
 
-/// With any fields behind the address.
+/// Parses a line with any fields after the address.
 #[cold]
 fn with_fields(line: &[u8]) -> Option<User<'_>> {
     let middle = memmem::find(line, b"] @ ")? + 4;

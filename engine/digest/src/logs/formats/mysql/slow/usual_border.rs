@@ -1,4 +1,4 @@
-//! Borders by the exact shape in which servers write headers, and the lines that borders are made of.
+//! Borders by the exact form in which servers write headers, and helpers for the lines of borders.
 
 use super::user::{User, user};
 use crate::logs::formats::mysql::timestamp::stamp;
@@ -6,26 +6,26 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 use std::sync::LazyLock;
 
-/// Border lines are shorter than this (a user of 80 characters, a host of 255, each up to 4 bytes).
+/// Upper limit of a border line's length (a user of 80, a host of 255 characters of up to 4 bytes).
 pub(super) const LONGEST: usize = 2048;
 
-/// Lines of times are shorter than this.
+/// Upper limit of the length of time lines.
 const LONGEST_TIME: usize = 96;
 
 static ROWS_SENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b" Rows_sent: "));
 
-/// An event's begin.
+/// The start of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Border<'a> {
-    /// Where it begins.
+    /// Offset of the event.
     pub(super) at: usize,
-    /// The end of the lines that were looked at, none of which but the first can be a border.
+    /// End of the lines examined, of which only the first can be a border.
     pub(super) next: usize,
-    /// What its line `# User@Host: ` says, if it has one.
+    /// The content of its line `# User@Host: `, if it has one.
     pub(super) user: Option<User<'a>>,
 }
 
-/// The border at `at`, a line's begin, where a header has the shape that servers write.
+/// The border at `at`, the start of a line, if the header has the form that servers write.
 pub(super) fn usual(log: &[u8], at: usize) -> Option<Border<'_>> {
     let (user, next) = match log.get(at + 2)? {
         b'T' => {
@@ -35,7 +35,7 @@ pub(super) fn usual(log: &[u8], at: usize) -> Option<Border<'_>> {
         }
         b'U' => {
             let found = user_and_second(log, at, at)?;
-            // Mostly a statement ends there.
+            // Usually a statement ends before it.
             let is_statement = at > 1 && log[at - 2] == b';';
             if !is_statement && line_before(log, at, LONGEST_TIME).is_some_and(is_time) {
                 return None;
@@ -43,14 +43,14 @@ pub(super) fn usual(log: &[u8], at: usize) -> Option<Border<'_>> {
             found
         }
         b'Q' => {
-            // Mostly it stands in a header.
+            // Usually it is within a header.
             let before = line_before(log, at, LONGEST);
             if before.is_some_and(|line| line.starts_with(b"#")) {
                 return None;
             }
             let line = line(log, at)?;
             is_short(line).then_some(())?;
-            // Then it is that line's event, with a strange line between.
+            // The event then belongs to that user line, with one unknown line between.
             let user_line = line_before(log, at - before.map_or(0, |line| line.len() + 1), LONGEST);
             if before.is_some() && user_line.and_then(user).is_some() {
                 return None;
@@ -62,7 +62,7 @@ pub(super) fn usual(log: &[u8], at: usize) -> Option<Border<'_>> {
     Some(Border { at, next, user })
 }
 
-/// The user in the line at `at`, and the end of the line behind it; `border` is where the event would begin.
+/// The user in the line at `at`, and the end of the next line; `border` is where the event would begin.
 fn user_and_second(log: &[u8], at: usize, border: usize) -> Option<(Option<User<'_>>, usize)> {
     let first = line(log, at)?;
     let next = at + first.len() + 1;
@@ -70,11 +70,11 @@ fn user_and_second(log: &[u8], at: usize, border: usize) -> Option<(Option<User<
         return user_alone(log, first, next, border);
     }
     let user = user(first)?;
-    // A line behind a header line is no border.
+    // A line after a header line is no border.
     Some((Some(user), next + line(log, next).map_or(0, <[u8]>::len)))
 }
 
-/// The same where the line at `next`, behind the `first`, is none that servers write there.
+/// The same if the line at `next`, after `first`, is not one that servers write there.
 #[cold]
 fn user_alone<'a>(
     log: &'a [u8],
@@ -88,8 +88,8 @@ fn user_alone<'a>(
     Some((Some(user), measures.unwrap_or(next)))
 }
 
-/// The begin of the line behind the one at `next`, if measures stand there, which belong to this event: so no
-/// border depends on bytes behind the next one.
+/// The start of the line after the one at `next`, if it has measures. These belong to this event,
+/// so that no border depends on bytes after the next border.
 fn measures_behind(log: &[u8], next: usize) -> Option<usize> {
     let strange = line(log, next)?;
     let measures = next + strange.len() + 1;
@@ -97,8 +97,8 @@ fn measures_behind(log: &[u8], next: usize) -> Option<usize> {
     is_behind.then_some(measures)
 }
 
-/// Whether a statement or a server's opening lines end before `at`, a line's begin; nothing stands before
-/// the first. Empty lines between are none of either.
+/// Whether a statement or a server's opening lines end before `at`, the start of a line, or `at` is the
+/// start of the log. Ignores blank lines between.
 pub(super) fn is_behind_an_end(log: &[u8], at: usize) -> bool {
     let Some(newline) = at.checked_sub(1) else { return true };
     if log[newline] != b'\n' {
@@ -113,10 +113,10 @@ pub(super) fn is_behind_an_end(log: &[u8], at: usize) -> bool {
     }
 }
 
-/// White space between the end of a statement and a header.
+/// Maximum length of white space between the end of a statement and a header.
 const BLANKS_MAX: usize = 64;
 
-/// Whether this is what follows `# User@Host: ` in all servers.
+/// Whether `line` begins like the line after `# User@Host: ` in all servers.
 #[inline]
 pub(super) fn is_second(line: &[u8]) -> bool {
     line.starts_with(b"# Query_time: ")
@@ -124,13 +124,13 @@ pub(super) fn is_second(line: &[u8]) -> bool {
         || line.starts_with(b"# Schema: ")
 }
 
-/// The line at `at` without its newline, if that is there and not too far.
+/// The line at `at` without its newline, if its newline is within [`LONGEST`] bytes.
 pub(super) fn line(log: &[u8], at: usize) -> Option<&[u8]> {
     let most = &log[at..log.len().min(at + LONGEST)];
     memchr(b'\n', most).map(|end| &most[..end])
 }
 
-/// The line that ends before `at`, if it is not longer than that.
+/// The line that ends before `at`, if it is not longer than `longest`.
 pub(super) fn line_before(log: &[u8], at: usize, longest: usize) -> Option<&[u8]> {
     let end = at.checked_sub(1)?;
     let most = &log[end.saturating_sub(longest)..end];
@@ -141,7 +141,7 @@ pub(super) fn line_before(log: &[u8], at: usize, longest: usize) -> Option<&[u8]
 }
 
 pub(super) fn is_time(line: &[u8]) -> bool {
-    // Both sides of a line must come to the same, so both look at short ones only.
+    // Forward and backward scans must agree, so both accept short lines only.
     let short = if line.len() < LONGEST_TIME { line } else { b"" };
     short
         .strip_prefix(b"# Time: ")

@@ -1,13 +1,14 @@
-//! PostgreSQL's log of lines as Google Cloud exports it: an object an entry, one a line (Cloud Storage), or in an
-//! array (`gcloud logging read --format=json`). An entry's text is a line, or several, of Cloud SQL's or AlloyDB's log.
+//! PostgreSQL's log of lines in Google Cloud's export: one JSON object an entry, one a line (Cloud
+//! Storage) or in an array (`gcloud logging read --format=json`). An entry has one or several lines of
+//! the log of Cloud SQL or AlloyDB.
 //!
 //! ```text
 //! {"insertId":"s=1","logName":"projects/p/logs/cloudsql.googleapis.com%2Fpostgres.log",
 //!  "textPayload":"2026-11-22 05:40:01.389 UTC [7]: [4-1] db=shop,user=app LOG:  ...","timestamp":"..."}
 //! ```
 //!
-//! Sources: Google Cloud's documentation, "LogEntry"; reports of users of such exports, who say that further lines
-//! of a message are entries of their own, without a prefix, and that old ones have no time.
+//! Sources: Google Cloud's documentation, "LogEntry"; reports of users of such exports, by which further
+//! lines of a message are entries of their own, without a prefix, and old ones have no timestamp.
 
 use super::relayed_lines::{Piece, Reading};
 use crate::facts::Facts;
@@ -20,7 +21,7 @@ use crate::sink::{Part, Sink};
 use crate::sql::language::Language;
 use dyno_core::Result;
 
-/// See the module.
+/// PostgreSQL's log of lines in Google Cloud's JSON.
 pub(in crate::logs::formats) const POSTGRES_CLOUDSQL: FormatKind = FormatKind {
     name: "postgres-cloudsql",
     about: "PostgreSQL's log of lines in Google Cloud's JSON (Cloud SQL, AlloyDB)",
@@ -42,14 +43,14 @@ fn open(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(CloudSql { prefix, utc_offset_s: settings.utc_offset_s }))
 }
 
-/// Whether there is an entry of such a log.
+/// Whether `head` has an entry of such a log.
 pub(in crate::logs::formats) fn has_entries(head: &[u8]) -> bool {
     Objects { bytes: head, at: 0 }
         .take(20)
         .any(|object| matches!(object, Object::Whole(_, bytes) if entry(bytes).is_ok()))
 }
 
-/// The first lines, as the log itself would have them.
+/// The first lines without their JSON.
 fn inner(head: &[u8]) -> Vec<u8> {
     let (mut inner, mut buffer) = (Vec::new(), Vec::new());
     for object in (Objects { bytes: head, at: 0 }) {
@@ -100,8 +101,8 @@ impl Format for CloudSql {
 
 const NO_ENTRY: &str = "no entry of Google Cloud's JSON";
 
-/// Takes the lines of an entry. Each has bytes of its own: the last ones those at the entry's end, as many as their
-/// texts have, the first one the rest.
+/// Reads the lines of an entry. Each line gets a byte range of its own: the last ones at the entry's end,
+/// as long as their texts, and the first the rest.
 fn take(
     entry: &Entry<'_>,
     offset: u64,
@@ -128,14 +129,14 @@ fn take(
     }
 }
 
-/// What is read of an object, strings as they stand between their quotes.
+/// The members read of an object; strings as written between their quotes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry<'a> {
     text: &'a [u8],
     time: &'a [u8],
 }
 
-/// Reads an object.
+/// Parses an object.
 fn entry(object: &[u8]) -> std::result::Result<Entry<'_>, &'static str> {
     let (mut found, mut text, mut is_ours) = (Entry::default(), None, false);
     let mut members = Members::new(object).ok_or(NO_ENTRY)?;
@@ -162,7 +163,7 @@ fn entry(object: &[u8]) -> std::result::Result<Entry<'_>, &'static str> {
     }
 }
 
-/// Objects one after the other, with what stands between them: where they begin, and their bytes.
+/// Iterates over objects and the bytes between them, each with its offset.
 struct Objects<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -171,7 +172,7 @@ struct Objects<'a> {
 #[derive(Debug, PartialEq, Eq)]
 enum Object<'a> {
     Whole(usize, &'a [u8]),
-    /// What is none.
+    /// Bytes that are not an object.
     Torn(usize, &'a [u8]),
 }
 
@@ -185,7 +186,7 @@ impl Object<'_> {
 impl<'a> Iterator for Objects<'a> {
     type Item = Object<'a>;
 
-    /// None: nothing more, or what begins there may go on.
+    /// `None`: no more bytes, or an object that is not complete yet.
     fn next(&mut self) -> Option<Object<'a>> {
         let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"[],".contains(byte);
         self.at += self.bytes[self.at..].iter().take_while(|byte| is_between(byte)).count();
@@ -204,12 +205,12 @@ impl<'a> Iterator for Objects<'a> {
     }
 }
 
-/// Where an object ends.
+/// The end of an object or string.
 enum End {
     Whole(usize),
-    /// A line ends within a string, or an object begins a line within another one: the rest is not there.
+    /// It is truncated: a line ends within a string, or an object begins a line within another one.
     Torn(usize),
-    /// Behind these bytes.
+    /// It ends after these bytes.
     Open,
 }
 
@@ -244,7 +245,7 @@ fn end(bytes: &[u8], begin: usize) -> End {
     End::Open
 }
 
-/// Where the string whose text begins at `at` ends.
+/// The end of the string whose text begins at `at`.
 fn string_end(bytes: &[u8], mut at: usize) -> End {
     loop {
         let Some(found) =

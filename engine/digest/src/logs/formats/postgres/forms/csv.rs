@@ -1,5 +1,5 @@
-//! csvlog: a record a message, of 22 columns (8.4), 23 (9.0 to 12), 24 (13) or 26 (14 to 17), quoted
-//! where they hold text. More columns, as a later version may have, are read by the first 23.
+//! csvlog: one record a message, of 22 columns (8.4), 23 (9.0 to 12), 24 (13) or 26 (14 to 17); text
+//! columns are quoted. Of more columns, as later versions may write, the first 23 are read.
 //! (PostgreSQL's manual, "Using CSV-Format Log Output".)
 
 use crate::logs::format::{Context, Format, FormatKind, Settings};
@@ -14,7 +14,7 @@ use crate::sql::language::Language;
 use dyno_core::Result;
 use std::borrow::Cow;
 
-/// See the module.
+/// PostgreSQL's csvlog.
 pub(in crate::logs::formats) const POSTGRES_CSV: FormatKind = FormatKind {
     name: "postgres-csv",
     about: "PostgreSQL's csvlog",
@@ -31,10 +31,10 @@ fn open(settings: &Settings, _head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(Csv { utc_offset_s: settings.utc_offset_s }))
 }
 
-/// The least and the most columns.
+/// Valid numbers of columns.
 const COLUMNS: std::ops::RangeInclusive<usize> = 22..=40;
 
-// Columns by their place.
+// Indexes of columns.
 const TIME: usize = 0;
 const USER: usize = 1;
 const DATABASE: usize = 2;
@@ -49,16 +49,16 @@ const CONTEXT: usize = 18;
 const STATEMENT: usize = 19;
 const USED: usize = 20;
 
-/// A record's columns, with quotes as they stand.
+/// A record's columns, with their quotes.
 struct Record<'a> {
     columns: [&'a [u8]; USED],
-    /// With the line feed.
+    /// Length with the line feed, bytes.
     length: usize,
 }
 
-/// Why bytes do not begin with a record.
+/// Why no record could be read.
 enum Fault {
-    /// It ends behind them.
+    /// The record ends after the bytes.
     Cut,
     Wrong,
 }
@@ -92,7 +92,7 @@ impl Format for Csv {
                 continue;
             }
             let length = match next_record(rest) {
-                // What is cut may be whole with more behind it.
+                // A truncated record may be complete once more bytes follow.
                 _ if matches!(read, Err(Fault::Cut)) && !part.is_last => break,
                 Some(next) => next,
                 None if part.is_last => rest.len(),
@@ -110,7 +110,7 @@ impl Format for Csv {
     }
 }
 
-/// Where the next record may begin: the next line that begins with a time and a comma.
+/// Where the next record may begin: the next line that begins with a timestamp.
 fn next_record(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).find(|&at| {
         let line = &bytes[at..];
@@ -118,7 +118,7 @@ fn next_record(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Takes the record apart and tells it; false: it is none of this log.
+/// Emits a record as a message; returns false if it is not of this log.
 fn message(
     record: &Record<'_>,
     offset: u64,
@@ -159,7 +159,7 @@ fn message(
     true
 }
 
-/// Reads the record that `bytes` begin with.
+/// Parses the record at the start of `bytes`.
 fn record(bytes: &[u8], is_last: bool) -> std::result::Result<Record<'_>, Fault> {
     let mut columns: [&[u8]; USED] = [b""; USED];
     let (mut at, mut count) = (0, 0);
@@ -193,7 +193,7 @@ fn record(bytes: &[u8], is_last: bool) -> std::result::Result<Record<'_>, Fault>
     }
 }
 
-/// Where the column that begins at `at` ends.
+/// The end of the column that begins at `at`; `None` if its quote is not closed.
 #[inline]
 fn column_end(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'"') {
@@ -211,7 +211,7 @@ fn column_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// A column without its quotes.
+/// A column without its quotes and with doubled quotes made single.
 fn unquote(column: &[u8]) -> Cow<'_, [u8]> {
     let Some(inner) = column.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
         return column.into();
@@ -220,7 +220,7 @@ fn unquote(column: &[u8]) -> Cow<'_, [u8]> {
     let mut text = Vec::with_capacity(inner.len());
     let (mut begin, mut quote) = (0, first);
     loop {
-        // Of two quotes the first stays.
+        // Of two quotes the first remains.
         text.extend_from_slice(&inner[begin..=quote]);
         begin = (quote + 2).min(inner.len());
         match memchr::memchr(b'"', &inner[begin..]) {

@@ -1,8 +1,8 @@
 //! jsonlog (PostgreSQL 15 and later): an object a line. (PostgreSQL's manual, "Using JSON-Format Log
 //! Output".)
 //!
-//! CloudNativePG writes objects of its own around csvlog's columns (its documentation, "Logging"), and lines
-//! of its other programs among them, which say nothing of statements.
+//! CloudNativePG wraps csvlog's columns in objects of its own (its documentation, "Logging"), and adds
+//! lines of its other programs, which have no statements.
 
 use crate::logs::format::{Context, Format, FormatKind, Settings};
 use crate::logs::formats::json::{Members, Value, unescape};
@@ -16,7 +16,7 @@ use crate::sink::{Part, Sink};
 use crate::sql::language::Language;
 use dyno_core::Result;
 
-/// See the module.
+/// PostgreSQL's jsonlog.
 pub(in crate::logs::formats) const POSTGRES_JSON: FormatKind = FormatKind {
     name: "postgres-json",
     about: "PostgreSQL's jsonlog, and CloudNativePG's lines around it",
@@ -42,10 +42,10 @@ fn detect(head: &[u8]) -> bool {
     })
 }
 
-/// Lines at the log's begin that are looked at: CloudNativePG's programs write before the server does.
+/// Number of lines examined at the log's start: CloudNativePG's programs write before the server does.
 const LINES: usize = 400;
 
-/// A line's members, strings as they stand between their quotes.
+/// A line's members; strings as written between their quotes.
 #[derive(Default)]
 struct Entry<'a> {
     moment: Option<Timestamp>,
@@ -60,11 +60,11 @@ struct Entry<'a> {
     detail: &'a [u8],
     statement: &'a [u8],
     is_nested: bool,
-    /// A program beside the server wrote it.
+    /// Whether a program other than the server wrote the line.
     is_foreign: bool,
 }
 
-/// Space for strings with escapes.
+/// Buffers for strings with escapes.
 #[derive(Default)]
 struct Buffers([Vec<u8>; 6]);
 
@@ -97,7 +97,7 @@ impl Format for JsonLog {
     }
 }
 
-/// Reads a line; none if it is not of this log.
+/// Parses a line; `None` if it is not of this log.
 fn entry<'a>(line: &'a [u8], state: &mut State) -> Option<Entry<'a>> {
     let mut entry = Entry::default();
     let mut members = Members::new(line)?;
@@ -118,7 +118,7 @@ fn entry<'a>(line: &'a [u8], state: &mut State) -> Option<Entry<'a>> {
 }
 
 impl<'a> Entry<'a> {
-    /// Takes a member by its name, or by that of csvlog's column; none: its value is none of this log.
+    /// Sets a member by its name or by that of csvlog's column; `None` if its value is invalid.
     fn set(&mut self, key: &[u8], value: Value<'a>, state: &mut State) -> Option<()> {
         let (Value::String(text) | Value::Word(text)) = value else { return Some(()) };
         match key {

@@ -1,4 +1,4 @@
-//! The forms of a log: PostgreSQL's own, and those of programs that relay its log.
+//! The forms of a log: PostgreSQL's own, and those of programs that relay it.
 
 pub mod cloudsql;
 pub mod csv;

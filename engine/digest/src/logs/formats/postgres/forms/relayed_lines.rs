@@ -1,7 +1,7 @@
-//! Lines of PostgreSQL's log as something else hands them on, one by one: syslog, a cloud's log service. Those of
-//! a message stand apart, with other processes' between them, and are put together here.
+//! Reassembles messages from lines that another program relays one by one: syslog, or a cloud's log
+//! service. Lines of other processes may be between those of a message.
 //!
-//! A message is told when its process begins another one, or some lines later: what ends it is not written.
+//! Nothing marks the end of a message: it is emitted when its process begins another, or some lines later.
 
 use crate::logs::format::Context;
 use crate::logs::formats::postgres::lines::Strays;
@@ -12,59 +12,59 @@ use crate::logs::formats::postgres::timestamp::Timestamp;
 use crate::logs::formats::postgres::words::Word;
 use crate::sink::{Part, Sink};
 
-/// A line without what it was wrapped in.
+/// A line without its wrapping.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'a> {
-    /// Where it begins in the log with what it was wrapped in.
+    /// Offset in the log, including the wrapping.
     pub(super) offset: u64,
-    /// How much of the log it takes with that.
+    /// Length in the log, including the wrapping, bytes.
     pub(super) bytes: u64,
-    /// The process, if what it was wrapped in names it.
+    /// Process id, if the wrapping has it.
     pub(super) pid: Option<u64>,
-    /// Which message of its process, and which of its lines, from 1.
+    /// Number of the message within its process, and of the line within the message, from 1.
     pub(super) number: Option<(u64, u64)>,
-    /// When it was written, nanoseconds since 1970 (UTC), where the line itself does not say.
+    /// Timestamp of the wrapping, nanoseconds since 1970 (UTC), if the prefix has none.
     pub(super) time_ns: Option<i64>,
     pub(super) text: &'a [u8],
-    /// Whether it is PostgreSQL's whatever it says: then that it is not understood is another thing.
+    /// Whether PostgreSQL certainly wrote the line: selects the reason if it is not understood.
     pub(super) is_ours: bool,
 }
 
-/// Messages that wait for further lines: of so many processes.
+/// Maximum number of open messages, one a process.
 const OPEN_MAX: usize = 64;
-/// A message is over so many lines of others behind its last one.
+/// A message ends so many lines after its last one.
 const LINES_MAX: u64 = 256;
-/// They take no more memory.
+/// Limit of the memory of open messages, bytes.
 const BYTES_MAX: usize = 64 << 20;
-/// The room of one that took more is given back.
+/// A closed message with larger buffers is freed, not reused.
 const SPARE_BYTES_MAX: usize = 64 << 10;
 
-/// What is carried along while reading.
+/// The state carried from part to part.
 #[derive(Default)]
 pub(super) struct Wrapped {
-    /// In the order of their begins.
+    /// Ordered by offset.
     open: Vec<Open>,
     spare: Vec<Open>,
-    /// Lines so far.
+    /// Number of lines read.
     lines: u64,
-    /// The room that the messages in `open` take, bytes.
+    /// Memory of the messages in `open`, bytes.
     held: usize,
 }
 
-/// A message while its lines come.
+/// A message whose lines are being read.
 #[derive(Default)]
 struct Open {
-    /// Where its lines stand, neighbours as one: begins and bytes.
+    /// Ranges (offset, bytes) of its lines, adjacent ones joined.
     places: Vec<(u64, u64)>,
-    /// The line of its last piece.
+    /// Number of the last line that it has.
     last_line: u64,
     pid: Option<u64>,
-    /// Its number among those of its process.
+    /// Number within its process.
     number: Option<u64>,
     session: Option<u64>,
     moment: Option<Timestamp>,
     word: Option<Word>,
-    /// The part that further lines belong to.
+    /// The part to which further lines belong.
     last: Option<Word>,
     is_nested: bool,
     user: Vec<u8>,
@@ -76,7 +76,7 @@ struct Open {
     statement: Vec<u8>,
 }
 
-/// A log that is read in pieces.
+/// A reader of one part of a log.
 pub(super) struct Reading<'a> {
     pub(super) prefix: &'a Prefix,
     pub(super) context: &'a mut Context,
@@ -86,7 +86,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Goes on with what `context` keeps.
+    /// Continues with the state in `context`.
     pub(super) fn new(
         prefix: &'a Prefix,
         utc_offset_s: i32,
@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         Self { prefix, context, sink, state, strays: Strays::default() }
     }
 
-    /// Takes a line.
+    /// Reads a line.
     pub(super) fn take(&mut self, piece: Piece<'_>) {
         let (state, wrapped) = &mut *self.state;
         wrapped.lines += 1;
@@ -132,12 +132,12 @@ impl<'a> Reading<'a> {
         self.close_old();
     }
 
-    /// Counts bytes that are no line of PostgreSQL's.
+    /// Reports bytes that are not a line of PostgreSQL.
     pub(super) fn stray(&mut self, offset: u64, bytes: u64, why: &'static str) {
         self.strays.add(offset, bytes, why, self.sink);
     }
 
-    /// Begins a message, and tells the one of the same process before it.
+    /// Begins a message, and emits the one before it of the same process.
     fn begin(&mut self, piece: Piece<'_>, read: &Line<'_>) {
         let pid = piece.pid.or(read.said.pid);
         if let Some(before) = self.state.1.open.iter().position(|open| open.pid == pid) {
@@ -153,7 +153,7 @@ impl<'a> Reading<'a> {
         wrapped.open.push(open);
     }
 
-    /// Tells messages that are over.
+    /// Emits messages that have ended, and the oldest ones above the memory limit.
     fn close_old(&mut self) {
         loop {
             let wrapped = &self.state.1;
@@ -178,7 +178,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Ends a part of the log, `part`.
+    /// Ends `part`; emits all open messages if it is the last one.
     pub(super) fn end(mut self, part: Part<'_>) {
         self.strays.tell(self.sink);
         if part.is_last {
@@ -196,7 +196,7 @@ const NO_MESSAGE: &str = "a line of a message whose begin is not there";
 const FOREIGN: &str = "a line of another program";
 
 impl Wrapped {
-    /// The message that a further line belongs to: that of its process, without one the last.
+    /// The message to which a further line belongs: that of its process, or the last one without a `pid`.
     fn of(&self, pid: Option<u64>, number: Option<(u64, u64)>) -> Option<usize> {
         let is_of = |open: &Open| match (number, open.number) {
             (Some((number, _)), Some(known)) => number == known,
@@ -209,7 +209,7 @@ impl Wrapped {
         found.filter(|&at| is_of(&self.open[at]))
     }
 
-    /// Changes a message by the line that is read.
+    /// Changes a message by the current line, and updates the memory in use.
     fn change(&mut self, at: usize, change: impl FnOnce(&mut Open, u64)) {
         let open = &mut self.open[at];
         let before = open.held();
@@ -234,7 +234,7 @@ impl Open {
         self.text.extend_from_slice(read.text);
     }
 
-    /// Adds the place of a line.
+    /// Adds the range of a line.
     fn stands(&mut self, piece: Piece<'_>, line: u64) {
         self.last_line = line;
         match self.places.last_mut() {
@@ -254,7 +254,7 @@ impl Open {
         }
     }
 
-    /// Adds a further line, which begins with a tab, or the rest of one that was too long to be sent at once.
+    /// Adds a further line, which begins with a tab, or the rest of a line that was split.
     fn extend(&mut self, piece: Piece<'_>, line: u64) {
         self.stands(piece, line);
         let Some(text) = self.last_text() else { return };
@@ -267,7 +267,7 @@ impl Open {
         }
     }
 
-    /// The text of the last part, if it is kept.
+    /// The text of the last part, if it is stored.
     fn last_text(&mut self) -> Option<&mut Vec<u8>> {
         match self.last? {
             Word::Detail => Some(&mut self.detail),
@@ -277,7 +277,7 @@ impl Open {
         }
     }
 
-    /// The room of what grows with its lines, bytes.
+    /// Capacity of the buffers that grow with lines, bytes.
     fn held(&self) -> usize {
         let texts = [&self.text, &self.detail, &self.statement].map(Vec::capacity);
         self.places.capacity() * size_of::<(u64, u64)>() + texts.iter().sum::<usize>()
@@ -305,7 +305,7 @@ impl Open {
         Some((message, self.moment))
     }
 
-    /// Empties it; the room of what it held stays.
+    /// Empties the message, and keeps the capacity of its buffers.
     fn clear(&mut self) {
         let Self { places, user, database, host, sqlstate, text, detail, statement, .. } =
             std::mem::take(self);
@@ -359,7 +359,7 @@ mod tests {
         let open: Vec<usize> = (0..OPEN_MAX as u64)
             .map(|pid| {
                 take(pid, &long);
-                // What was said before is not kept, its room is.
+                // The text before is discarded, its buffer is not.
                 take(pid, b"DETAIL:  x")
             })
             .collect();

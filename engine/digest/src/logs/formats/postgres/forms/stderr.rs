@@ -1,6 +1,6 @@
-//! The log of lines (`log_destination = stderr`): each message is a line that begins with
-//! `log_line_prefix` and a word (`LOG:  `), then its further lines with a tab before each, then its
-//! further parts (`DETAIL:  `, `STATEMENT:  `), each with the prefix again.
+//! The log of lines (`log_destination = stderr`): each message begins with a line of `log_line_prefix` and a
+//! word (`LOG:  `); its further lines follow, each after a tab; then its further parts (`DETAIL:  `,
+//! `STATEMENT:  `), each with the prefix again.
 
 use crate::facts::Facts;
 use crate::logs::format::{Context, Format, FormatKind, Settings};
@@ -15,7 +15,7 @@ use crate::sql::language::Language;
 use dyno_core::Result;
 use std::ops::Range;
 
-/// See the module.
+/// PostgreSQL's log of lines.
 pub(in crate::logs::formats) const POSTGRES_STDERR: FormatKind = FormatKind {
     name: "postgres-stderr",
     about: "PostgreSQL's log of lines, by its log_line_prefix",
@@ -37,7 +37,7 @@ fn open(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(Stderr { prefix, utc_offset_s: settings.utc_offset_s }))
 }
 
-/// A message while its lines come: where its parts are.
+/// A message whose lines are being read, with the ranges of its parts.
 struct Open<'a> {
     begin: usize,
     end: usize,
@@ -46,11 +46,11 @@ struct Open<'a> {
     detail: Range<usize>,
     statement: Range<usize>,
     is_nested: bool,
-    /// The part that lines with a tab belong to.
+    /// The part to which lines with a tab belong.
     last: Word,
 }
 
-/// Space for texts of several lines, without their tabs.
+/// Buffers for texts of several lines, without their tabs.
 #[derive(Default)]
 struct Texts {
     text: Vec<u8>,
@@ -119,7 +119,7 @@ impl Reading<'_, '_> {
             }
         }
         strays.tell(sink);
-        // Lines behind the last message may still be its own.
+        // Later lines may still belong to the last message.
         if !self.part.is_last
             && let Some(open) = &open
         {
@@ -178,8 +178,7 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// Whether a further part can be of this message: nothing stands between, and the session is the
-    /// same.
+    /// Whether a further part belongs to this message, directly before it: the session is the same.
     fn is_of(&self, line: &Line<'_>) -> bool {
         let said = |line: &Line<'_>| (line.said.session, line.said.pid);
         said(&self.line) == said(line)
@@ -198,7 +197,7 @@ impl<'a> Open<'a> {
         self.end = end;
     }
 
-    /// Adds a line with a tab to the last part.
+    /// Appends a line with a tab to the last part.
     fn extend(&mut self, text_end: usize, end: usize) {
         match self.last {
             Word::Detail => self.detail.end = text_end,
@@ -210,7 +209,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// `text` without the tabs that the log puts before further lines; in `buffer` if it has any.
+/// `text` without the tabs before its further lines; in `buffer` if it has further lines.
 fn untab<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(mut end) = memchr::memchr(b'\n', text) else { return text };
     buffer.clear();

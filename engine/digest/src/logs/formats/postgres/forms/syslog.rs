@@ -1,5 +1,5 @@
-//! PostgreSQL's log by way of syslog: each line of a message is one of syslog's, with a number
-//! (`syslog_sequence_numbers`), and in pieces of some 900 bytes (`syslog_split_messages`).
+//! PostgreSQL's log via syslog: each line of a message is a line of syslog, with a number
+//! (`syslog_sequence_numbers`), split into pieces of some 900 bytes (`syslog_split_messages`).
 //!
 //! ```text
 //! Nov 22 06:40:01 db1 postgres[7]: [4-1] app@shop LOG:  duration: 2.500 ms  statement: select *
@@ -8,8 +8,9 @@
 //! <134>1 2026-11-22T06:40:01.389123+01:00 db1 postgres 7 - - [5-1] ...
 //! ```
 //!
-//! Sources: PostgreSQL's manual, "Error Reporting and Logging"; RFC 3164 and RFC 5424; rsyslog's documentation,
-//! "escapeControlCharactersOnReceive". Times of RFC 3164 have no year: it is the last in which they are not to come.
+//! Sources: PostgreSQL's manual, "Error Reporting and Logging"; RFC 3164 and RFC 5424; rsyslog's
+//! documentation, "escapeControlCharactersOnReceive". Timestamps of RFC 3164 have no year: it is the
+//! last one in which the timestamp is not in the future.
 
 use super::relayed_lines::{Piece, Reading};
 use crate::facts::Facts;
@@ -23,7 +24,7 @@ use crate::sql::language::Language;
 use dyno_core::Result;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// See the module.
+/// PostgreSQL's log of lines within syslog.
 pub(in crate::logs::formats) const POSTGRES_SYSLOG: FormatKind = FormatKind {
     name: "postgres-syslog",
     about: "PostgreSQL's log of lines, sent by syslog",
@@ -35,7 +36,7 @@ pub(in crate::logs::formats) const POSTGRES_SYSLOG: FormatKind = FormatKind {
 struct Syslog {
     prefix: Prefix,
     utc_offset_s: i32,
-    /// Seconds since 1970.
+    /// Current time, seconds since 1970.
     now_s: i64,
 }
 
@@ -49,17 +50,17 @@ fn open(settings: &Settings, head: &[u8]) -> Result<Box<dyn Format>> {
     Ok(Box::new(Syslog { prefix, utc_offset_s: settings.utc_offset_s, now_s }))
 }
 
-/// Lines at the log's begin that are looked at: other programs may write to it, too.
+/// Number of lines examined at the log's start, which may include other programs' lines.
 const LINES: usize = 400;
 
-/// Whether there are lines of PostgreSQL's among those of a syslog.
+/// Whether a syslog has lines of PostgreSQL.
 pub(in crate::logs::formats) fn has_lines(head: &[u8]) -> bool {
     lines(head, true)
         .take(LINES)
         .any(|(_, line)| wrapped(content(line)).is_some_and(|w| w.is_ours()))
 }
 
-/// The first lines of PostgreSQL's messages, as its log would have them.
+/// The first lines of PostgreSQL's messages without syslog's header.
 fn inner(head: &[u8]) -> Vec<u8> {
     let mut inner = Vec::new();
     for (_, line) in lines(head, head.len() < 64 << 10) {
@@ -115,19 +116,19 @@ impl Syslog {
     }
 }
 
-/// What syslog writes around a line.
+/// The parts of a syslog line.
 #[derive(Debug, Clone, Copy)]
 struct Wrapper<'a> {
     time: &'a [u8],
     program: &'a [u8],
     pid: Option<u64>,
-    /// `[4-1]`
+    /// Number of the message and of its line: `[4-1]`.
     number: Option<(u64, u64)>,
     text: &'a [u8],
 }
 
 impl Wrapper<'_> {
-    /// Whether PostgreSQL wrote it: by its own numbers, or by the usual name.
+    /// Whether PostgreSQL wrote the line: it has sequence numbers, or `postgres` in the program's name.
     fn is_ours(&self) -> bool {
         self.number.is_some() || memchr::memmem::find(self.program, b"postgres").is_some()
     }
@@ -145,7 +146,7 @@ fn wrapped(line: &[u8]) -> Option<Wrapper<'_>> {
     found.map(numbered)
 }
 
-/// The next word and what is behind its space.
+/// The next word, and the text after its space.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b' ', text)?;
     (end > 0).then(|| (&text[..end], &text[end + 1..]))
@@ -163,7 +164,7 @@ fn rfc5424(line: &[u8]) -> Option<Wrapper<'_>> {
     Some(Wrapper { time, program, pid: number(pid), number: None, text })
 }
 
-/// What is behind structured data: `-`, or elements in brackets, whose values have quotes.
+/// The text after structured data: `-`, or elements in brackets, with quoted values.
 fn without_data(mut rest: &[u8]) -> Option<&[u8]> {
     if let Some(text) = rest.strip_prefix(b"-") {
         return Some(text.strip_prefix(b" ").unwrap_or(text));
@@ -184,7 +185,7 @@ fn without_data(mut rest: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b" ")
 }
 
-/// `TIME HOST PROGRAM[PROCESS]: TEXT`, the time as RFC 3164 has it (`Nov  2 06:40:01`) or as RFC 5424 does.
+/// `TIME HOST PROGRAM[PROCESS]: TEXT`, with a time of RFC 3164 (`Nov  2 06:40:01`) or of RFC 5424.
 fn rfc3164(line: &[u8]) -> Option<Wrapper<'_>> {
     let (time, rest) = match line.first()? {
         b'0'..=b'9' => word(line).filter(|(time, _)| time.len() > 19 && time[10] == b'T')?,
@@ -211,7 +212,7 @@ fn rfc3164(line: &[u8]) -> Option<Wrapper<'_>> {
     Some(Wrapper { time, program, pid, number: None, text: without_solaris_id(text) })
 }
 
-/// `[ID 748625 local0.info] `
+/// Removes `[ID 748625 local0.info] ` from the start of `text`.
 fn without_solaris_id(text: &[u8]) -> &[u8] {
     let rest = text.strip_prefix(b"[ID ").and_then(|rest| {
         let end = memchr::memmem::find(rest, b"] ")?;
@@ -220,7 +221,7 @@ fn without_solaris_id(text: &[u8]) -> &[u8] {
     rest.unwrap_or(text)
 }
 
-/// Takes `[4-1] ` off the text.
+/// Moves `[4-1] ` from the text to the number.
 fn numbered(wrapper: Wrapper<'_>) -> Wrapper<'_> {
     let found = wrapper.text.strip_prefix(b"[").and_then(|rest| {
         let end = rest.iter().take(24).position(|byte| *byte == b']')?;
@@ -234,7 +235,8 @@ fn numbered(wrapper: Wrapper<'_>) -> Wrapper<'_> {
     }
 }
 
-/// `text` with the tabs and line ends that syslog daemons write as `#011` and the like, in `buffer` if it has any.
+/// `text` with syslog daemons' escapes (`#011`) replaced by tabs and line ends, in `buffer` if it has
+/// `#01`.
 fn unescaped<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let Some(mut next) = memchr::memmem::find(text, b"#01") else { return text };
     buffer.clear();
@@ -250,7 +252,7 @@ fn unescaped<'a>(text: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         buffer.extend(control);
         let used = if control.is_some() { 4 } else { 0 };
         let behind = &rest[next + used..];
-        // What is no escape stays.
+        // Other text that begins like an escape stays.
         let from = if used == 0 { 3 } else { 0 };
         match memchr::memmem::find(&behind[from..], b"#01") {
             Some(more) => (rest, next) = (behind, from + more),

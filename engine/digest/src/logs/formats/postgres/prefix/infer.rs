@@ -1,5 +1,5 @@
-//! Finds out `log_line_prefix` from the log: known prefixes are tried, and what the first lines look
-//! like; the one by which most lines can be read is taken.
+//! Infers `log_line_prefix` from the log: tries known prefixes and models of the first lines, and takes
+//! the one that parses most lines.
 
 use super::{Prefix, epoch, has_word, number, session};
 use crate::logs::formats::postgres::lines::{self, content};
@@ -8,7 +8,7 @@ use crate::logs::formats::postgres::words;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 
-/// PostgreSQL's own, Debian's, and those that log readers and hosters ask for.
+/// The default of PostgreSQL, that of Debian, and those that log readers and hosters recommend.
 const KNOWN: &[&str] = &[
     "%m [%p] ",
     "%m [%p] %q%u@%d ",
@@ -41,19 +41,19 @@ const KNOWN: &[&str] = &[
     "",
 ];
 
-/// Lines at the log's begin that are looked at.
+/// Number of lines examined at the log's start.
 const LINES: usize = 400;
-/// Of those, lines that prefixes are made from.
+/// Number of these from which models are built.
 const MODELS: usize = 24;
 
-/// The prefix by which at least half of the first lines can be read.
+/// The best prefix that parses at least half of the first lines.
 pub(in crate::logs::formats::postgres) fn infer(head: &[u8]) -> Option<Prefix> {
     let lines: Vec<&[u8]> = lines::lines(head, head.len() < 64 << 10)
         .map(|(_, line)| content(line))
         .filter(|line| !line.is_empty() && line[0] != b'\t')
         .take(LINES)
         .collect();
-    // By no prefix more can be read.
+    // No prefix can parse other lines.
     let readable: Vec<&[u8]> = lines.iter().copied().filter(|line| has_word(line)).collect();
     if readable.is_empty() || readable.len() * 2 < lines.len() {
         return None;
@@ -76,10 +76,10 @@ pub(in crate::logs::formats::postgres) fn infer(head: &[u8]) -> Option<Prefix> {
     Some(best?.1)
 }
 
-/// Lines that are read, what they say, escapes.
+/// Lines parsed, sum of weights, number of escapes.
 type Score = (usize, usize, usize);
 
-/// None: fewer than `least` of the lines can be read.
+/// The score of a prefix; `None` if it parses fewer than `least` of the lines.
 fn score(prefix: &Prefix, lines: &[&[u8]], least: usize) -> Option<Score> {
     let mut clock = Clock::default();
     let (mut read, mut sum, mut weights) = (0, 0, (usize::MAX, 0));
@@ -93,16 +93,16 @@ fn score(prefix: &Prefix, lines: &[&[u8]], least: usize) -> Option<Score> {
             weights = (weights.0.min(weight), weights.1.max(weight));
         }
     }
-    // What stands behind %q counts once lines have it.
+    // Fields after %q count only if some lines have them.
     let is_seen = !prefix.text.contains("%q") || weights.1 > weights.0;
     let fields = if is_seen { prefix.fields() } else { 0 };
     (read >= least).then_some((read, sum, fields))
 }
 
-/// The same for a log that is said to be one of lines.
+/// The same for a log that the user declares to be one of lines.
 ///
 /// # Errors
-/// No prefix fits.
+/// No prefix matches.
 pub(in crate::logs::formats::postgres) fn prefix(head: &[u8]) -> Result<Prefix> {
     if head.is_empty() {
         return Prefix::parse(KNOWN[0]);
@@ -116,7 +116,7 @@ pub(in crate::logs::formats::postgres) fn prefix(head: &[u8]) -> Result<Prefix> 
     })
 }
 
-/// Prefixes that look like those of the first lines.
+/// Models of the prefixes of the first lines.
 fn made(lines: &[&[u8]]) -> Vec<String> {
     let models = lines.iter().filter_map(|line| Some(&line[..prefix_length(line)?])).take(MODELS);
     let mut made: Vec<String> = Vec::new();
@@ -125,7 +125,7 @@ fn made(lines: &[&[u8]]) -> Vec<String> {
             made.push(text);
         }
     }
-    // Lines of processes without a session are shorter where the prefix has %q.
+    // With %q, lines of processes without a session have a shorter prefix.
     let mut both = Vec::new();
     for short in &made {
         for long in &made {
@@ -138,11 +138,11 @@ fn made(lines: &[&[u8]]) -> Vec<String> {
     made
 }
 
-/// How long the prefix before the first word that PostgreSQL writes is.
+/// Length of the prefix before the first word of PostgreSQL's.
 fn prefix_length(line: &[u8]) -> Option<usize> {
     let head = &line[..line.len().min(512)];
     let colon = memchr::memmem::find_iter(head, b":  ").find_map(|colon| {
-        // The word is the longest that ends here.
+        // The longest word that ends here.
         (colon.saturating_sub(40)..colon).find(|&begin| {
             let is_begin = begin == 0 || !head[begin - 1].is_ascii_alphanumeric();
             is_begin
@@ -153,7 +153,7 @@ fn prefix_length(line: &[u8]) -> Option<usize> {
     Some(colon)
 }
 
-/// The prefix that a line's begin looks like; none for bytes that are no text.
+/// A prefix that matches the start of a line; `None` if it is not UTF-8.
 fn model(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok()?;
     let mut model = Model { text, out: String::new(), seen: Vec::new() };
@@ -167,12 +167,12 @@ fn model(text: &[u8]) -> Option<String> {
 struct Model<'a> {
     text: &'a str,
     out: String,
-    /// Escapes that are used.
+    /// Escapes already used.
     seen: Vec<&'static str>,
 }
 
 impl Model<'_> {
-    /// Takes what stands at `at`; how long it is.
+    /// Appends the escape or character at `at` to the model; returns its length, bytes.
     fn step(&mut self, at: usize) -> Option<usize> {
         let rest = &self.text[at..];
         let bytes = rest.as_bytes();
@@ -241,7 +241,7 @@ impl Model<'_> {
             let is_id = |byte: &&u8| byte.is_ascii_digit() || **byte == b'/';
             return Some(bytes.iter().take_while(is_id).count());
         }
-        // Many write `%l-1`.
+        // `%l-1` is common.
         if self.out.ends_with("%l-") && bytes[..digits] == *b"1" {
             return None;
         }
@@ -250,7 +250,7 @@ impl Model<'_> {
         Some(digits)
     }
 
-    /// The value behind `key=`.
+    /// The value after `key=`.
     fn named(&mut self, bytes: &[u8], key: usize) -> Option<usize> {
         let value = &bytes[key..];
         let length = value.iter().take_while(|b| !b" ,;]|>)".contains(b)).count();
@@ -270,7 +270,7 @@ impl Model<'_> {
         Some(length)
     }
 
-    /// A host was read: `(5544)` may follow.
+    /// Appends the escape of a host, after which `(5544)` may follow.
     fn port(&mut self, rest: &[u8]) -> usize {
         let length = memchr::memchr(b')', rest).filter(|_| rest.starts_with(b"("));
         self.put(if length.is_some() { "%r" } else { "%h" });
@@ -287,15 +287,15 @@ impl Model<'_> {
     }
 }
 
-/// Whether the number of so many bytes, with milliseconds, is one of seconds since 1970, and no part of
-/// something longer.
+/// Whether the number of so many bytes is one of seconds since 1970 with milliseconds, and not a part
+/// of a longer word.
 fn is_epoch(bytes: &[u8], length: usize) -> bool {
     const SINCE_2001: usize = "1000000000.000".len();
     length == SINCE_2001
         && !bytes.get(length).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
 }
 
-/// The length of `user=` and the like.
+/// The length of a known key with its `=`, such as `user=`.
 fn key(bytes: &[u8]) -> Option<usize> {
     const KEYS: &[&str] = &[
         "user",

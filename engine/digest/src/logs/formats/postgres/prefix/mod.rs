@@ -1,4 +1,4 @@
-//! `log_line_prefix`: what stands before each message of a log of lines, and how it is read back.
+//! `log_line_prefix`: the text before each message of a log of lines, and its parser.
 //! (PostgreSQL's manual, "Error Reporting and Logging", What To Log.)
 
 pub(super) mod infer;
@@ -8,24 +8,24 @@ use super::words;
 use dyno_core::Result;
 use dyno_core::error::{Error, Kind};
 
-/// A prefix taken apart.
+/// A parsed prefix.
 #[derive(Debug, Clone)]
 pub(super) struct Prefix {
     pieces: Vec<Piece>,
-    /// As it stands in the server's configuration.
+    /// As written in the server's configuration.
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
     Literal(Vec<u8>),
-    /// An escape's letter, and whether it is padded.
+    /// An escape's letter, and whether it has a padding.
     Field(u8, bool),
-    /// `%q`: processes without a session stop here.
+    /// `%q`: the prefix of processes without a session ends here.
     SessionsOnly,
 }
 
-/// What a line's prefix says. Empty or none: not there.
+/// The values of a line's prefix. Empty or `None`: absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Said<'a> {
     pub(super) moment: Option<Timestamp>,
@@ -34,22 +34,22 @@ pub(super) struct Said<'a> {
     pub(super) host: &'a [u8],
     pub(super) sqlstate: &'a [u8],
     pub(super) pid: Option<u64>,
-    /// `%c`: start and process in one number.
+    /// `%c`: start time and process id in one number.
     pub(super) session: Option<u64>,
 }
 
-/// A line that begins a message, or a part of one: prefix, word, text.
+/// A line that begins a message or a part of one: prefix, word, text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
     pub(super) said: Said<'a>,
     pub(super) word: words::Word,
-    /// What stands behind the word's colon.
+    /// The text after the word's colon.
     pub(super) text: &'a [u8],
 }
 
-/// Names end within so much of a line, and so does the word behind them.
+/// Upper limit of a prefix and the word after it, bytes.
 const PREFIX_BYTES_MAX: usize = 1024;
-/// Ends of names that are tried before a line is given up.
+/// Maximum number of ends of names tried in a line.
 const TRIES_MAX: u32 = 200;
 
 impl Prefix {
@@ -97,18 +97,17 @@ impl Prefix {
         Ok(Self { pieces, text: text.into() })
     }
 
-    /// How many escapes it has.
+    /// Number of its escapes.
     pub(super) fn fields(&self) -> usize {
         self.pieces.iter().filter(|piece| matches!(piece, Piece::Field(..))).count()
     }
 
-    /// Whether lines say when they were written.
+    /// Whether the prefix has a timestamp.
     pub(super) fn has_time(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Field(b't' | b'm' | b'n', _)))
     }
 
-    /// Reads a line; none if it does not begin as the prefix says, or no word that PostgreSQL writes
-    /// follows.
+    /// Parses a line; `None` if it does not begin with this prefix and a word of PostgreSQL's.
     #[inline]
     pub(super) fn read<'a>(&self, line: &'a [u8], clock: &mut Clock) -> Option<Line<'a>> {
         let mut reading = Reading { line, clock, tries: TRIES_MAX, word: None };
@@ -120,11 +119,11 @@ struct Reading<'a, 'c> {
     line: &'a [u8],
     clock: &'c mut Clock,
     tries: u32,
-    /// A place, and where the first word at or behind it begins.
+    /// An offset, and that of the first word at or after it.
     word: Option<(usize, usize)>,
 }
 
-/// Whether a word that begins a message, or a part of one, stands where prefixes end.
+/// Whether the line has a word that begins a message or a part of one, within the limit of prefixes.
 pub(super) fn has_word(line: &[u8]) -> bool {
     words::first(&line[..line.len().min(PREFIX_BYTES_MAX)], 0).is_some()
 }
@@ -170,8 +169,8 @@ impl<'a> Reading<'a, '_> {
         Some(Line { said, word, text: &self.line[at + length..] })
     }
 
-    /// Reads a field that shows by itself where it ends: none if it does not, else its length (none:
-    /// it is not there).
+    /// Parses a field whose own form shows its end: length in bytes. Outer `None`: the form does not
+    /// show it; inner `None`: the field is missing.
     fn field(&mut self, letter: u8, at: usize, said: &mut Said<'a>) -> Option<Option<usize>> {
         let text = self.line.get(at..).unwrap_or_default();
         let digits = || text.iter().take(20).take_while(|byte| byte.is_ascii_digit()).count();
@@ -181,7 +180,7 @@ impl<'a> Reading<'a, '_> {
                 said.moment = Some(moment);
                 length
             }),
-            // When the process began.
+            // The start time of the process.
             b's' => self.clock.read(text).map(|(length, _)| length),
             b'n' => epoch(text).map(|(length, ns)| {
                 said.moment = Some(Timestamp::At(ns));
@@ -218,7 +217,7 @@ impl<'a> Reading<'a, '_> {
         })
     }
 
-    /// Where the first word at or behind `from` begins.
+    /// Offset of the first word at or after `from`.
     fn word_from(&mut self, from: usize) -> Option<usize> {
         if let Some((since, word)) = self.word
             && since <= from
@@ -232,7 +231,7 @@ impl<'a> Reading<'a, '_> {
         Some(word)
     }
 
-    /// Reads a field that may hold anything: it ends where what follows can be read.
+    /// Parses a field of arbitrary text: it ends where the rest of the prefix can be parsed.
     fn name(&mut self, letter: u8, rest: &[Piece], at: usize, said: Said<'a>) -> Option<Line<'a>> {
         let text = self.line[..self.line.len().min(PREFIX_BYTES_MAX)].get(at..)?;
         let mut end = 0;
@@ -245,7 +244,7 @@ impl<'a> Reading<'a, '_> {
                 Some(_) => {}
                 None => end = word - at,
             }
-            // Hosts have no spaces.
+            // Host names have no spaces.
             if b"hrL".contains(&letter) && text[..end].trim_ascii().contains(&b' ') {
                 return None;
             }
@@ -259,7 +258,8 @@ impl<'a> Reading<'a, '_> {
             if let Some(line) = self.pieces(rest, at + end, with) {
                 return Some(line);
             }
-            // What does not fit behind an empty name fits behind none: the next one takes its place.
+            // If the next field is of arbitrary text, it has tried all ends: no other end of this one
+            // fits.
             if let Some(Piece::Field(b'a' | b'u' | b'd' | b'b' | b'i', _)) = rest.first() {
                 return None;
             }
@@ -270,7 +270,8 @@ impl<'a> Reading<'a, '_> {
 }
 
 impl<'a> Said<'a> {
-    /// How much it says; what has a form of its own says more than names, which anything can be.
+    /// How much the values identify: fields with a form of their own count more than names, which match
+    /// any text.
     pub(super) fn weight(&self) -> usize {
         let names = [self.user, self.database, self.host];
         let forms = [self.moment.is_some(), self.pid.is_some(), self.session.is_some()];
@@ -285,7 +286,7 @@ impl<'a> Said<'a> {
             b'u' => self.user = text,
             b'd' => self.database = text,
             b'h' => self.host = text,
-            // With the port in parentheses.
+            // Without the port in parentheses.
             b'r' => {
                 let end = memchr::memrchr(b'(', text).unwrap_or(text.len());
                 self.host = &text[..end];
@@ -296,7 +297,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Whether `%r` may say this: a host with its port, nothing or a socket. Addresses may have colons, too.
+/// Whether the text can be `%r`: a host with its port, empty or a socket. Addresses may contain colons.
 fn is_remote(text: &[u8]) -> bool {
     matches!(text.first(), None | Some(b'[')) || text.ends_with(b")")
 }
@@ -309,7 +310,7 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// `1795326001.389`: length and nanoseconds.
+/// `1795326001.389`: (length in bytes, nanoseconds since 1970).
 pub(super) fn epoch(text: &[u8]) -> Option<(usize, i64)> {
     let whole = text.iter().take(12).take_while(|byte| byte.is_ascii_digit()).count();
     let seconds = number(&text[..whole])?;
@@ -319,7 +320,8 @@ pub(super) fn epoch(text: &[u8]) -> Option<(usize, i64)> {
     Some((whole + 4, ns))
 }
 
-/// `6b028031.29e5`, start and process in hexadecimal digits: length, both in one number, process.
+/// `6b028031.29e5`, start time and process id in hexadecimal: (length in bytes, both numbers in one,
+/// process id).
 pub(super) fn session(text: &[u8]) -> Option<(usize, u64, u64)> {
     let hex = |text: &[u8]| {
         let length = text.iter().take(8).take_while(|byte| byte.is_ascii_hexdigit()).count();

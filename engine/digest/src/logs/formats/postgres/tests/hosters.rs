@@ -1,8 +1,8 @@
-//! Logs as hosters and operators write them.
+//! Tests on logs in the forms of hosters and operators.
 
 use super::*;
 
-/// After CloudNativePG's documentation: csvlog's columns within its own members.
+/// After CloudNativePG's documentation: csvlog's columns within its own object.
 const CNPG: &str = concat!(
     r#"{"level":"info","ts":"2026-11-22T05:40:00.100Z","logger":"instance-manager","msg":"Starting","build":{"version":"1.27"}}"#,
     "\n",

@@ -1,8 +1,8 @@
-//! Logs whose lines came by syslog or a cloud's log service.
+//! Tests on logs that syslog or a cloud's log service relayed.
 
 use super::*;
 
-/// The log as syslog sends it: each line by itself with a number, or without.
+/// The log as syslog writes it: one line each, with or without a number.
 fn sent(log: &str, wrap: impl Fn(&str, u64, u64, &str) -> String) -> String {
     let (mut numbers, mut pid, mut line_number) = ([0_u64; 20], 0, 0);
     let mut sent = String::new();
@@ -127,7 +127,7 @@ fn a_message_is_told_when_enough_others_follow() {
     assert_eq!(read("postgres-syslog", &log).events.len(), 1000);
 }
 
-/// Where each whole line of `log` that holds one of `texts` stands.
+/// Offset and length of each whole line of `log` that contains one of `texts`.
 fn lines_with(log: &str, texts: &[&str]) -> Vec<(u64, u64)> {
     let mut at = 0;
     let places = log.split_inclusive('\n').map(|line| {
@@ -194,7 +194,7 @@ fn messages_are_whole_however_much_came_before_that_is_not_kept() {
     assert_eq!(briefs(&kept), ["Statement 1000 @ select\na\nfrom t"]);
 }
 
-/// Entries of Cloud SQL with these texts, an object a line.
+/// Entries of Cloud SQL with these texts, one object a line.
 fn entries(texts: &[&str]) -> String {
     let entry = |text: &&str| {
         let entry = serde_json::json!({

@@ -1,8 +1,8 @@
-//! Headers in other shapes than servers write today.
+//! Tests of headers in forms that current servers do not write.
 
 use super::*;
 
-/// Three events with the header lines `second` for the second one; what is read, and the log.
+/// The events read from, and the text of, a log of three events, the second with header lines `second`.
 fn with_header(second: &str) -> (Kept, String) {
     let first = "# Time: 2025-11-22T04:42:11.000000Z\n\
                  # User@Host: app[app] @ web1 [10.0.0.1]  Id:     5\n";

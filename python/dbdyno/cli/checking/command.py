@@ -1,0 +1,129 @@
+"""`dyno check`: what is wrong with a server, its files, a manifest or a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbdyno.cli.logs.reading import seconds
+from dbdyno.cli.terminal import login
+from dbdyno.errors import DynoError
+from dbdyno.rules.check.rule import SEVERITIES
+
+FORMS = ("text", "json", "markdown", "sarif")
+FILES = ("log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf", "redis.conf")
+_PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--collect", is_flag=True,
+              help="Print the facts as one JSON document instead, to be checked elsewhere: no rows"
+              " of tables, no password, no statement.")  # fmt: skip
+@click.option("--only", multiple=True, metavar="RULE|PACK",
+              help="Only this rule (* stands for any text) or pack; may be repeated.")  # fmt: skip
+@click.option("--ignore", "ignored", multiple=True, metavar="RULE:REASON",
+              help="Do not count this rule's findings; the reason is shown.")  # fmt: skip
+@click.option("--baseline", type=_PATH, metavar="FILE",
+              help="Findings in this file are known and do not count.")  # fmt: skip
+@click.option("--write-baseline", type=_PATH, metavar="FILE",
+              help="Write the findings of this run as such a file.")  # fmt: skip
+@click.option("--fail-on", type=click.Choice(SEVERITIES), default="high", show_default=True,
+              help="Exit with 1 on findings of this severity or a higher one.")  # fmt: skip
+@click.option("--as", "form_of_file", type=click.Choice(FILES),
+              help="What a file is [default: found out].")  # fmt: skip
+@click.option("--engine", metavar="ENGINE-VERSION",
+              help="Engine and version that a file is for, such as mariadb-10.11.")  # fmt: skip
+@click.option("--memory", metavar="SIZE",
+              help="Memory of the host [default: this machine's, of a server on it].")  # fmt: skip
+@click.option("--for", "for_", metavar="TIME",
+              help="How long to watch a server's counters, to judge the query cache.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True,
+              help="Format of the findings.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="The same as --format markdown.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="The same as --format sarif.")
+@click.option("--html", type=_PATH, metavar="FILE", help="Write a page too.")
+@click.option("--out", type=_PATH, metavar="FILE",
+              help="File to write instead of standard output.")  # fmt: skip
+@login.options
+def check(targets: tuple[str, ...], **typed: Any) -> int:
+    """Check servers and their files: findings with evidence, effect, fix and undo.
+
+    TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://), a configuration file
+    (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
+    directory, or a document of --collect. Servers are only read, by statements that wait for no
+    lock and end after 5 s. A rule without its facts is "not known", with the reason.
+    """
+    import json
+
+    from dbdyno.cli.checking import findings
+    from dbdyno.cli.runs.stored import stored
+    from dbdyno.cli.terminal import output
+    from dbdyno.experiment.targets import server_url
+    from dbdyno.facts import document
+    from dbdyno.facts import targets as reading
+
+    ignored = _ignored(typed["ignored"])
+    form = _form(typed)
+    if typed["collect"] and (form != "text" or typed["html"] or typed["baseline"]):
+        raise click.UsageError("--collect only reads: it has no findings to show")
+    asked = _asked(typed)
+    for target in targets:
+        server_url.refuse_unknown(target)
+    with stored(*(target for target in targets if not server_url.is_url(target))):
+        facts = reading.read_all(targets, asked)
+    if typed["collect"]:
+        made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
+        output.put(made, typed["out"], "facts")
+        return 0
+    judged = findings.judged(facts, typed["only"], ignored, typed["baseline"])
+    output.put(findings.drawn(judged, form, output.width(typed["out"])), typed["out"], "findings")
+    if typed["html"] is not None:
+        findings.write_page(judged, typed["html"])
+    if typed["write_baseline"] is not None:
+        findings.write_baseline(judged, typed["write_baseline"])
+    return 1 if judged.at_least(typed["fail_on"]) else 0
+
+
+def _form(typed: dict[str, Any]) -> str:
+    short = [name for name in ("json", "markdown", "sarif") if typed[f"as_{name}"]]
+    if len(short) > 1 or (short and typed["form"] not in ("text", *short)):
+        raise click.UsageError("one format at a time")
+    return short[0] if short else str(typed["form"])
+
+
+def _ignored(texts: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        rule, _, reason = text.partition(":")
+        if not reason.strip():
+            raise DynoError(
+                f"`--ignore {text}` has no reason",
+                cause="who reads the answer later must know why a finding does not count",
+                fix=f"--ignore '{rule}:why it does not matter here'",
+            )
+        found[rule.strip()] = reason.strip()
+    return found
+
+
+def _asked(typed: dict[str, Any]) -> Any:
+    from dbdyno.experiment.values import units
+    from dbdyno.facts import targets as reading
+
+    engine, version = reading.engine_of(typed["engine"]) if typed["engine"] else ("", ())
+    try:
+        memory = units.size_bytes(typed["memory"]) if typed["memory"] else None
+    except ValueError as error:
+        raise DynoError(f"`--memory {typed['memory']}` {error}", fix="such as 16Gi") from None
+    return reading.Asked(
+        credentials=login.credentials(typed),
+        tls=typed["tls"],
+        form=typed["form_of_file"],
+        engine=engine,
+        version=version,
+        memory_bytes=memory,
+        for_s=seconds("--for", typed["for_"]) if typed["for_"] else 0.0,
+    )

@@ -1,0 +1,86 @@
+"""Judges facts as it was asked for, and draws what was found."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from dbdyno.cli.terminal import output
+from dbdyno.errors import DynoError
+from dbdyno.facts.fact import Facts
+from dbdyno.report.check import document, page, text
+from dbdyno.rules.check import judging
+from dbdyno.rules.check.judging import Judged
+from dbdyno.rules.check.packs import PACKS, RULES
+from dbdyno.store.text import files
+
+BASELINE = "dbdyno check baseline"
+
+
+def judged(
+    facts: Sequence[Facts], only: Sequence[str], ignore: Mapping[str, str], baseline: Path | None
+) -> Judged:
+    """DynoError for a rule that is not there, or a file that is no baseline."""
+    known = {rule.id for rule in RULES}
+    for named in (*(one for one in only if "*" not in one and one not in PACKS), *ignore):
+        if named not in known:
+            raise DynoError(
+                f"there is no rule `{named}`",
+                cause="a misspelt name, or a rule of another version",
+                fix=f"packs are {', '.join(PACKS)}; the reference lists all rules",
+            )
+    return judging.judge(facts, RULES, only=only, ignore=ignore, baseline=_fingerprints(baseline))
+
+
+def drawn(found: Judged, form: str, columns: int) -> str:
+    """In one of the forms."""
+    if form == "json":
+        return json.dumps(document.document(found), indent=1, allow_nan=False) + "\n"
+    if form == "markdown":
+        return text.markdown(found)
+    if form == "sarif":
+        return document.draw_sarif(found, RULES)
+    console = Console(file=io.StringIO(), width=columns, highlight=False, soft_wrap=False)
+    with console.capture() as capture:
+        console.print(text.text(found))
+    return capture.get()
+
+
+def write_page(found: Judged, path: Path) -> None:
+    """The page, whole or not at all."""
+    output.put(page.page(found), path, "page")
+
+
+def write_baseline(found: Judged, path: Path) -> None:
+    """All findings, also those that were known."""
+    listed = [
+        {
+            "rule": one.rule,
+            "subject": one.subject,
+            "about": one.found.about,
+            "fingerprint": judging.fingerprint(one),
+        }
+        for one in (*found.findings, *found.known)
+    ]
+    whole = {"format": BASELINE, "schema_version": 1, "findings": listed}
+    output.put(json.dumps(whole, indent=1) + "\n", path, "baseline")
+
+
+def _fingerprints(path: Path | None) -> frozenset[str]:
+    if path is None:
+        return frozenset()
+    raw = files.read_json(path)
+    try:
+        if raw["format"] != BASELINE:
+            raise ValueError
+        return frozenset(str(one["fingerprint"]) for one in raw["findings"])
+    except (KeyError, TypeError, ValueError):
+        raise DynoError(
+            f"{path} is no baseline",
+            cause="another file was named",
+            fix="write one: dyno check TARGET --write-baseline FILE",
+        ) from None

@@ -1,0 +1,72 @@
+"""A data directory of MySQL or MariaDB: which processes hold its files open.
+
+Source: proc(5). Processes of others are seen by root alone, and then said to be missing. Files are
+named, never read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dbdyno.errors import DynoError
+from dbdyno.facts.fact import EITHER, Facts
+from dbdyno.facts.gathered import Gathered
+
+SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
+PROC = Path("/proc")
+
+
+def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
+    """Table `holders`: pid, program, file, place."""
+    wanted = path / SHARED
+    try:
+        about = wanted.stat()
+    except OSError as error:
+        raise DynoError(
+            f"{path} is no data directory that is understood: {SHARED}: {error.strerror}",
+            cause="another directory, another engine, or no permission",
+            fix="name the directory of `SELECT @@datadir`, as a user who may read it",
+        ) from None
+    unseen: list[int] = []
+    holders = list(_holders(proc, (about.st_dev, about.st_ino), str(wanted), unseen))
+    if unseen:
+        reason = f"{len(unseen)} processes of other users do not show their files: see as root"
+        found.lacks("holders", reason)
+    if not unseen or len(holders) > 1:
+        found.table("holders", holders, f"{proc}/*/fd")
+    return found.facts(str(path), "directory", EITHER)
+
+
+def _holders(
+    proc: Path, wanted: tuple[int, int], name: str, unseen: list[int]
+) -> Iterator[dict[str, Any]]:
+    for process in sorted(proc.glob("[0-9]*"), key=lambda one: int(one.name)):
+        try:
+            descriptors = list((process / "fd").iterdir())
+        except PermissionError:
+            unseen.append(int(process.name))
+            continue
+        except OSError:  # it has ended
+            continue
+        if any(_identity(one) == wanted for one in descriptors):
+            program = _text(process / "comm")
+            pid = int(process.name)
+            yield {"pid": pid, "program": program, "file": name, "place": str(process / "fd")}
+
+
+def _identity(descriptor: Path) -> tuple[int, int] | None:
+    try:
+        about = os.stat(descriptor)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

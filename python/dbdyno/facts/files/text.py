@@ -1,0 +1,72 @@
+"""Text files of others, bounded, and what includes what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from dbdyno import diskfiles
+from dbdyno.errors import DynoError
+
+BYTES_MAX = 8 << 20  # of a configuration file or manifest
+DEPTH_MAX = 10  # of files that include files, as MySQL has it
+FILES_MAX = 200
+
+
+def read(path: Path, most: int = BYTES_MAX) -> str:
+    """Its text. DynoError if it cannot be read, or is no file."""
+    try:
+        return diskfiles.read(path, most, links=True).decode("utf-8", "replace")
+    except OSError as error:
+        raise DynoError(
+            f"{path} cannot be read: {error.strerror or error}",
+            cause="a misspelt path, its permissions, or something that is no file",
+            fix="name a file that you may read",
+        ) from None
+
+
+def column(line: str, word: str) -> int:
+    """Where a word begins in its line, from 1."""
+    return max(0, line.find(word)) + 1
+
+
+class Includes:
+    """Lines of a file and of those that it includes, each with its place. A missing file is
+    reported to `lacks` and no error: it may be on another machine."""
+
+    def __init__(
+        self,
+        named: Callable[[str, Path], Sequence[Path] | None],
+        lacks: Callable[[str, str], None],
+    ) -> None:
+        self._named, self._lacks, self._files = named, lacks, 0
+
+    def lines(self, path: Path, depth: int = 0) -> Iterator[tuple[str, Path, int]]:
+        """(line, file, number), includes in place. `named` gives the files of a line that includes,
+        or None."""
+        self._files += 1
+        if depth > DEPTH_MAX or self._files > FILES_MAX:
+            raise DynoError(
+                f"{path}: more than {DEPTH_MAX} levels or {FILES_MAX} files are included",
+                cause="a file that includes itself",
+                fix="name one file",
+            )
+        for number, line in enumerate(read(path).splitlines(), 1):
+            included = self._named(line.strip(), path)
+            if included is None:
+                yield line, path, number
+                continue
+            for one in included:
+                if one.is_file():
+                    yield from self.lines(one, depth + 1)
+                else:
+                    self._lacks(f"file {one}", f"{path}:{number} includes it, and it is not here")
+
+
+def files_in(directory: Path, suffix: str) -> list[Path]:
+    """Files of a directory by name; empty if there is none."""
+    try:
+        found = [one for one in directory.iterdir() if one.name.endswith(suffix) and one.is_file()]
+    except OSError:
+        return []
+    return sorted(one for one in found if not one.name.startswith("."))

@@ -1,0 +1,65 @@
+"""Facts of the server behind a URL."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from dbdyno.experiment.targets import server_url
+from dbdyno.experiment.types import Credentials
+from dbdyno.facts.fact import HOST, Facts
+from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.servers import mysql, postgres, redis
+from dbdyno.systems.external import reach
+from dbdyno.systems.mysql.external import MysqlRemote
+from dbdyno.systems.postgres.external import PostgresRemote
+from dbdyno.systems.redis.external import RedisRemote
+from dbdyno.systems.server_errors import understanding
+
+WATCHED = "watched"  # `watched.qcache_hits`: what a counter grew by in `watched.seconds`
+
+
+def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> Facts:
+    """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
+    are read twice, so long apart."""
+    server = reach.open_url(text, credentials, tls)
+    found = Gathered()
+    try:
+        with understanding(server.place, "its facts"):
+            if server_url.parse(text).on_this_machine:
+                found.add(f"{HOST}.memory_bytes", _memory_bytes(), "/proc/meminfo", "bytes")
+            if isinstance(server, MysqlRemote):
+                facts = mysql.read(server, found)
+                if for_s > 0:
+                    _watch(server, found, for_s)
+                return facts
+            if isinstance(server, PostgresRemote):
+                return postgres.read(server, found)
+            assert isinstance(server, RedisRemote)
+            return redis.read(server, found)
+    finally:
+        server.stop()
+
+
+def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:
+    """What counters grow by, over a moment: totals since the start hide what is now."""
+    before, began = mysql.counters(server), time.monotonic()
+    time.sleep(for_s)
+    after, seconds = mysql.counters(server), time.monotonic() - began
+    place = f"{mysql.COUNTERS}, twice"
+    found.add(f"{WATCHED}.seconds", round(seconds, 3), place, "s")
+    for name, value in after.items():
+        old = before.get(name, "")
+        if value.isdigit() and old.isdigit() and int(value) >= int(old):
+            found.add(f"{WATCHED}.{name}", int(value) - int(old), place)
+
+
+def _memory_bytes() -> int:
+    """Of this machine, or of the control group that it lends us."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+    except (OSError, ValueError):  # `max`, or another kind of control groups
+        return physical
+    return min(physical, limit)

@@ -1,0 +1,89 @@
+"""Facts of a running MySQL or MariaDB.
+
+Sources: the two manuals' pages on SHOW VARIABLES, SHOW STATUS, max_execution_time,
+max_statement_time, and the tables of information_schema. No statement reads data of users.
+"""
+
+from __future__ import annotations
+
+import pymysql
+
+from dbdyno.facts import applies
+from dbdyno.facts.fact import STATUS, Facts, version_of
+from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.servers.query import TIMEOUT_S, Query
+from dbdyno.systems.mysql.external import MysqlRemote
+
+SESSION = {
+    "mysql": (
+        f"SET SESSION max_execution_time = {TIMEOUT_S * 1000}",
+        "SET SESSION lock_wait_timeout = 1",
+        "SET SESSION TRANSACTION READ ONLY",
+    ),
+    "mariadb": (
+        f"SET SESSION max_statement_time = {TIMEOUT_S}",
+        "SET SESSION lock_wait_timeout = 1",
+        "SET SESSION TRANSACTION READ ONLY",
+    ),
+}
+VARIABLES, COUNTERS = "SHOW GLOBAL VARIABLES", "SHOW GLOBAL STATUS"
+QUERIES = (
+    Query(
+        "plugins",
+        "SELECT plugin_name, plugin_status, plugin_type FROM information_schema.plugins",
+        ("mysql", "mariadb"),
+    ),
+    Query(
+        "engines_in_use",
+        "SELECT engine, COUNT(*) AS tables FROM information_schema.tables WHERE table_type ="
+        " 'BASE TABLE' AND table_schema NOT IN ('mysql', 'sys', 'information_schema',"
+        " 'performance_schema') GROUP BY engine",
+        ("mysql", "mariadb"),
+    ),
+)
+
+
+def read(server: MysqlRemote, found: Gathered) -> Facts:
+    """All facts. DynoError if it does not answer at all; what it refuses is missing."""
+    for statement in SESSION[server.kind]:
+        try:
+            server.rows(statement)
+        except pymysql.Error as error:  # before 5.7.8 and 10.1 there is no such variable
+            found.lacks(statement, str(error.args[-1]))
+    try:
+        for name, value in server.rows(VARIABLES):
+            found.setting(str(name).lower(), value, VARIABLES)
+        for name, value in server.rows(COUNTERS):
+            found.add(f"{STATUS}.{str(name).lower()}", value, COUNTERS)
+    except pymysql.Error as error:
+        raise server.unanswered(error) from None
+    version = version_of(server.version)
+    known = found.facts(server.place, "server", server.kind, version)
+    for query in QUERIES:
+        if not applies.matches(query.applies, known):
+            continue
+        try:
+            rows = server.records(query.sql)
+        except pymysql.Error as error:
+            found.lacks(query.table, str(error.args[-1]))
+            continue
+        found.table(query.table, [_small(row) for row in rows], query.sql)
+    return known
+
+
+def counters(server: MysqlRemote) -> dict[str, str]:
+    """The counters alone, once more."""
+    try:
+        return {str(name).lower(): str(value) for name, value in server.rows(COUNTERS)}
+    except pymysql.Error as error:
+        raise server.unanswered(error) from None
+
+
+def _small(row: dict[str, object]) -> dict[str, object]:
+    return {name.lower(): _plain(value) for name, value in row.items()}
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,60 @@
+"""Facts of a running PostgreSQL.
+
+Sources: the manual's pages on pg_settings, pg_file_settings, pg_stat_database and
+pg_stat_bgwriter. Nothing but SELECT is sent, in a session that can only read.
+"""
+
+from __future__ import annotations
+
+from dbdyno.facts import applies
+from dbdyno.facts.fact import Facts, version_of
+from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.servers.query import TIMEOUT_S, Query
+from dbdyno.systems.postgres.control import ERRORS, message
+from dbdyno.systems.postgres.external import PostgresRemote
+
+SESSION = (
+    "SET default_transaction_read_only = on",
+    f"SET statement_timeout = '{TIMEOUT_S}s'",
+    "SET lock_timeout = '100ms'",
+)
+SETTINGS = "SELECT name, setting, unit, source, pending_restart FROM pg_settings ORDER BY name"
+_COLUMNS = ("name", "setting", "unit", "source", "pending_restart")
+_UNITS = {"B": 1, "kB": 1 << 10, "8kB": 8 << 10, "16kB": 16 << 10, "32kB": 32 << 10, "MB": 1 << 20}
+QUERIES = (
+    Query(
+        "extensions",
+        "SELECT extname AS name, extversion AS version FROM pg_extension",
+        ("postgres",),
+    ),
+)
+_NAMES = {"extensions": ("name", "version")}  # of columns: the protocol's simple form has none
+
+
+def read(server: PostgresRemote, found: Gathered) -> Facts:
+    """All facts. DynoError if it does not answer; what it refuses is missing. Settings in units of
+    memory are in bytes."""
+    try:
+        for statement in SESSION:
+            server.rows(statement)
+        rows = [dict(zip(_COLUMNS, row, strict=True)) for row in server.rows(SETTINGS)]
+    except ERRORS as error:
+        raise server.unanswered(error) from None
+    for row in rows:
+        name, value = str(row["name"]), str(row["setting"])
+        factor = _UNITS.get(str(row["unit"]))
+        if factor and value.lstrip("-").isdigit() and int(value) > 0:
+            value = str(int(value) * factor)
+        found.setting(name, value, f"{SETTINGS.partition(' ORDER')[0]} ({row['source']})")
+    known = found.facts(server.place, "server", "postgres", version_of(server.version))
+    for query in QUERIES:
+        if not applies.matches(query.applies, known):
+            continue
+        try:
+            names = _NAMES[query.table]
+            told = [dict(zip(names, row, strict=True)) for row in server.rows(query.sql)]
+        except ERRORS as error:
+            found.lacks(query.table, message(error))
+            continue
+        found.table(query.table, told, query.sql)
+    return known

@@ -1,0 +1,1 @@
+"""Findings of `dyno check`: text, JSON, Markdown, SARIF and a page, of the same words."""

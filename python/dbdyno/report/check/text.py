@@ -1,0 +1,67 @@
+"""Findings in the terminal, and as Markdown."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from dbdyno.report.check import words
+from dbdyno.report.text import escaping
+from dbdyno.report.text.escaping import visible
+from dbdyno.rules.check.judging import Judged
+
+_STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
+
+
+def text(judged: Judged) -> RenderableType:
+    """What `dyno check` prints."""
+    parts: list[RenderableType] = [
+        Text(visible(words.subject(facts)), style="bold") for facts in judged.subjects
+    ]
+    for finding in judged.findings:
+        parts += [Text(), *_finding(words.shown(finding))]
+    for one in judged.known:
+        parts.append(Text(visible(f"known: {one.rule}: {one.found.what}"), style="dim"))
+    for ignored in judged.ignored:
+        said = f"ignored: {ignored.finding.rule}: {ignored.finding.found.what}"
+        parts.append(Text(visible(f"{said} (reason: {ignored.reason})"), style="dim"))
+    for line in (*words.unknown(judged), *words.unread(judged)):
+        parts.append(Text(visible(f"not known: {line}"), style="dim"))
+    return Group(*parts, Text(), Text(words.summary(judged), style="bold"))
+
+
+def _finding(one: words.Shown) -> list[RenderableType]:
+    head = Text()
+    head.append(f"{one.severity:8} ", style=_STYLES[one.severity])
+    head.append(visible(one.rule), style="bold")
+    head.append(visible(f"  {one.what}"))
+    rows = Table(box=None, show_header=False, pad_edge=False)
+    rows.add_column(style="dim")
+    rows.add_column(overflow="fold")
+    for label, lines in one.rows:
+        for i, line in enumerate(lines):
+            rows.add_row(label if i == 0 else "", Text(visible(line)))
+    return [head, Padding(rows, (0, 0, 0, 2))]
+
+
+def markdown(judged: Judged) -> str:
+    """The same as Markdown."""
+    md = escaping.markdown
+    parts = ["# Check\n", *(f"- {md(words.subject(facts))}" for facts in judged.subjects), ""]
+    parts += [f"{md(words.summary(judged))}\n"]
+    for finding in judged.findings:
+        one = words.shown(finding)
+        parts += [f"## {one.severity}: {md(one.rule)}\n", f"{md(one.subject)}: {md(one.what)}\n"]
+        parts += [f"- {label}: {md(line)}" for label, lines in one.rows for line in lines]
+        parts.append("")
+    if judged.known:
+        parts += ["## Known\n", *(f"- {md(k.rule)}: {md(k.found.what)}" for k in judged.known), ""]
+    if judged.ignored:
+        parts += ["## Ignored\n"]
+        parts += [f"- {md(i.finding.rule)}: {md(i.reason)}" for i in judged.ignored]
+        parts.append("")
+    if unknown := [*words.unknown(judged), *words.unread(judged)]:
+        parts += ["## Not known\n", *(f"- {md(line)}" for line in unknown), ""]
+    return "\n".join(parts)

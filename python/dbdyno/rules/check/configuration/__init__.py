@@ -1,0 +1,7 @@
+"""Configuration: settings that a server refuses, ignores or misreads, and what they add up to."""
+
+from __future__ import annotations
+
+from dbdyno.rules.check.configuration import mongod
+
+FAMILIES = (mongod,)

@@ -1,0 +1,18 @@
+"""All packs of rules. A pack is a folder whose `__init__.py` lists its families in `FAMILIES`; a
+family is a file with its `RULES`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+
+from dbdyno.rules.check import configuration, platform
+from dbdyno.rules.check.rule import Rule
+
+PACKS: Mapping[str, Sequence[ModuleType]] = {
+    "configuration": configuration.FAMILIES,
+    "platform": platform.FAMILIES,
+}
+RULES: tuple[Rule, ...] = tuple(
+    rule for families in PACKS.values() for family in families for rule in family.RULES
+)

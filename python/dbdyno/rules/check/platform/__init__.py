@@ -1,0 +1,7 @@
+"""Platform: files, locks, volumes and manifests that servers depend on."""
+
+from __future__ import annotations
+
+from dbdyno.rules.check.platform import datadirs
+
+FAMILIES = (datadirs,)
