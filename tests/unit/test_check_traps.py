@@ -79,6 +79,12 @@ def test_off_is_off_only_with_type_and_size_0(kind: str, size: int, state: str) 
         assert "when the server starts" in one.found.effect
 
 
+def test_a_size_in_a_file_turns_mariadbs_query_cache_on() -> None:
+    text = "[mysqld]\nquery_cache_type = OFF\nquery_cache_size = 64M\n"
+    outcome = look("mysql-query-cache-half-off", file("my.cnf", text, "mariadb-10.11"))
+    assert "whatever the type is" in outcome.findings[0].found.effect
+
+
 # -- configuration files -------------------------------------------------------------------------
 
 

@@ -110,16 +110,28 @@ def _half_off(facts: Facts) -> Iterator[Found]:
     off = kind.text.upper() in ("OFF", "0")
     if off == (size.number == 0) or (off and size.number == DEFAULT_SIZE):
         return
+    if off and not facts.is_server and facts.engine == "mariadb":
+        what = "the query cache is meant to be off, and its size turns it on"
+        effect = (
+            f"MariaDB starts with the cache on, with {size.number / 2**20:.0f} MiB, whatever the"
+            " type is: only a size of 0 (or the default, 1 MiB) keeps it off"
+        )
+    elif off:
+        what = "the query cache is off by its type, and has memory"
+        effect = (
+            f"{size.number / 2**20:.0f} MiB are held for nothing; it is wholly off, without its"
+            " lock, only if both are 0 when the server starts"
+        )
+    else:
+        what = "the query cache is on, and has no memory"
+        effect = (
+            "no SELECT can be a hit; type and size must both be 0 when the server starts to take"
+            " its lock away"
+        )
     yield Found(
-        what="the query cache is off by its type, and has memory"
-        if off
-        else "the query cache is on, and has no memory",
+        what=what,
         evidence=(kind, size),
-        effect=f"{size.number / 2**20:.0f} MiB are held for nothing; it is wholly off, without its"
-        " lock, only if both are 0 when the server starts"
-        if off
-        else "no SELECT can be a hit; type and size must both be 0 when the server starts to take"
-        " its lock away",
+        effect=effect,
         fix=_OFF,
         undo=Fix(settings=((setting_name(kind), kind.text), (setting_name(size), size.text))),
     )

@@ -95,7 +95,7 @@ MARIADB: Mapping[str, Gone] = {
     **_all("innodb_defragment innodb_change_buffering", 11, 8, ignored=True),
     **_all("wsrep_causal_reads wsrep_load_data_splitting", 11, 8, ignored=True),
     **_all("alter_algorithm date_format", 11, 8, ignored=True),
-    **_all("max_tmp_tables new old_alter_table debug_no_thread_alarm", 11, 8),
+    **_all("max_tmp_tables old_alter_table debug_no_thread_alarm", 11, 8),
 }
 POSTGRES: Mapping[str, Gone] = {
     "checkpoint_segments": Gone((9, 5), "max_wal_size"),
