@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.report.text import names
 from dbdyno.wording import sampled
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference/metrics.md"
@@ -35,7 +34,7 @@ REFERENCE = Path(__file__).parents[2] / "docs/reference/metrics.md"
     ],
 )
 def test_a_metric_has_a_name_and_a_unit(metric: str, label: str, unit: str) -> None:
-    assert (sampled.label(metric), names.unit_of(metric)) == (label, unit)
+    assert (sampled.label(metric), sampled.unit(metric)) == (label, unit)
 
 
 def test_everything_that_the_reference_lists_has_a_name() -> None:

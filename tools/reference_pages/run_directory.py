@@ -25,7 +25,10 @@ FILES = (
     (write.HTML, "the report: one file, opens offline"),
     (write.MARKDOWN, "the report's numbers as text"),
     (write.BRIEF, "only after `dyno report --brief`: the short form, of two printed pages"),
-    ("report.pdf brief.pdf", "only after `dyno report --pdf`: the page on paper"),
+    (
+        "report.pdf",
+        "only after `dyno report --pdf`: the page on paper; with `--brief` it is `brief.pdf`",
+    ),
     ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),
     (aliases.FILE, "only after `--redact`: names and their aliases; readable by the owner only"),
     (

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dbdyno.experiment.claims.units import unit_of
 from dbdyno.plan.types import Plan
-from dbdyno.share.units import unit_of
 from dbdyno.store.record import TrialRecord
 
 TEXT, INTEGER, NUMBER, FLAG = "text", "integer", "number", "flag"

@@ -1,4 +1,4 @@
-"""Names, for people, of what samplers measure: "disk.write_await_ms" is "Disk: wait of a
+"""Names and units, for people, of what samplers measure: "disk.write_await_ms" is "Disk: wait of a
 write". Counters of servers keep the names that their manuals have, except for those that the
 report shows as columns (`kinds`)."""
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from dbdyno.experiment.claims.units import unit_of
 from dbdyno.kinds import KINDS
 from dbdyno.kinds.counter import Amount
 
@@ -83,6 +84,22 @@ NAMES: Mapping[str, str] = {
     "generator.lag_ms_p99": "lag, 99th percentile",
     "generator.load_threads": "load threads",
 }
+_UNITS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("cpu.user", "cpu.system", "cpu.iowait", "cpu.steal", "cpu.idle", "cpu.busy"), "share"
+    ),
+    **{name: "share" for name in NAMES if name.startswith("pressure.")},
+    **dict.fromkeys(("disk.util", "generator.busy", "generator.busy_max"), "share"),
+    "generator.lag_ms_p99": "ms",
+    "generator.load_threads": "threads",
+    "server.processes": "processes",
+    "disk.queue": "requests",
+    "load.one_minute": "tasks",
+    "load.runnable": "tasks",
+}
+RATE_OR_LEVEL = "per second, or level"  # of a counter that no kind's list has
+_SCALED = {"bytes": ("MiB", 2**-20), "bytes/s": ("MiB/s", 2**-20), "share": ("%", 100.0)}
+_FOR_PEOPLE = {"1/s": "per second", "us": "µs"}
 COUNTERS: Mapping[str, Amount] = {
     counter.metric: counter
     for kind in KINDS.values()
@@ -126,3 +143,21 @@ def short(metric: str) -> str:
     if (counter := COUNTERS.get(metric)) is None:
         return name
     return f"{counter.head.removesuffix('/s').removesuffix(' MiB')} ({name})"
+
+
+def unit(metric: str) -> str:
+    """The unit of what a sampler measures, by its name (house rule); "share" of one."""
+    name = plain(metric)
+    if name in _UNITS:
+        return _UNITS[name]
+    one = unit_of(name)
+    if name.startswith("status."):
+        counter = COUNTERS.get(name)
+        of_rates = counter is not None and counter.head.endswith("/s")
+        return one or ("per second" if of_rates else "" if counter else RATE_OR_LEVEL)
+    return _FOR_PEOPLE.get(one, one)
+
+
+def scaled(one: str) -> tuple[str, float]:
+    """A unit in which people read smaller numbers, and the factor into it: MiB for bytes."""
+    return _SCALED.get(one, (one, 1.0))

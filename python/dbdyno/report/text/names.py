@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbdyno.plan.types import Plan
-from dbdyno.share import units
 from dbdyno.wording import sampled
 
 
@@ -91,22 +90,6 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "tool.bytes_per_s": ("bytes/s", "Bandwidth", "bytes/s", 1),
 }
 
-_UNITS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("cpu.user", "cpu.system", "cpu.iowait", "cpu.steal", "cpu.idle", "cpu.busy"), "share"
-    ),
-    **{name: "share" for name in sampled.NAMES if name.startswith("pressure.")},
-    **dict.fromkeys(("disk.util", "generator.busy", "generator.busy_max"), "share"),
-    "generator.lag_ms_p99": "ms",
-    "generator.load_threads": "threads",
-    "server.processes": "processes",
-    "disk.queue": "requests",
-    "load.one_minute": "tasks",
-    "load.runnable": "tasks",
-}
-_SCALED = {"bytes": ("MiB", 2**-20), "bytes/s": ("MiB/s", 2**-20), "share": ("%", 100.0)}
-_FOR_PEOPLE = {"1/s": "per second", "us": "µs"}
-
 # Columns of the table of cells, in this order, where measured.
 TABLE = (
     "transactions_per_s",
@@ -163,25 +146,7 @@ def describe(name: str, groups: Iterable[str] = ()) -> Metric:
     if base in KNOWN:
         return Metric(name, group, *KNOWN[base])
     label = sampled.label(base)
-    return Metric(name, "", label, label, unit_of(base), 0)
-
-
-def unit_of(metric: str) -> str:
-    """The unit of what a sampler measures, by its name (house rule); "share" of one."""
-    plain = sampled.plain(metric)
-    if plain in _UNITS:
-        return _UNITS[plain]
-    one = units.unit_of(plain)
-    if plain.startswith("status."):
-        counter = sampled.COUNTERS.get(plain)
-        of_rates = counter is not None and counter.head.endswith("/s")
-        return one or ("per second" if of_rates else "" if counter else "per second, or level")
-    return _FOR_PEOPLE.get(one, one)
-
-
-def scaled(unit: str) -> tuple[str, float]:
-    """A unit in which people read smaller numbers, and the factor into it: MiB for bytes."""
-    return _SCALED.get(unit, (unit, 1.0))
+    return Metric(name, "", label, label, sampled.unit(base), 0)
 
 
 def groups_of(plan: Plan) -> tuple[str, ...]:

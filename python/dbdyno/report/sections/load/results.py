@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,7 @@ from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
 from dbdyno.wording import hosts_text
 
+_PERCENTILE = re.compile(r"_ms_p[0-9]+$")
 SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
 
@@ -198,6 +200,8 @@ def _of_cell(cell: CellResult, metric: Metric, planned: Cell) -> Value:
         why = "closed loop"
     elif known.loop == SEARCH and all(one.find is None for one in groups):
         why = "no search"
+    elif _PERCENTILE.search(metric.name):  # 10 / (1 - q) operations a trial at least
+        why = "too few operations"
     else:
         why = "not measured"
     return Value(why, missing=True)

@@ -26,6 +26,7 @@ from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.store.metrics.stalls import shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
 from dbdyno.store.run import Run
+from dbdyno.wording import sampled
 from dbdyno.wording.plurals import count
 
 SHOWN = 4  # cells with a chart, those that stalled longest; the others have their sentence
@@ -119,7 +120,7 @@ def _suspects(cause: Cause | None, groups: tuple[str, ...]) -> tuple[Row, ...]:
         if when != "at once":
             when += " later" if one.lag_s > 0 else " before"
         metric = names.describe(one.metric, groups)
-        unit, factor = names.scaled(metric.unit)
+        unit, factor = sampled.scaled(metric.unit)
         label = metric.label + (f" ({unit})" if unit else "")
         rows.append(Row(label, sig3(factor * one.during), sig3(factor * one.otherwise), when))
     return tuple(rows)
@@ -143,7 +144,7 @@ def _figure(
     samples = trace.samples.get(metric)
     if samples is not None and len(samples.t_s):
         known = names.describe(metric, groups)
-        unit, factor = names.scaled(known.unit)
+        unit, factor = sampled.scaled(known.unit)
         shown = replace(samples, values=factor * samples.values)
         curves.append(_sampled(shown, known.label, unit, low, high))
     title = f"A trial{' at ' + where if where else ''}, block {typical.block}"

@@ -7,7 +7,6 @@ from typing import Any
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE
@@ -47,7 +46,7 @@ def view(context: Context) -> dict[str, Any] | None:
         "trials": entries,
         "sources": {source: sampled.source(source) for source, _ in read.samples},
         "names": short,
-        "units": {metric: names.unit_of(metric) for metric in short},
+        "units": {metric: sampled.unit(metric) for metric in short},
     }
 
 

@@ -98,7 +98,7 @@ def ratio_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> l
 
 
 def _why(judged: bool) -> Callable[[int], str]:
-    """What is said of a ratio without an interval, by its blocks: why, where others have one; else
+    """Words for a ratio without an interval, by its blocks: the reason, if others have one; else
     the head of the report says it once."""
     few = f"not judged: fewer than {BLOCKS_MIN} blocks"
     return lambda blocks: few if judged and blocks < BLOCKS_MIN else "not judged"
