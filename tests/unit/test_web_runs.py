@@ -54,6 +54,8 @@ def test_the_list_has_claims_in_words_behind_their_verdicts(tmp_path: Path) -> N
         said = [f"Refuted: {safe}", f"Supported, but too small to matter: {safe}"]
         assert re.findall(r">([^<>]*The &lt;[^<>]*)</p>", shown)[-2:] == said
         assert browser.get("/runs").text.count("Refuted: ") == 3  # two of many
+        twin = {one["name"]: one["claims"] for one in browser.get("/runs.json").json()["runs"]}
+        assert twin["a"][1] == {"verdict": "supported", "small": True, "say": words}
 
 
 def test_the_list_is_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

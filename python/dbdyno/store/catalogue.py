@@ -390,4 +390,5 @@ def _version(database: sqlite3.Connection) -> int:
 def as_json(line: Line) -> dict[str, Any]:
     """A line for programs; without where it is on this machine."""
     kept = {name: getattr(line, name) for name in _COLUMNS if name not in _INNER}
-    return {**kept, "verdicts": line.counted}
+    claims = [dict(zip(("verdict", "small", "say"), one, strict=True)) for one in line.said]
+    return {**kept, "verdicts": line.counted, "claims": claims}
