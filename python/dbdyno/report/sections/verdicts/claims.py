@@ -120,7 +120,7 @@ class ClaimView:
         if self.figures:
             says = "agree with" if self.figures == AGREE else "contradict"
             return f"{self.verdict}; the figures {says} it"
-        return f"{self.verdict}, but too small to matter" if self.small else self.verdict
+        return in_words.sized(self.verdict, self.small)
 
     @property
     def shown(self) -> tuple[PartView, ...]:
