@@ -32,6 +32,7 @@ check: setup ## Unit, contract, golden and library tests: no root, no server
 
 lint: setup audit ## Formatting, clippy, rustdoc, ruff, mypy, licences
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --quiet
 	$(VENV)/bin/ruff check .
@@ -43,6 +44,7 @@ audit: setup ## Licences and duplicates of what dbdyno is built of; vulnerabilit
 
 fmt: setup ## Format everything
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(VENV)/bin/ruff check --fix --quiet . || true
 	$(VENV)/bin/ruff format .
 

@@ -51,11 +51,12 @@ def test_every_family_of_a_pack_is_listed() -> None:
     assert folders == {*PACKS}
     for pack, families in PACKS.items():
         files = {path.stem for path in (FOLDER / pack).glob("*.py")} - {"__init__"}
-        helpers = {name for name in files if name.startswith("_") or name in HELPERS.get(pack, ())}
-        assert files - helpers == {family.__name__.rpartition(".")[2] for family in families}
+        assert files - {*HELPERS.get(pack, ())} == {
+            family.__name__.rpartition(".")[2] for family in families
+        }
 
 
-HELPERS: dict[str, tuple[str, ...]] = {}  # files of a pack that hold no rules
+HELPERS = {"platform": ("manifest",)}  # files of a pack that hold no rules
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

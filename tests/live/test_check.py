@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from click.testing import CliRunner
 from private_servers import SERVERS
 from servers_there import PASSWORD, There, there
 
+from dbdyno import systems
 from dbdyno.cli.main import dyno
 from dbdyno.facts.servers import mysql, postgres
 from dbdyno.rules.check.packs import RULES
 from dbdyno.rules.check.rule import SEVERITIES
+from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.process.scratch import Scratch
+from needed import missing
 
 ROOT = Path(__file__).parents[2]
 MEDIUM = SEVERITIES.index("medium")
@@ -38,17 +43,56 @@ def found(document: Any) -> set[str]:
     return {one["rule"] for one in document["findings"]}
 
 
+def severe(document: Any) -> list[tuple[str, str]]:
+    """Findings of medium severity or more."""
+    return [
+        (one["rule"], one["what"])
+        for one in document["findings"]
+        if SEVERITIES.index(one["severity"]) >= MEDIUM
+    ]
+
+
 @pytest.mark.parametrize("kind", SERVERS)
 def test_defaults_that_are_fine_raise_no_alarm(kind: str) -> None:
     with there(kind) as server:
         document = check(server.url, "--json", "--memory", "16Gi")
-        severe = [
-            (one["rule"], one["what"])
-            for one in document["findings"]
-            if SEVERITIES.index(one["severity"]) >= MEDIUM
-        ]
-        assert severe == []
+        assert severe(document) == []
         assert sum(document["counts"].values()) == len(RULES)
+
+
+def test_defaults_of_a_newer_mariadb_raise_no_alarm(tmp_path: Path) -> None:
+    prefix = ROOT / ".prefix" / "mariadb-11.8" / "usr"
+    if not prefix.exists():
+        missing("run `make servers`")
+    system = systems.load("mariadb")
+    found_there = system.find(str(prefix))
+    assert found_there.version.startswith("11.8")
+    resolved = system.resolve(TargetPlan(name="db", kind="mariadb"))
+    with Scratch() as scratch:
+        system.prepare(found_there, scratch.path / "db", resolved)
+        server = system.start(found_there, scratch.path / "db", resolved, cpus=[])
+        try:
+            server.rows(f"CREATE USER app@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
+            document = check(f"mariadb://app@127.0.0.1:{server.port}", "--json", "--memory", "16Gi")
+        finally:
+            server.stop()
+    assert document["subjects"][0]["version"][:2] == [11, 8]
+    assert severe(document) == []
+
+
+def test_a_check_waits_for_no_lock_of_a_writer() -> None:
+    with there("mariadb") as server:
+        with closing(server.server._connect("shop", 60)) as other, other.cursor() as cursor:
+            cursor.execute("LOCK TABLES sbtest1 WRITE, sbtest2 WRITE")
+            document = check(server.url, "--json", "--memory", "16Gi")
+            cursor.execute("UNLOCK TABLES")
+        assert document["subjects"][0]["missing"] == {}
+    with there("postgres") as server, closing(server.server._connect("shop", 60)) as other:
+        other.run("BEGIN")
+        other.run("LOCK TABLE sbtest1 IN ACCESS EXCLUSIVE MODE")
+        document = check(server.url, "--json", "--memory", "16Gi")
+        other.run("ROLLBACK")
+        assert document["subjects"][0]["missing"] == {}
 
 
 @pytest.mark.parametrize("kind", SERVERS)

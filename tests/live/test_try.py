@@ -137,7 +137,9 @@ def test_a_wrong_statement_is_told_with_its_line(there: Place) -> None:
     done = there.dyno("try", "SELECT 1", "SELECT 2 FORM t", "--dir", "out")
     assert done.returncode == 2
     lines = (there.path / "out.yaml").read_text().splitlines()
-    number, line = next((n, one) for n, one in enumerate(lines, 1) if "FORM" in one)
+    number, line = next(
+        (n, one) for n, one in enumerate(lines, 1) if "sql:" in one and "FORM" in one
+    )
     # SQLite names the word that it stumbles over: the one behind what it takes for an alias.
     assert f"out.yaml:{number}:{line.index(' t') + 2}: " in done.stderr, done.stderr
     assert not list((there.path / "out").glob("trials/*"))

@@ -210,5 +210,5 @@ def test_terminal_ends_with_answer_ratios_claims_and_path(tmp_path: Path) -> Non
     said = printed(Report(run, findings).terminal(), width=200)  # type: ignore[arg-type]
     assert findings.answer in " ".join(said.split())
     assert "interval" in said
-    assert "✗ refuted" in said
+    assert "Refuted: " in said and "✓ supported" in said
     assert said.rstrip().endswith(f"report: {tmp_path / 'report.html'}")

@@ -23,11 +23,11 @@ WATCHED = "watched"  # `watched.qcache_hits`: what a counter grew by in `watched
 def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> Facts:
     """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
     are read twice, so long apart."""
-    server = reach.open_url(text, credentials, tls)
+    server = reach.open_url(text, credentials, tls or _usual_tls(text))
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
-            if server_url.parse(text).on_this_machine:
+            if _is_near(text):
                 found.add(f"{HOST}.memory_bytes", _memory_bytes(), "/proc/meminfo", "bytes")
             if isinstance(server, MysqlRemote):
                 facts = mysql.read(server, found)
@@ -40,6 +40,24 @@ def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> 
             return redis.read(server, found)
     finally:
         server.stop()
+
+
+def _usual_tls(text: str) -> str | None:
+    """As for targets of experiments: by the scheme, else what other hosts must have. None for a
+    URL that is none, which is refused later."""
+    try:
+        url = server_url.parse(text)
+    except ValueError:
+        return None
+    if url.tls is None:
+        return "prefer" if url.on_this_machine else "verify"
+    if not url.tls:
+        return "off"
+    return "require" if url.on_this_machine else "verify"
+
+
+def _is_near(text: str) -> bool:
+    return server_url.parse(text).on_this_machine
 
 
 def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:

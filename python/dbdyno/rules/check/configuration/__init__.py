@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dbdyno.rules.check.configuration import mongod
+from dbdyno.rules.check.configuration import lists, memory, mongod, querycache, removed, twice
 
-FAMILIES = (mongod,)
+FAMILIES = (lists, memory, mongod, querycache, removed, twice)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dbdyno.facts.fact import Fact, Facts, Missing
+from dbdyno.facts.fact import Fact, Facts, Missing, setting_name
 from dbdyno.rules.check.rule import Found, Rule, setting
 
 _MANUAL = "https://www.mongodb.com/docs/manual/reference/configuration-options/"
@@ -36,8 +36,8 @@ def _config_list(facts: Facts) -> Iterator[Found]:
                 evidence=(fact,),
                 effect=f"mongos reads {hosts} names of hosts, {hosts - 1} of which begin with a"
                 " blank and are not found, or refuses the line",
-                fix=setting(fact.key.removeprefix("setting."), tight),
-                undo=setting(fact.key.removeprefix("setting."), fact.text),
+                fix=setting(setting_name(fact), tight),
+                undo=setting(setting_name(fact), fact.text),
             )
 
 
@@ -50,8 +50,8 @@ def _bind_list(facts: Facts) -> Iterator[Found]:
                 evidence=(fact,),
                 effect="versions that do not trim the names do not listen on any but the first of"
                 f" {tight.count(',') + 1} addresses, or do not start",
-                fix=setting(fact.key.removeprefix("setting."), tight),
-                undo=setting(fact.key.removeprefix("setting."), fact.text),
+                fix=setting(setting_name(fact), tight),
+                undo=setting(setting_name(fact), fact.text),
             )
 
 
@@ -64,7 +64,7 @@ def _journal(facts: Facts) -> Iterator[Found]:
         return  # the option is refused: `mongodb-option-removed` says so
     fact = on if on is not None and not on.on else off
     assert fact is not None
-    name = fact.key.removeprefix("setting.")
+    name = setting_name(fact)
     yield Found(
         what="the journal is off",
         evidence=(fact,),
@@ -84,7 +84,7 @@ def _small_files(facts: Facts) -> Iterator[Found]:
             return  # MMAPv1 was the default
         if engine is None and not facts.version:
             raise Missing("version", "smallfiles works with MMAPv1 alone: see --engine")
-        name = fact.key.removeprefix("setting.")
+        name = setting_name(fact)
         yield Found(
             what="smallfiles is set, and the engine is WiredTiger",
             evidence=(fact,),

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dbdyno.rules.check.platform import datadirs
+from dbdyno.rules.check.platform import datadirs, operators, storage
 
-FAMILIES = (datadirs,)
+FAMILIES = (datadirs, operators, storage)

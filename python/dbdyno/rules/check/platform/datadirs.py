@@ -15,21 +15,21 @@ from dbdyno.rules.check.rule import Found, Rule, edits
 
 _MULTIPLE = "https://dev.mysql.com/doc/refman/8.0/en/multiple-servers.html"
 _LOCKED = 11  # EAGAIN: another process has the lock
+_EACCES = -13  # by a policy; EPERM would say that the process lives
 
 
 def _kill_denied(facts: Facts) -> Iterator[Found]:
     events = facts.table("events")
     denied = [row for row in events.rows if row.get("event") == "kill-denied"]
-    probes = [row for row in denied if row.get("signal") == 0]
+    probes = [row for row in denied if row.get("signal") == 0 and row.get("exit") == _EACCES]
     if not probes:
         return
     first = probes[0]
     stamp = first.get("time_unix_s")
     when = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(stamp)) if stamp else "at no known time"
-    code = {-13: "EACCES", -1: "EPERM"}[int(first["exit"])]
     pid = first["target_pid"]
     yield Found(
-        what=f"kill({pid}, 0) was denied ({code}, {when}): the question whether process {pid} lives"
+        what=f"kill({pid}, 0) was denied (EACCES, {when}): the question whether process {pid} lives"
         " got no answer",
         evidence=tuple(
             Fact(f"kill({row['target_pid']}, 0)", row["exit"], str(row["place"]))

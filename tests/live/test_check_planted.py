@@ -1,0 +1,156 @@
+"""Real servers set up wrongly, and their healthy twins: a rule fires there and only there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from private_servers import Bench, running
+from servers_there import PASSWORD, There, there
+from test_check import check, found
+
+# kind -> settings of the server with a defect, what is given to the check, and the rule
+PLANTED = {
+    "a pool larger than the host": (
+        "mariadb",
+        {"innodb_buffer_pool_size": "256M"},
+        ("--memory", "200Mi"),
+        "mysql-memory-budget",
+    ),
+    "shared buffers larger than the host": (
+        "postgres",
+        {"shared_buffers": "256MB"},
+        ("--memory", "200Mi"),
+        "postgres-memory-budget",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_defect_is_found_and_nothing_else(name: str) -> None:
+    kind, settings, options, rule = PLANTED[name]
+    with there(kind, **settings) as server:
+        assert found(check(server.url, "--json", *options)) == {rule}
+    with there(kind) as server:
+        assert found(check(server.url, "--json", "--memory", "16Gi")) == set()
+
+
+def test_a_size_of_the_query_cache_turns_it_on_at_start_up() -> None:
+    """What a file says is not what MariaDB does: a type of OFF is overruled by a size."""
+    with there("mariadb") as server:
+        server.sql("SET GLOBAL query_cache_size = 32 * 1024 * 1024")
+        assert found(check(server.url, "--json", "--memory", "16Gi")) == {
+            "mysql-query-cache-half-off"
+        }
+    with (
+        pytest.raises(Exception, match="the server uses ON"),
+        there("mariadb", query_cache_type="OFF", query_cache_size="32M"),
+    ):
+        pass
+
+
+@contextmanager
+def selecting(server: There, sql: str, *, differently: bool) -> Iterator[None]:
+    """A client that goes on selecting, the same or something else each time."""
+    stop = threading.Event()
+
+    def select() -> None:
+        number = 0
+        while not stop.is_set():
+            number += differently
+            server.server.run("shop", [f"{sql} AND {number} = {number}"])
+
+    thread = threading.Thread(target=select)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(("differently", "severity"), [(False, "info"), (True, "medium")])
+def test_the_query_cache_is_judged_by_what_it_does_now(differently: bool, severity: str) -> None:
+    settings = {"query_cache_type": "ON", "query_cache_size": "32M"}
+    sql = "SELECT COUNT(*) FROM sbtest1 WHERE pad > 'a'"
+    with there("mariadb", **settings) as server:
+        with selecting(server, sql, differently=not differently):
+            while server.sql("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1] == "0":
+                time.sleep(0.1)
+            server.server.run("shop", [sql])
+        with selecting(server, sql, differently=differently):
+            document = check(server.url, "--json", "--for", "2s", "--memory", "16Gi")
+    by_rule = {one["rule"]: one["severity"] for one in document["findings"]}
+    assert by_rule == {"mysql-query-cache-verdict": severity}
+
+
+def test_redis_is_read_and_its_password_hidden() -> None:
+    with running("redis", config={"maxmemory": "100mb", "save": "900 1"}) as (_, server):
+        server.ask("CONFIG", "SET", "requirepass", PASSWORD)
+        server.ask("SET", "key", "needle-value")
+        url = f"redis://127.0.0.1:{server.port}"
+        text = json.dumps(check(url, "--collect"))
+        small = check(url, "--json", "--memory", "150Mi")
+        large = check(url, "--json", "--memory", "16Gi")
+    assert "needle" not in text and PASSWORD not in text
+    assert '"setting.requirepass", "value": "(hidden)"' in text
+    assert found(small) == {"redis-memory-budget"} and found(large) == set()
+
+
+# -- two servers on one directory ----------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another account's processes hide their files")
+def test_a_second_server_on_a_directory_leaves_its_refusal_in_the_log(tmp_path: Path) -> None:
+    with running("mariadb") as (made, server):
+        directory = datadir(server)
+        log = tmp_path / "second.log"
+        second(made, directory, log)
+        document = check("--json", log)
+        assert found(document) == {"innodb-lock-refused"}
+        assert "ibdata1" in document["findings"][0]["what"]
+        held = check("--json", directory)
+        assert found(held) == set() and held["counts"]["fine"] == 1
+        with open(directory / "ibdata1", "rb"):  # our own process is the second
+            twice = check("--json", directory)
+        assert found(twice) == {"mysql-datadir-two-processes"}
+
+
+def datadir(server: Any) -> Path:
+    return Path(str(server.rows("SELECT @@datadir")[0][0]))
+
+
+def second(made: Bench, directory: Path, log: Path) -> None:
+    """Another mariadbd of the same account, which must not get the files."""
+    owner = directory.stat().st_uid
+    program = str(made.binaries.paths["server"])
+    with log.open("wb") as output:
+        subprocess.run(
+            [
+                *(program, "--no-defaults", f"--datadir={directory}", "--skip-networking"),
+                *(f"--socket={directory}/second.sock", f"--pid-file={directory}/second.pid"),
+                *("--aria-log-dir-path=" + str(made_directory(directory)), "--skip-log-bin"),
+            ],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            user=owner,
+            check=False,
+        )
+
+
+def made_directory(directory: Path) -> Path:
+    """Aria has a lock of its own, which a second server would wait for first."""
+    path = directory.parent / f"{directory.name}-aria"
+    path.mkdir(exist_ok=True)
+    shutil.chown(path, directory.stat().st_uid)
+    return path
