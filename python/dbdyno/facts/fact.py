@@ -133,6 +133,8 @@ class Facts:
     def _why(self, key: str) -> str:
         if self.is_server:
             return "the server does not tell it"
+        if key == "validated":
+            return "the server's program was not asked: see --server"
         if key.startswith(f"{SETTING}."):
             return "it is not set here, so the server's default holds"
         return f"a {self.source} does not tell it"

@@ -9,9 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dbdyno.cli import unprivileged
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
-from dbdyno.facts.fact import Facts
+from dbdyno.facts import document as facts_document
+from dbdyno.facts import targets
+from dbdyno.facts.fact import EITHER, Facts
+from dbdyno.facts.servers import validated
+from dbdyno.facts.targets import Asked
 from dbdyno.report.check import document, page, text
 from dbdyno.rules.check import judging
 from dbdyno.rules.check.judging import Judged
@@ -19,6 +24,27 @@ from dbdyno.rules.check.packs import PACKS, RULES
 from dbdyno.store.text import files
 
 BASELINE = "dbdyno check baseline"
+
+
+def facts_of(target: str, asked: Asked) -> list[Facts]:
+    """Facts of a target. A file may be a stranger's: as root, an account that owns nothing parses
+    it, and only values come back. It sees the file's directory, for what it includes; of a bundle,
+    the file alone."""
+    if not targets.is_file(target):
+        return targets.read(target, asked)
+    path = Path(target)
+    seen = path if path.suffix == ".json" else path.parent
+    read = unprivileged.reading(
+        lambda: facts_document.document(targets.read(target, asked)), [path, seen]
+    )
+    found = facts_document.parse(read, target)
+    if asked.server is None:
+        return found
+    return [validated.ask(one, asked.server) if _is_option_file(one) else one for one in found]
+
+
+def _is_option_file(facts: Facts) -> bool:
+    return facts.source == "file" and {*facts.engine.split("|")} <= {*EITHER.split("|")}
 
 
 def judged(
