@@ -216,9 +216,9 @@ def test_a_ratio_without_a_limit_or_of_a_small_one_has_no_effect() -> None:
         assert look("k8s-cache-ratio-without-effect", facts).state == state
 
 
-def test_decimal_storage_is_no_mistake() -> None:
-    """Disks are sold in powers of 1000."""
-    assert not look("k8s-memory-unit", file("manifest", psmdb())).findings
+def test_decimal_storage_and_requests_are_no_mistake() -> None:
+    """Disks are sold in powers of 1000, and requests only place pods."""
+    assert not look("k8s-memory-unit", file("manifest", psmdb(memory="3G"))).findings
 
 
 @pytest.mark.parametrize("more", ["", "parameters: {hostpath: /var/openebs, csiSecret: geheim}"])
