@@ -8,10 +8,10 @@ ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
 # For two cores; live tests mostly wait: docs/decisions/tests-in-parallel.md.
 TEST_WORKERS ?= 3
-CHECK_WORKERS ?= 2
+CHECK_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check lint audit fmt attack bench proof pictures dist dist-test servers engine setup reference clean fuzz changelog
+.PHONY: help demo test check lint audit fmt attack bench proof gallery gallery-measure pictures dist dist-test servers engine setup reference clean fuzz changelog
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,10 +28,11 @@ test: setup servers ## Set up servers, run every test
 check: export PYTHONDONTWRITEBYTECODE =
 check: setup ## Unit, contract, golden and library tests: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
-	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal tests/unit tests/contract tests/golden
+	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check tests/unit tests/contract tests/golden
 
 lint: setup audit ## Formatting, clippy, rustdoc, ruff, mypy, licences
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --quiet
 	$(VENV)/bin/ruff check .
@@ -43,6 +44,7 @@ audit: setup ## Licences and duplicates of what dbdyno is built of; vulnerabilit
 
 fmt: setup ## Format everything
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(VENV)/bin/ruff check --fix --quiet . || true
 	$(VENV)/bin/ruff format .
 
@@ -65,6 +67,12 @@ fuzz: ## Run fuzz targets for FUZZ_SECONDS each: all, or FUZZ_TARGETS (nightly R
 		cargo +nightly fuzz run --sanitizer $(FUZZ_SANITIZER) $$target fuzz/corpus/$$target $$(find fuzz/seeds -name $$target) -- \
 			$$(find fuzz/dictionaries -name $$target.dict -printf '-dict=%p') -max_len=1024 -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
+
+gallery: setup ## Draw docs/articles/ again, from bundles of runs, models and digests: no server
+	$(PY) -m tools.gallery
+
+gallery-measure: setup servers ## Run the experiments of ROWS again (all of them: half an hour), draw docs/articles/
+	$(PY) -m tools.gallery --measure $(ROWS)
 
 pictures: setup ## Take the pictures of README from a real run (docs/pictures/)
 	$(PY) tools/pictures.py

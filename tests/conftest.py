@@ -11,6 +11,7 @@ from hypothesis import settings
 
 # No test asserts timing. Hypothesis does by default, 200 ms an example, and neighbours are busy.
 settings.register_profile("untimed", deadline=None)
+settings.register_profile("check", deadline=None, max_examples=25)  # `make check`
 settings.load_profile("untimed")
 
 # A shell that runs `make test` in the background ignores these, and so would all that tests start.

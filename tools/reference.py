@@ -1,8 +1,8 @@
 """Writes docs/reference/ and the manual pages in share/man/ from the programs themselves, so that
-they cannot say anything else. Pages of `WRITTEN` are written by hand, and only listed.
+they always agree. Pages of `WRITTEN` are written by hand, and only listed.
 
-`make reference` rewrites the pages; `--check` only says which are stale (exit code 1), which is
-what `tests/contract/test_docs.py` asks. Each page is one module of `reference_pages` with a
+`make reference` rewrites the pages; `--check` only lists stale pages (exit code 1), as in
+`tests/contract/test_docs.py`. Each page is one module of `reference_pages` with a
 function `page() -> str`; the order here is that of the index.
 """
 
@@ -23,14 +23,14 @@ PAGES = {
     "claims": "the grammar of claims and conditions, and the verdicts",
     "metrics": "every metric and every source of samples",
     "workloads": "every workload with its options and presets",
-    "systems": "every system, and what the words mean to it",
+    "systems": "every system, with its settings for each portable option",
     "engine": "`dyno-engine`, its drivers and their options",
     "studies": "every shipped study",
     "checks": "every check of the machine before the first trial",
     "rules": "every rule of `dyno check`",
     "sharing": "tables, OpenMetrics, the live endpoint, bundles, redaction",
-    "run-directory": "what a run leaves on disk",
-    "security": "what a server may ask of us before it is trusted",
+    "run-directory": "the files of a run",
+    "security": "the demands of servers during login, and the policy for each",
 }
 # Written by hand: they describe behaviour that no program lists.
 WRITTEN = {

@@ -3,10 +3,10 @@
 //! statement is truncated. The first byte selects the character set, the second the truncation.
 #![no_main]
 
-use dyno_digest::sql::distill::distill;
 use dyno_digest::event::Event;
-use dyno_digest::sql::language::Language;
+use dyno_digest::sql::distill::distill;
 use dyno_digest::sql::fingerprint::Fingerprinter;
+use dyno_digest::sql::language::Language;
 use dyno_digest::workload_profile::Shaper;
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
@@ -26,8 +26,22 @@ const MARK: &str = "secret";
 
 /// SQL without backslashes and without unclosed quotes.
 const CODE: [&str; 16] = [
-    " and b = ", " and b in (1, ", ", ", ")", " values (", "), (", " union select ", " from ", "(", " as ",
-    " /* it's */ ", " -- \"\n", ".", " 7 ", " is null", " x",
+    " and b = ",
+    " and b in (1, ",
+    ", ",
+    ")",
+    " values (",
+    "), (",
+    " union select ",
+    " from ",
+    "(",
+    " as ",
+    " /* it's */ ",
+    " -- \"\n",
+    ".",
+    " 7 ",
+    " is null",
+    " x",
 ];
 
 thread_local!(static FINGERPRINTER: RefCell<Fingerprinter> =
@@ -59,7 +73,9 @@ fn statement(charset: Charset, data: &[u8]) -> Vec<u8> {
     let mut data = data.iter().copied();
     while let Some(choice) = data.next() {
         match choice % 8 {
-            0..=2 => quoted(if choice & 8 == 0 { b'\'' } else { b'"' }, charset, &mut data, &mut text),
+            0..=2 => {
+                quoted(if choice & 8 == 0 { b'\'' } else { b'"' }, charset, &mut data, &mut text)
+            }
             3 => name(charset, &mut data, &mut text),
             4 => {
                 text.push(b' ');

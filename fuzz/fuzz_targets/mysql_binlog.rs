@@ -8,10 +8,12 @@
 
 mod reading;
 
-use dyno_digest::inspect::binlog::{HEADER, Items, MAGIC, Reader, Statement, Transaction, checksum};
-use dyno_digest::sink::Part;
+use dyno_digest::inspect::binlog::{
+    HEADER, Items, MAGIC, Reader, Statement, Transaction, checksum,
+};
 use dyno_digest::logs::format::Settings;
 use dyno_digest::parallelism::{Rule, Simulation};
+use dyno_digest::sink::Part;
 use reading::{Places, Way};
 
 const KINDS: [u8; 32] = [

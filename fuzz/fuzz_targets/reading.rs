@@ -3,8 +3,8 @@
 
 use dyno_digest::event::Event;
 use dyno_digest::logs::format::{Context, Format, FormatKind, Settings};
-use dyno_digest::sink::{Part, Sink};
 use dyno_digest::logs::formats::FORMATS;
+use dyno_digest::sink::{Part, Sink};
 use std::cell::RefCell;
 
 /// Bytes of the log that format detection, the slowest step, receives.

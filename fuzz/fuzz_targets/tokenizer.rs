@@ -4,8 +4,8 @@
 #![no_main]
 
 use dyno_digest::sql::distill::distill;
-use dyno_digest::sql::language::Language;
 use dyno_digest::sql::fingerprint::Fingerprinter;
+use dyno_digest::sql::language::Language;
 use dyno_digest::sql::token::{Kind, Lexer};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;

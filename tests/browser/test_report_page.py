@@ -149,6 +149,20 @@ def test_downloads_are_in_the_page(open_page: Any) -> None:
     assert rows[0].startswith("trial,block,status")
 
 
+def test_contents_stay_beside_the_text_and_are_folded_on_phones(open_page: Any) -> None:
+    page = open_page("engines", DESK)
+    first = page.locator("nav a").first
+    page.locator("#environment").scroll_into_view_if_needed()
+    box, text = first.bounding_box(), page.locator("#environment").bounding_box()
+    assert 0 <= box["y"] < DESK["height"] and box["x"] + box["width"] < text["x"]
+    page.get_by_role("link", name="Terms").click()
+    assert page.locator("#glossary").is_visible()
+    phone = open_page("engines", PHONE)
+    assert not phone.locator("nav a").first.is_visible()
+    phone.locator(".contents summary").click()
+    assert phone.locator("nav a").first.is_visible()
+
+
 def test_dark_and_print(open_page: Any) -> None:
     def background(page: Any) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

@@ -217,11 +217,14 @@ def test_an_experiment_is_checked_started_watched_and_stopped(
 ) -> None:
     page = opened(address, "/experiment")
     editor = page.get_by_label("YAML")
-    editor.fill(experiment("300ms").replace("blocks: 3", "blocks: three"))
+    wrong = experiment("long").replace("blocks: 3", "blocks: three")
+    editor.fill(wrong)
     page.wait_for_selector("#checked >> text=line 11, column 9")
-    page.locator("#checked a").click()
     chosen = "(t => t.value.slice(t.selectionStart, t.selectionEnd))(document.activeElement)"
-    assert page.evaluate(chosen) == "three"
+    for link, word in zip(page.locator("#checked a").all(), ("three", "long"), strict=True):
+        link.click()
+        assert page.evaluate(chosen) == word
+    assert problems(page) == []
     editor.fill(experiment("3s"))
     page.wait_for_selector("#checked >> text=valid")
     page.get_by_role("button", name="Dry run").click()
@@ -232,6 +235,23 @@ def test_an_experiment_is_checked_started_watched_and_stopped(
     page.get_by_role("button", name="Stop after this trial").click()
     page.wait_for_selector(".status.interrupted", timeout=60_000)
     assert page.locator(".live").count() == 0
+
+
+def test_a_run_of_another_terminal_is_stopped_from_its_page(
+    opened: Callable[..., Any], address: str, directory: Path
+) -> None:
+    file = directory.parent / "elsewhere.yaml"
+    file.write_text(experiment("3s"))
+    command = [DYNO, "run", file, "--dir", directory / "elsewhere", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        page = opened(address, "/runs")
+        while "elsewhere" not in page.content():
+            page.reload()
+        page.get_by_role("link", name="elsewhere", exact=True).click()
+        page.wait_for_selector(".live >> text=/Second [1-3] of 3/", timeout=60_000)
+        page.get_by_role("button", name="Stop after this trial").click()
+        page.wait_for_selector(".status.interrupted", timeout=60_000)
+        assert process.wait(timeout=60) == 3
 
 
 def test_all_of_it_by_keyboard(opened: Callable[..., Any], address: str) -> None:

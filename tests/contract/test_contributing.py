@@ -63,6 +63,7 @@ ROWS = {
         {
             "python/dbdyno/cli/running/before/schema_checks.py": "only mix has SQL of the user's",
             "python/dbdyno/execute/servers/columns.py": "only mix takes values from columns",
+            "python/dbdyno/execute/statements.py": "only mix has SQL of the user's",
         },
     ),
     "a system": Row(

@@ -19,7 +19,7 @@ from dbdyno.cli.commands import COMMANDS
 from dbdyno.cli.main import dyno
 from dbdyno.execute.engine import job
 from dbdyno.experiment import json_schema, workloads
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics
 from dbdyno.samplers import SAMPLERS
 
 ROOT = Path(__file__).parents[2]
@@ -94,8 +94,8 @@ def names() -> list[tuple[str, str]]:
         found += [("preset", preset) for preset in workload.presets]
     found += [("system", system.kind) for system in systems.registry()]
     found += [("sampler", sampler.rpartition(".")[2]) for sampler in SAMPLERS]
-    found += [("metric", metric.name) for metric in metrics.METRICS]
-    found += [("short form", alias) for metric in metrics.METRICS for alias in metric.aliases]
+    found += [("metric", metric.name) for metric in known_metrics.METRICS]
+    found += [("short form", alias) for metric in known_metrics.METRICS for alias in metric.aliases]
     found += [("study", study) for study in studies.names()]
     schema = json_schema()
     for part in (schema, *schema["$defs"].values()):

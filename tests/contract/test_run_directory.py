@@ -71,6 +71,7 @@ def test_every_file_is_documented(run: Path) -> None:
         "trials/ID.partial-N",
     }
     optional |= {"redacted/", "aliases.json"}  # made by `dyno report --redact`
+    optional |= {"brief.html", "report.pdf"}  # of `dyno report --brief` and `--pdf`
     optional |= {"sysbench.ndjson"}  # of `dyno sysbench --dyno-out`
     optional |= {
         name

@@ -22,13 +22,14 @@ NO_MARKDOWN = {
     "time": "charts only",
     "latency": "charts only; what it has in numbers are sections of their own",
     "waits": "a chart only",
+    "glossary": "its readers know the terms, or where docs/glossary.md is",
 }
 
 
 def partials(medium: str) -> Iterator[tuple[str, str]]:
     """Folder and section of each partial."""
     for template in sorted(templating.templates()):
-        if found := re.fullmatch(rf"(summary|sections)/(.+)\.{medium}\.j2", template):
+        if found := re.fullmatch(rf"(summary|sections|brief)/(.+)\.{medium}\.j2", template):
             yield found[1], found[2]
 
 
@@ -75,8 +76,20 @@ def test_a_page_names_every_summary(medium: str) -> None:
         assert len(set(taken)) == len(taken), f"two sections at one place of {place}"
 
 
+def test_every_section_of_the_short_form_has_a_partial() -> None:
+    chosen = sections.summary("brief")
+    names = {
+        folder: {n for f, n in partials("html") if f == folder} for folder in ("brief", "summary")
+    }
+    assert {one.name for one in chosen} <= names["brief"] | names["summary"]
+    assert names["brief"] <= {one.name for one in chosen}
+    assert len({one.brief for one in chosen}) == len(chosen)
+    assert all(one.brief for one in SECTIONS if one.shortened)
+
+
 def test_a_page_is_given_nothing_but_its_sections() -> None:
     assert variables("report.html.j2") | variables("base.html.j2") == PAGE
+    assert variables("brief.html.j2") == {"sections", "css"}
     assert variables("report.md.j2") == {"sections"}
 
 

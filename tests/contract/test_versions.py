@@ -46,11 +46,12 @@ def test_every_changelog_fragment_is_joined_at_a_release() -> None:
         assert " ".join(fragment.read_text().split()) in " ".join(joined.split()), fragment
 
 
-def test_the_package_carries_studies_schemas_and_recipes() -> None:
+def test_the_package_carries_what_it_reads() -> None:
     carried = toml("pyproject.toml")["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert carried["force-include"] == {
         "studies": "dbdyno/_studies",
         "schemas": "dbdyno/_schemas",
+        "docs/glossary.md": "dbdyno/_docs/glossary.md",
         "share/ci": "dbdyno/_ci",
     }
 

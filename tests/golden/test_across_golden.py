@@ -15,7 +15,7 @@ from dbdyno.report.between_runs.comparison import compared_text
 from dbdyno.report.between_runs.history import history_text
 from dbdyno.wording import runs as worded_runs
 from fixtures.printed import printed
-from fixtures.synthetic import STARTED_UNIX_S, engines
+from fixtures.synthetic import STARTED_UNIX_S, SyntheticRun, engines
 
 LEVELS = (
     *(1.0, 1.02, 0.99, 1.01, 0.985, 1.0, 1.01, 0.995, 1.0, 1.015, 0.99, 1.005),
@@ -25,10 +25,14 @@ UPGRADED = 12  # from this run on
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
+def run(tmp_path: Path) -> SyntheticRun:
+    return engines(tmp_path)[0]
+
+
+@pytest.fixture
+def runs(run: SyntheticRun, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
     """A history of the synthetic experiment, a run a day, slower since an upgrade."""
     monkeypatch.setenv("TZ", "UTC")
-    run, _ = engines(tmp_path)
     found = []
     for day, level in enumerate(LEVELS):
         kernel = "6.8.0" if day >= UPGRADED else "6.1.0"
@@ -52,16 +56,18 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Reduced]:
     return found
 
 
-def test_two_runs(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
+def test_two_runs(run: SyntheticRun, runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
     compared = worded_runs.compare(runs[0], runs[1])
-    shown = printed(compared_text(compared, runs[1].plan), width=110)
+    shown = printed(compared_text(compared, run.plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 
-def test_a_run_and_its_predecessors(runs: list[Reduced], snapshot: SnapshotAssertion) -> None:
+def test_a_run_and_its_predecessors(
+    run: SyntheticRun, runs: list[Reduced], snapshot: SnapshotAssertion
+) -> None:
     compared = worded_runs.judge(runs[UPGRADED], runs)
     assert compared is not None
-    shown = printed(compared_text(compared, runs[UPGRADED].plan), width=110)
+    shown = printed(compared_text(compared, run.plan), width=110)
     assert shown == snapshot(extension_class=Plain)
 
 

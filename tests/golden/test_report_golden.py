@@ -63,6 +63,11 @@ def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
     assert body == snapshot(extension_class=Markdown)
 
 
+@pytest.mark.parametrize("name", ["engines", "hostile"])
+def test_brief(name: str, snapshot: SnapshotAssertion) -> None:
+    assert masked(report(name).brief()) == snapshot(extension_class=Html)
+
+
 def test_stalls(snapshot: SnapshotAssertion) -> None:
     run, findings = stalling_run.stalling(Path("RUN"))
     stalling = Report(run, findings)  # type: ignore[arg-type]

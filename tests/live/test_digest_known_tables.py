@@ -123,7 +123,11 @@ def test_what_will_fail_is_said_before_it_is_run(server: Shop, here: Place, log:
         "Unknown column 'level'",
     ):
         assert said in looked.stdout, looked.stdout
+    line = text[: text.index("SELECT name, level")].count("\n") + 1
+    assert f"plain.yaml:{line}:" in looked.stdout, looked.stdout
     checked = here.dyno("run", file, *chosen, "--check", "--with-schema")
+    assert checked.returncode == 2
+    assert f"plain.yaml:{line}:" in checked.stderr, checked.stderr
     assert "Unknown column 'level'" in checked.stderr, checked.stderr
     alone = here.dyno("run", file, *chosen, "--check")
     assert "is a made-up text, and the statement searches rows" in alone.stderr, alone.stderr

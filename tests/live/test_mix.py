@@ -62,8 +62,47 @@ def test_a_statement_that_is_wrong_is_told_once_with_its_line(kind: str, there: 
     done = there.dyno("run", there.experiment(wrong), "--quick", "--dir", "run")
     assert done.returncode == 2
     assert f"experiment.yaml:{line}:" in done.stderr, done.stderr
-    assert done.stderr.count("none_left") == 1, done.stderr
-    assert "none_left" in (there.path / "run" / "run.log").read_text()
+    assert done.stderr.count("transactions.move.steps.1") == 1, done.stderr
+    assert "transactions.move.steps.1" in (there.path / "run" / "run.log").read_text()
+
+
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_all_wrong_statements_are_told_before_the_first_trial_also_those_of_later_cells(
+    kind: str, there: Place
+) -> None:
+    binaries(kind)
+    text = MIX.replace("KIND", kind).replace("SESSION", SESSIONS[kind])
+    text = text.replace("name, born FROM users", "name, born FORM users")
+    text += """factors:
+  look:
+    one: {app.statements.known.sql: "SELECT city FROM users WHERE id = :who"}
+    two: {app.statements.known.sql: "SELECT town FROM users WHERE id = :who"}
+"""
+    done = there.dyno("run", there.experiment(text), "--dir", "run")
+    assert done.returncode == 2
+    torn = text[: text.index("FORM users") + len("FORM ")]  # FORM passes for an alias
+    unknown = text[: text.index("SELECT town")]
+    lines = [one for one in done.stderr.splitlines() if "experiment.yaml:" in one]
+    assert len(lines) == 2, done.stderr
+    place = f"{torn.count(chr(10)) + 1}:{len(torn) - torn.rfind(chr(10))}"
+    assert f"experiment.yaml:{place}: " in lines[0]
+    assert "does not take `statements.find`" in lines[0]
+    assert f"experiment.yaml:{unknown.count(chr(10)) + 1}:" in lines[1]
+    assert "town" in lines[1]
+    assert not list(there.path.glob("run/trials/*"))
+    assert there.until_clean() == []
+
+
+def test_a_table_that_a_command_makes_before_each_trial_is_not_missed(there: Place) -> None:
+    """Statements are then left to the engine, which prepares them after that command."""
+    text = MIX.replace("KIND", "sqlite").replace("SESSION", SESSIONS["sqlite"])
+    text = text.replace("city FROM users WHERE id = :gone", "cty FROM users WHERE id = :gone")
+    text = text.replace("expect: {rows: 0}, name: none_left", "name: none_left")
+    text += "hooks: {before_trial: 'true'}\n"
+    done = there.dyno("run", there.experiment(text), "--quick", "--dir", "run")
+    assert done.returncode == 2
+    assert "none_left" in done.stderr and "experiment.yaml:" in done.stderr, done.stderr
+    assert list(there.path.glob("run/trials/*"))
 
 
 @pytest.mark.parametrize("kind", SESSIONS)

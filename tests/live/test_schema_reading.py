@@ -10,7 +10,7 @@ from logged_shop import PASSWORD, Shop, shop
 from private_servers import CORE
 
 from dbdyno.digest.servers import sources
-from dbdyno.digest.workload.schema import findings, prepared, reading
+from dbdyno.digest.workload.schema import reading
 from dbdyno.digest.workload.schema.catalog import Catalog
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
@@ -105,16 +105,19 @@ def test_a_schema_that_is_not_there_is_an_error(remote: Any) -> None:
 def test_statements_that_the_server_refuses_are_told_without_running_them(
     server: Shop, remote: Any
 ) -> None:
-    options = {
-        "params": {"id": {"uniform": [1, 9]}},
-        "statements": {
-            "good": {"sql": "UPDATE customers SET number = number + 1 WHERE number = :id"},
-            "two": {"sql": "SELECT '\\'; DELETE FROM customers --'"},
-            "bad": {"sql": "SELECT no_such FROM customers WHERE number = :id"},
-        },
-    }
+    bad = "SELECT no_such FROM customers WHERE number = :id"
+    torn = "SELECT number FROM customers WHERE number = :id ORDER BY :id FORM"
+    statements = [
+        "UPDATE customers SET number = number + 1 WHERE number = :id",
+        "SELECT '\\'; DELETE FROM customers --'",
+        bad,
+        torn,
+    ]
     schema = "public" if server.kind == "postgres" else "shop"
-    [said] = prepared.refused(remote, schema, "app", findings.sent(options))
-    assert said.startswith("group `app`, statements.bad: it will fail") and "no_such" in said
+    said = remote.refusals(schema, [], statements)
+    assert [one.sql for one in said] == [bad, torn]
+    assert "no_such" in said[0].why
+    assert said[0].at == (bad.index("no_such") if server.kind == "postgres" else None)
+    assert said[1].at == torn.index("FORM")
     rows = server.own(f"SELECT number FROM {server.name('customers')} ORDER BY 1")
     assert [int(row[0]) for row in rows] == [3, 70]

@@ -95,6 +95,56 @@ def test_existing_data_is_read_and_written_only_if_named_again(kind: str, there:
         assert server.schemas() == schemas
 
 
+SOURCES = {
+    "--password-env": ("TRY_PASSWORD", {"TRY_PASSWORD": servers_there.PASSWORD}),
+    "--password-command": (f"printf %s {servers_there.PASSWORD}", {}),
+    "--password-file": ("secret", {}),
+    "the user's settings": ("", {"TRY_PASSWORD": servers_there.PASSWORD}),
+}
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgres"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_password_comes_from_where_run_takes_it_and_is_kept_nowhere(
+    source: str, kind: str, there: Place
+) -> None:
+    value, variables = SOURCES[source]
+    there.environment |= {"HOME": str(there.path), "PGPASSFILE": "/nowhere", **variables}
+    secret = there.path / "secret"
+    secret.write_text(servers_there.PASSWORD)
+    secret.chmod(0o600)
+    words = [source, value]
+    if not value:
+        config = there.path / ".config" / "dbdyno" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text('[passwords."app@127.0.0.1"]\nenv = "TRY_PASSWORD"\n')
+        config.chmod(0o600)
+        words = []
+    with servers_there.there(kind) as server:
+        server.grant(*server.read_only())
+        url = ("--on", server.url, "--time", "6s", "--blocks", "1", "--dir", "out", "-q")
+        done = there.dyno("try", "SELECT count(*) FROM sbtest1", *url, *words)
+        assert done.returncode == 0, done.stderr
+    kept = [path for path in (there.path / "out").rglob("*") if path.is_file()]
+    holding = [path.name for path in kept if servers_there.PASSWORD.encode() in path.read_bytes()]
+    assert holding == []
+    # The experiment of a user who typed a command holds that command, once, and in no comment.
+    times = (there.path / "out.yaml").read_text().count(servers_there.PASSWORD)
+    assert times == (1 if source == "--password-command" else 0)
+
+
+def test_a_wrong_statement_is_told_with_its_line(there: Place) -> None:
+    done = there.dyno("try", "SELECT 1", "SELECT 2 FORM t", "--dir", "out")
+    assert done.returncode == 2
+    lines = (there.path / "out.yaml").read_text().splitlines()
+    number, line = next(
+        (n, one) for n, one in enumerate(lines, 1) if "sql:" in one and "FORM" in one
+    )
+    # SQLite names the word that it stumbles over: the one behind what it takes for an alias.
+    assert f"out.yaml:{number}:{line.index(' t') + 2}: " in done.stderr, done.stderr
+    assert not list((there.path / "out").glob("trials/*"))
+
+
 def give_password(there: Place) -> None:
     """Puts the password where clients of both families look for it."""
     mysql, postgres = there.path / ".my.cnf", there.path / ".pgpass"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from plans import plan as make_plan
 
-from dbdyno.analysis import to_json
+from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import Findings
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord

@@ -18,7 +18,6 @@ from dbdyno.analysis.between_runs.pooling import Source, combine
 from dbdyno.analysis.between_runs.pooling.result import combined_json
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.errors import DynoError
-from dbdyno.plan.types import Imported
 from dbdyno.report.pooling.page import combined_page
 from dbdyno.report.pooling.text import combined_markdown, combined_text
 from dbdyno.store.record import TrialRecord
@@ -132,7 +131,7 @@ def test_what_cannot_be_combined_is_said() -> None:
 
 def test_a_later_imported_run_does_not_displace_the_others() -> None:
     other = source(9, 1.2)
-    plan = replace(other.run.plan, imported=Imported(("pgbench 15",), False))
+    plan = replace(other.run.plan, imported=True)
     imported = replace(other, run=replace(other.run, plan=plan, fingerprint="of pgbench"))
     found = pool([source(1, 1.2), source(2, 1.3), imported], [CLAIM])
     assert found.runs == ("r1", "r2")

@@ -7,7 +7,7 @@ from pathlib import Path
 from judging import CACHE, QUERY_CACHE, checked, judged, records
 from plans import plan as make_plan
 
-from dbdyno.analysis import to_json
+from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import UNDECIDED, Together
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord

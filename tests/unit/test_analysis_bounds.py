@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from judging import checked
 from plans import plan as make_plan
 
-from dbdyno.analysis import to_json
 from dbdyno.analysis.claims.bounded import Bounded
 from dbdyno.analysis.claims.contrast import Mean
+from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import (
     REFUTED,
     SUPPORTED,

@@ -9,8 +9,8 @@ import pytest
 from judging import records
 from plans import plan as make_plan
 
-from dbdyno.analysis import to_json
 from dbdyno.analysis.estimates.estimate import t_interval
+from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import LatencyShift
 from dbdyno.store.metrics.histogram import Histogram, Tagged
 from dbdyno.wording.findings import analyse

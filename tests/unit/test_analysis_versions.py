@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import plan as make_plan
 
-from dbdyno.analysis import to_json
+from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import BETTER, SAME, SUPPORTED, UNDECIDED, WORSE, Findings
 from dbdyno.plan.types import Against, Plan
 from dbdyno.store.record import COMPLETE, TrialRecord

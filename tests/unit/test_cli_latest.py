@@ -38,9 +38,10 @@ def test_the_latest_run_is_the_one_whose_state_changed_last() -> None:
     made(Path("runs/a"), 300)
     newest = made(Path("runs/deep/b"), 500)
     made(Path("runs/c"), 400)
-    assert latest.chosen(None, Path("runs")) == newest
-    assert latest.chosen(Path("named"), Path("runs")) == Path("named")
-    assert latest.chosen(None, Path("runs/c")) == Path("runs/c")
+    assert latest.chosen(None, Path("runs")).path == newest
+    assert latest.chosen(Path("named"), Path("runs")).path == Path("named")
+    assert latest.chosen(None, Path("runs/c")).path == Path("runs/c")
+    assert not Path("runs/c/.dbdyno-catalogue.sqlite").exists()
 
 
 @pytest.mark.parametrize("command", [status, report])
@@ -61,6 +62,40 @@ def test_the_run_that_was_taken_is_named() -> None:
     drawn = CliRunner().invoke(report, ["--json"], standalone_mode=False)
     assert Path("runs/a/report.html").is_file()
     assert "run directory: runs/a\n" in drawn.stderr
+
+
+def test_what_else_is_under_way_is_named() -> None:
+    with Run.create(Path("runs/under-way"), make_plan(), {}):
+        os.utime("runs/under-way/manifest.json", (100, 100))
+        made(Path("runs/a"), 300)
+        done = CliRunner().invoke(status, [])
+    assert done.stderr == "run directory: runs/a\nalso under way: runs/under-way\n"
+
+
+def test_a_directory_of_runs_is_listed_the_newest_first() -> None:
+    made(Path("runs/deep/a"), 300)
+    with Run.create(Path("runs/under-way"), make_plan(), {}):
+        broken = Path("runs/broken")
+        broken.mkdir()
+        (broken / "manifest.json").write_text("{}")
+        done = CliRunner().invoke(status, ["runs"], standalone_mode=False)
+        facts = json.loads(CliRunner().invoke(status, ["runs", "--json"]).stdout)
+    assert done.exception is None, done.output
+    lines = done.stdout.splitlines()
+    assert lines[:2] == [
+        "under-way  running      0 of 6 trials",
+        "deep/a     complete     0 of 6 trials",
+    ]
+    assert lines[2].startswith("broken     unreadable   ")
+    assert [one["name"] for one in facts] == ["under-way", "deep/a", "broken"]
+    assert Path("runs/.dbdyno-catalogue.sqlite").is_file()
+
+
+def test_a_directory_without_runs_is_said_to_be_one_and_only_one_run_is_watched() -> None:
+    Path("empty").mkdir()
+    assert CliRunner().invoke(status, ["empty"]).stdout == "no run below empty\n"
+    done = CliRunner().invoke(status, ["empty", "--watch"])
+    assert "one run" in done.output
 
 
 def test_watching_shows_each_trial_that_is_over_and_ends_with_the_run(

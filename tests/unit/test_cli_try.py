@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from plans import plan as make_plan
 
 from dbdyno.analysis.types import Ratio
+from dbdyno.cli.terminal import login
 from dbdyno.cli.trying import sent, servers, timing
 from dbdyno.cli.trying.command import try_
 from dbdyno.errors import DynoError
@@ -99,6 +100,40 @@ def test_existing_data_is_read_only_unless_the_command_line_names_it() -> None:
     target = load(reading.stdout).cells[0].targets[0]
     assert target.existing == "shop"
     assert not target.may.write
+
+
+def test_what_belongs_to_a_login_is_of_the_targets_with_a_url() -> None:
+    url = ("--on", "mysql://app@db1/shop", "--on", "mysql://app@db2/shop")
+    login = ("--password-file", "secret", "--tls", "ca:ca.pem", "--cleartext-password")
+    done = asked("SELECT 1", *url, *login, "--dry-run")
+    assert done.exit_code == 0, done.output
+    for cell in load(done.stdout).cells:
+        target = cell.targets[0]
+        assert target.credentials.file == str(Path("secret").absolute())
+        assert target.credentials.cleartext
+        assert target.tls == f"ca:{Path('ca.pem').absolute()}"
+    alone = asked("SELECT 1", "--on", "mariadb", "--password-env", "X", "--dry-run")
+    assert "--on URL" in alone.output
+    two = asked("SELECT 1", *url, "--password-env", "X", "--password-file", "y", "--dry-run")
+    assert "one source" in two.output
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+    done = asked("SELECT 1", "--on", "mysql://app:s3cret@db1/shop", "--dry-run")
+    assert isinstance(done.exception, DynoError)
+    assert "contains a password" in done.exception.what
+    assert "--password-env" in done.exception.fix
+    assert "s3cret" not in f"{done.output}{done.exception}"
+
+
+def test_a_command_that_prints_a_password_is_kept_in_no_command_line() -> None:
+    typed = ["try", "SELECT 1", "--password-command", "echo s3cret", "--password-command=x s3cret"]
+    assert login.without_commands(typed) == [
+        *typed[:3],
+        "***",
+        "--password-command=***",
+    ]
+    assert login.without_commands(["--password-command"]) == ["--password-command"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 from dbdyno.experiment.claims.metrics import Scope, canonical
 
 ONE = Scope(("workload",), open_loops=(), searches=())
@@ -92,11 +92,15 @@ def test_a_target_needs_no_prefix_where_it_is_alone() -> None:
 
 
 def test_names_are_unique_and_canonical() -> None:
-    spellings = [s for m in metrics.METRICS for s in (m.name, *m.aliases)]
+    spellings = [s for m in known_metrics.METRICS for s in (m.name, *m.aliases)]
     assert len(spellings) == len(set(spellings))
-    for metric in metrics.METRICS:
+    for metric in known_metrics.METRICS:
         assert canonical(metric.name, SEARCH) == metric.name
-        assert metric.direction in (metrics.HIGHER, metrics.LOWER, metrics.NEITHER)
+        assert metric.direction in (
+            known_metrics.HIGHER,
+            known_metrics.LOWER,
+            known_metrics.NEITHER,
+        )
 
 
 def test_values_that_a_percentile_needs() -> None:
@@ -115,4 +119,4 @@ def test_headings() -> None:
     assert metrics.short("readers.service_ms_p95") == "readers p95 ms"
     assert metrics.short("status.Com_select") == "status.Com_select"
     assert metrics.info("readers.operations_per_s").unit == "1/s"
-    assert metrics.info("cpu.user").direction == metrics.NEITHER
+    assert metrics.info("cpu.user").direction == known_metrics.NEITHER

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from dbdyno.experiment import json_schema, types
+from dbdyno.experiment import json_schema, load, types
 from dbdyno.systems import base
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +36,23 @@ def test_the_committed_schema_is_current() -> None:
 def test_experiments_fit_the_schema(path: Path, schema: jsonschema.protocols.Validator) -> None:
     data = YAML(typ="safe", pure=True).load(path)
     schema.validate(data)
+
+
+def test_other_tools_words_fit_the_schema_as_they_load(
+    schema: jsonschema.protocols.Validator,
+) -> None:
+    text = (
+        "name: other-words\ntargets: {db: {kind: sqlite}}\n"
+        "workload: {kind: oltp, threads: 4}\n"
+        "claims: [throughput > 10, latency_p95 < 5s]\n"
+    )
+    for written in (text, text.replace("threads", "clients")):
+        schema.validate(YAML(typ="safe", pure=True).load(written))
+        assert load(written).cells[0].groups[0].sessions == 4
+    for twice in ("experiment: again\n", "workload: {kind: oltp, threads: 0}\n"):
+        changed = YAML(typ="safe", pure=True).load(text) | YAML(typ="safe", pure=True).load(twice)
+        with pytest.raises(jsonschema.ValidationError):
+            schema.validate(changed)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from judging import records
 from plans import plan as make_plan
 
-from dbdyno.analysis import to_json
+from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import RATIO, Findings, Ratio
 from dbdyno.plan.types import Plan
 from dbdyno.report import Report

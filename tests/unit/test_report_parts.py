@@ -76,7 +76,7 @@ def test_metric_names_have_words_and_units() -> None:
     groups = ("readers", "updater")
     p95 = names.describe("readers.service_ms_p95", groups)
     assert (p95.group, p95.column, p95.unit, p95.better) == ("readers", "readers p95 ms", "ms", -1)
-    assert names.describe("status.Com_select").label == "Com_select"
+    assert names.describe("status.Com_select").label == "Server: Com_select"
     assert names.describe("disk.write_bytes_per_s").unit == "bytes/s"
     ordered = names.order(
         ["cpu.user", "updater.service_ms_p95", "readers.operations_per_s"], groups
@@ -165,7 +165,7 @@ def test_ratio_tables_lead_with_the_headline_and_the_main_factor() -> None:
 
 def test_what_was_tested_and_what_was_not() -> None:
     plan = ENGINES.plan
-    said = tested.sentence(plan, ENGINES.kept, ENGINES.environment)
+    said = " ".join(tested.setting(plan, ENGINES.kept, ENGINES.environment).values())
     assert "12 cells × 6 blocks, 72 trials measured" in said
     assert "20 s each after 5 s of warm-up" in said
     assert "8 CPUs" in said
@@ -215,7 +215,7 @@ def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
     cells[0] = replace(cells[0], partial={"stalls_per_min": THIN["stalls_per_min"]})
     findings = replace(CACHE_FINDINGS, cells=tuple(cells))
     roles, groups = layout.choose(CACHE.plan), ("readers", "updater")
-    readers, updater = tables.cell_tables(findings, roles, groups)
+    readers, updater = tables.cell_tables(findings, roles, groups, CACHE.plan)
     assert readers.rows[0].warnings == ()
     assert readers.rows[1].warnings == (
         "readers p95 ms: of 1 of 6 trials: of the others: too few operations for it",
@@ -324,7 +324,7 @@ def test_classes_share_out_a_transactions_time() -> None:
         ("select", "5.00", "50 %"),
         ("commit", "1.00", "50 %"),
     }
-    assert found.rows[0].quantiles[2] == "–"  # too few for a p99
+    assert found.rows[0].quantiles[2] == "too few"  # for a p99
     alone = replace(cell, classes={"workload/select": Histogram.of([ms])})
     vars(run)["trials"] = Trials([alone], {}, [])
     assert classes.view(run) is None
@@ -416,7 +416,7 @@ def test_the_factor_of_the_first_claim_is_the_main_one() -> None:
 
 def test_several_groups_get_a_table_each() -> None:
     groups = names.groups_of(CACHE.plan)
-    shown = tables.cell_tables(CACHE_FINDINGS, layout.choose(CACHE.plan), groups)
+    shown = tables.cell_tables(CACHE_FINDINGS, layout.choose(CACHE.plan), groups, CACHE.plan)
     assert [t.title for t in shown] == ["readers", "updater"]
     assert "server CPU µs/op" in [m.short for m in shown[0].metrics]
     assert shown[0].rows[1].levels == ("on", "1,000,000")

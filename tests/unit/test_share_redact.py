@@ -50,6 +50,7 @@ SECRETS = (
     "meridian",
     "a remark in a comment",
     "gazelle",  # where a base's run lies
+    "kingfisher",  # in a claim's words
 )
 SPEC = """\
 # a remark in a comment, of Zebra
@@ -86,7 +87,9 @@ factors:
   place:
     zebra-west: {db.url: "mysql://appuser7@10.20.30.40/shopschema"}
     other: {apply: "ssh walter@meridian reboot"}
-claims: ["tps[zebra-west] > tps[other]", "tps[zebra-west] ~= 1.1 * tps[other] within 90%"]
+claims:
+  - {claim: "tps[zebra-west] > tps[other]", say: the move pays for kingfisher}
+  - tps[zebra-west] ~= 1.1 * tps[other] within 90%
 """
 CLAIMS = ("tps[zebra-west] > tps[other]", "tps[zebra-west] ~= 1.1 * tps[other] within 90%")
 SQL = (
@@ -149,6 +152,7 @@ def planted(path: Path) -> Run:
         ),
         spec_text=SPEC,
         against=Against("place", "other", "zebra-west", "the run runs/gazelle", SPEC, 0.03),
+        claim_words={CLAIMS[0]: "the move pays for kingfisher"},
     )
     environment = {
         "kernel": "6.1.0-zebra",

@@ -16,8 +16,8 @@ from test_share_exposition import INTERVAL, LATENCY, READY
 
 from dbdyno.cli.runs.export import export
 from dbdyno.errors import DynoError
+from dbdyno.experiment.claims.units import unit_of
 from dbdyno.share import csvfile, parquet, tables
-from dbdyno.share.units import unit_of
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 

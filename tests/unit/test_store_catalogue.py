@@ -158,3 +158,40 @@ def test_what_may_not_be_opened_is_a_line_with_the_reason(tmp_path: Path) -> Non
     found = Catalogue(tmp_path)
     found.refresh([made(tmp_path, "a")], refused)
     assert found.search(Wanted())[0][0].problem == "another account's"
+
+
+def test_what_was_computed_is_kept_until_the_run_changes(tmp_path: Path) -> None:
+    name, path = made(tmp_path, "a")
+    found = Catalogue(tmp_path)
+    found.refresh([(name, path)], itself)
+    stamp = Catalogue.stamp(path)
+    assert found.kept(name, "sum", stamp) is None
+    found.keep([(name, "sum", stamp, "42")])
+    assert found.kept(name, "sum", stamp) == "42"
+    assert found.kept(name, "product", stamp) is None
+    trial = path / "trials" / "b01-t001"
+    trial.mkdir()
+    (trial / "trial.json").write_text("{}")
+    assert found.kept(name, "sum", Catalogue.stamp(path)) is None
+    found.refresh([], itself)
+    assert found.kept(name, "sum", stamp) is None
+
+
+def test_the_latest_run_is_the_one_whose_state_changed_last(tmp_path: Path) -> None:
+    places = [made(tmp_path, name) for name in ("a", "b", "c")]
+    for (_, path), when in zip(places, (300, 500, 400), strict=True):
+        os.utime(path / "manifest.json", (when, when))
+    (tmp_path / "z.zip").write_bytes(b"a bundle has no state")
+    found = Catalogue(tmp_path)
+    assert found.latest() is None
+    found.refresh([*places, ("z.zip", tmp_path / "z.zip")], itself)
+    latest = found.latest()
+    assert latest is not None and latest.name == "b"
+
+
+def test_a_catalogue_of_a_run_itself_is_in_memory(tmp_path: Path) -> None:
+    _, path = made(tmp_path, "a")
+    found = Catalogue(path)
+    found.refresh([("a", path)], itself)
+    assert names(found) == ["a"]
+    assert not (path / catalogue.FILE).exists()

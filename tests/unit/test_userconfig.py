@@ -11,12 +11,14 @@ from click.testing import CliRunner
 
 from dbdyno import userconfig
 from dbdyno.cli.config import config
+from dbdyno.cli.serve import serve
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
 from dbdyno.store.naming import unnamed
 from dbdyno.systems.external import credentials
 from dbdyno.systems.process.scratch import scratch_root
+from dbdyno.web import listening
 
 WHOLE = """\
 scratch = "{here}"
@@ -68,6 +70,23 @@ def test_directories_are_used_unless_another_is_named(
     monkeypatch.setenv("DYNO_SCRATCH", str(other))
     assert scratch_root() == other
     assert scratch_root(home) == home
+
+
+def test_pages_are_of_the_runs_that_the_file_names(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home, WHOLE.format(here=home))
+    monkeypatch.chdir(home)
+    served = []
+    monkeypatch.setattr(listening, "serve", lambda directory, *_, **__: served.append(directory))
+    done = CliRunner().invoke(serve, ["--port", "0"])
+    assert "measurements is no directory" in str(done.exception)
+    for place in ("measurements", "runs"):
+        (home / place).mkdir()
+    for arguments in ([], ["runs"]):
+        done = CliRunner().invoke(serve, [*arguments, "--port", "0"], standalone_mode=False)
+        assert done.exception is None, done.output
+    assert served == [home / "measurements", home / "runs"]
 
 
 def test_a_scratch_directory_that_is_not_there_names_the_file(home: Path) -> None:

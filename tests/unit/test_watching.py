@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from judging import CACHE, QUERY_CACHE, records
 from plans import plan as make_plan
 from rich.console import Console
 
+from dbdyno.analysis.under_way.left import Left, left
+from dbdyno.analysis.under_way.so_far import SoFar
 from dbdyno.cli.running import live
 from dbdyno.cli.running.detail import Detail, detail
 from dbdyno.cli.running.live import Live
 from dbdyno.cli.running.watching.lines import Stamped
 from dbdyno.cli.running.watching.panel import Panel, now_line
-from dbdyno.cli.running.watching.so_far import SoFar
+from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import VOID, TrialRecord
 
@@ -89,6 +92,26 @@ def test_without_claims_the_first_factor_is_compared_at_each_level_of_the_others
     assert found is not None
     assert found[0] == pytest.approx(2.9)
     assert found[1] == 2
+
+
+def test_files_have_what_they_move_besides() -> None:
+    plan = make_plan()
+    group = replace(plan.cells[0].groups[0], workload="io")
+    cells = tuple(replace(cell, groups=(group,)) for cell in plan.cells)
+    titles = [one.title for one in SoFar(replace(plan, cells=cells), []).columns]
+    assert titles == ["tps", "p95 ms", "MiB/s"]
+
+
+def test_the_time_left_is_what_trials_have_cost_or_a_bound_of_the_plan() -> None:
+    plan = make_plan()
+    ids = [trial.id for trial in plan.trials]
+    alone = left(plan, (), (), 0.0)
+    assert alone.bound == AT_LEAST and alone.length_s > 0
+    assert left(plan, ids[:3], ids[:3], 90.0) == Left(pytest.approx(90.0), "")
+    assert left(plan, ids[:3], (), 90.0).bound == AT_LEAST  # another process has measured these
+    assert left(plan, ids, ids, 90.0).length_s == 0
+    steady = tuple(replace(cell, until_steady=True) for cell in plan.cells)
+    assert left(replace(plan, cells=steady), (), (), 0.0).bound == AT_MOST
 
 
 def test_ratios_are_of_blocks_that_have_both_cells_and_void_trials_do_not_count() -> None:

@@ -83,6 +83,7 @@ def test_a_text_that_is_too_long_is_refused(tmp_path: Path) -> None:
         [],
         {"schema_version": 2},
         {"schema_version": 1, "customer": 5},
+        {"schema_version": 1, "costumer": "Blue"},
         {"schema_version": 1, "logo": "javascript:alert(1)"},
         {"schema_version": 1, "logo": 'data:image/png;base64,AA"onload="alert(1)'},
         {"schema_version": 1, "logo": "data:image/svg+xml;base64,AAAA"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -47,6 +48,19 @@ def test_a_mistake_has_its_line_and_the_text_stays(browser: TestClient) -> None:
     assert f"line {line}, column 9" in page
     assert "&lt;b&gt;three" in page and "<b>three" not in page
     assert browser.get("/experiment.json").json()["started"] == []
+
+
+def test_every_mistake_has_its_line_and_leads_there(browser: TestClient) -> None:
+    text = EXAMPLE.replace("blocks: 3", "blocks: three").replace("duration: 5s", "duration: long")
+    lines = text.splitlines()
+    places = [1 + lines.index(each) for each in ("duration: long", "blocks: three")]
+    checked = send(browser, "/experiment.json", text=text, do="check").json()["checked"]
+    assert [one["line"] for one in checked["mistakes"]] == places
+    assert checked["what"] == checked["mistakes"][0]["what"]
+    page = send(browser, "/experiment", text=text, do="check").text
+    assert "2 mistakes, by line" in page
+    for line in places:
+        assert f'data-line="{line}"' in page
 
 
 @pytest.mark.parametrize(
@@ -97,6 +111,54 @@ def test_nothing_is_started_beside_a_run_of_another_terminal(tmp_path: Path) -> 
     with Run.create(tmp_path / "other", plans.plan(), {}), client(tmp_path) as browser:
         answer = send(browser, "/experiment.json", text=EXAMPLE, do="start").json()
         assert "other is under way" in answer["checked"]["what"]
+
+
+ELSEWHERE = """
+import signal, sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+import plans
+from dbdyno.store.run import Run
+signal.signal(signal.SIGINT, lambda *_: sys.exit(30))
+with Run.create(Path(sys.argv[1]), plans.plan(), {}):
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run `other` that another process works in."""
+    command = [sys.executable, "-c", ELSEWHERE, tmp_path / "other", Path(__file__).parent]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "begun\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_run_of_another_terminal_is_stopped_as_by_ctrl_c(
+    terminal: subprocess.Popen[str], browser: TestClient
+) -> None:
+    address = f"/runs/{ids(browser)['other']}"
+    assert "Stop after this trial" in browser.get(address).text
+    assert send(browser, f"{address}/stop", do="after").status_code == 200
+    assert terminal.wait(timeout=30) == 30
+
+
+def test_where_a_run_cannot_be_stopped_the_page_says_why_and_how(
+    terminal: subprocess.Popen[str], browser: TestClient, tmp_path: Path
+) -> None:
+    (tmp_path / "other" / "lock").write_text("999999999\n")  # as of another machine's process
+    address = f"/runs/{ids(browser)['other']}"
+    page = browser.get(address).text
+    assert "Stop after this trial" not in page
+    assert "cannot be stopped here" in page and "on another machine" in page
+    assert "kill -INT 999999999" in page
+    answer = send(browser, f"{address}/stop.json", do="now")
+    assert answer.status_code == 422 and "not known here" in answer.json()["error"]["what"]
+    assert terminal.poll() is None
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -74,8 +74,15 @@ def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
         assert progress.current is not None and progress.current["t_s"] == 2.0
         assert progress.current["groups"]["workload"]["transactions_per_s"] == 50
         assert [cell["trials"] for cell in progress.cells] == [1, 0]
+        assert progress.heads == ("tps", "p95 ms") and progress.left_bound == ""
+        assert progress.ratios == ()  # no block has both cells
         text = live.drawn(progress)
         assert "1 of 6 trials" in text and "So far, not judged" in text
+        add_trial(run, run.plan.trials[1].id)
+        progress = Watch(tmp_path / "now").progress()
+        [ratio] = progress.ratios
+        assert (ratio["value"], ratio["blocks"]) == (pytest.approx(2.0), 1)
+        assert "of 1 block" in live.drawn(progress)
 
 
 def test_the_stream_ends_with_the_run(tmp_path: Path) -> None:

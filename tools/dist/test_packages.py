@@ -9,8 +9,10 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from tools.dist.__main__ import ARCH, DIST, ROOT, TOOLS
 
 STATIC = DIST / f"dyno-engine-{dbdyno.__version__}-{ARCH}-linux-static"
 PLAN = ("run", "quickstart", "--quick")
+SERVERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @pytest.fixture
@@ -75,6 +78,15 @@ def test_both_halves_work_in_a_clean_environment(clean: dict[str, str], tmp_path
     run([venv / "bin/pip", "install", "dbdyno[engine]"], clean, tmp_path)
     said = run([venv / "bin/dyno", *PLAN, "--dir", tmp_path / "run"], clean, tmp_path)
     assert (tmp_path / "run" / "report.html").exists(), said
+    for kind in ("sqlite", *(["mariadb"] if shutil.which("mariadbd", path=SERVERS) else [])):
+        # A server's own programs need those of the system.
+        variables = clean if kind == "sqlite" else {**clean, "PATH": f"{clean['PATH']}:{SERVERS}"}
+        began_s = time.monotonic()
+        words = ("SELECT 1", "SELECT 1 + 1", "--on", kind, "--dir", tmp_path / kind)
+        said = run([venv / "bin/dyno", "try", *words, "-q"], variables, tmp_path)
+        print(f"dyno try --on {kind}: answered in {time.monotonic() - began_s:.0f} s")
+        assert "Against statement select_1, within blocks" in said, said
+        assert (tmp_path / kind / "report.html").exists(), said
 
 
 INSTALLERS: dict[str, tuple[list[str | Path], str]] = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dbdyno.rules.machine import FAMILIES
 from reference_pages.markdown import code, sections, table
 
-INTRO = """Before the first trial dbdyno looks at the machine it runs on, for half a second. What may disturb a measurement is printed, with its
-likely effect and a cure; `dyno run --dry-run`, the report (*Environment*) and `result.json` (`run.environment.checks`) hold the same. A check has one of three
-states: `found`, `fine`, or `not known` where the kernel, or a container, does not show what it needs. No check stops a run, and none changes anything.
+INTRO = """Before the first trial dbdyno inspects its own machine for half a second. It prints possible disturbances of a measurement, with their likely effect and a
+remedy; `dyno run --dry-run`, the report (*Environment*) and `result.json` (`run.environment.checks`) contain the same. A check has one of three
+states: `found`, `fine`, or `not known` if the kernel or a container hides the information. Checks never stop a run and never change the machine.
 
-Checks are of this machine only. The host of an external server (`url:`) is not inspected, and the report says so. Other programs are listed by the
-name of their executable file, never with arguments, which may hold passwords."""
+Checks inspect this machine only, not the host of an external server (`url:`); the report states this. They list other programs by the name of their
+executable file, without arguments, which may contain passwords."""
 
 
 def page() -> str:

@@ -23,6 +23,10 @@ found shows nothing. Left undecided, it says within how much the run could have 
 `p95[on] ~= 5 within 10%` holds one quantity against a number. Not for `peak(...)`, which comes in steps, nor for zero.
 [Why so](../decisions/equivalence.md)."""
 
+WORDS = """`{claim: "tps[off] > 1.5 * tps[on]", say: "Without the query cache throughput is at least half as much again"}` gives a claim words for
+readers. They appear behind the verdict (`Refuted: Without the query cache ...`), with the claim itself below. Nothing checks that they mean what the claim
+means. `result.json` has them as `say`; a redacted run has none."""
+
 CHECKS = """Two other methods are shown next to each verdict, in the details of a claim and as `checks` in `result.json`: the p of a
 permutation of signs, where the number of blocks allows it to reach the level asked for, and from 12 blocks on the BCa bootstrap interval.
 They never decide; where one leads to another verdict, the claim says so. [Why so](../decisions/cross-checks.md)."""
@@ -50,6 +54,8 @@ def page() -> str:
         f"{claims.PARTS_MAX} comparisons (`each`). The guide on [claims](../guide/claims.md) has examples.",
         "## Verdicts",
         table(("verdict", "meaning"), ((code(v), text) for v, text in VERDICTS.items())),
+        "## Words",
+        WORDS,
         "## Equality",
         EQUALITY,
         "## Other methods",

@@ -10,12 +10,12 @@ from typing import Any
 from dbdyno.execute.engine import job
 from reference_pages.markdown import block, code, sections, table
 
-INTRO = """The load engine: one job a call. `dyno` calls it; people need it by hand only to measure it. A job's plan
-(`schemas/engine-plan.schema.json`) goes in on standard input, events (`schemas/engine-event.schema.json`) come out on
-standard output, one JSON object a line; examples of all are in `schemas/examples/`."""
+INTRO = """The load engine runs one job per call. `dyno` calls it; manual calls are useful only to measure the engine itself. It reads the plan of a job
+(`schemas/engine-plan.schema.json`) from standard input and writes events (`schemas/engine-event.schema.json`) to standard output, one JSON object
+per line. Examples are in `schemas/examples/`."""
 
-BOUNDS = """What a server may make the engine take: in trials rows are counted and dropped, also within a row, and a transaction has its deadline; the end comes in time whatever a server sends. What is
-read whole (errors, definitions) has 1 MiB at most. While loading, the answer to a statement has 6 hours and 1 GiB, and a message that has begun must go on by 4 KiB a minute
+BOUNDS = """The engine bounds the answers of servers. In trials it counts and discards rows, even incomplete ones, and each transaction has a deadline, so a trial ends in time whatever a server sends.
+Messages that are stored (errors, definitions) have at most 1 MiB. During loading, the answer to a statement has at most 6 hours and 1 GiB, and a partial message must progress by 4 KiB per minute
 ([why](../decisions/answers-have-bounds.md)). For scripts see [`dyno sysbench`](sysbench.md#time-rate-and-end)."""
 
 

@@ -79,6 +79,7 @@ Both output streams are kept, 1 MiB at most. [The guide](../guide/hooks.md) has 
 def page() -> str:
     """docs/reference/experiment.md"""
     schema = json_schema()
+    schema["required"].append("experiment")  # or its synonym
     parts = schema["$defs"]
     return sections(
         "# Experiment file",

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics
 from dbdyno.samplers import SAMPLERS
 from dbdyno.samplers.machine import cpu, disk, memory, network, paging, pressure
 from dbdyno.samplers.server import process
 from dbdyno.store.metrics.sampled import PEAKS
 from reference_pages.markdown import code, sections, table
 
-INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; where a group is open in some cells only they are refused.
+INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; they are an error if a group is an open loop in some cells only.
 The same names are in results, claims, conditions and charts. With several groups, a group's metrics start with its
-name (`readers.transactions_per_s`); with several targets in a cell, what is sampled of a server starts with the target's
+name (`readers.transactions_per_s`); with several targets in a cell, samples of a server start with the target's
 (`db.status.Threads_running`). Only committed work counts, in throughput and in latency. Service time runs from a transaction's first byte sent to its
-answer, response time from when it was due, which only an [open loop](../guide/open-loop.md) knows: a group with `rate` or `find`."""
+answer, response time from its due time, which exists only in an [open loop](../guide/open-loop.md): a group with `rate` or `find`."""
 
 SAMPLED = """Sampled once a second on the trial's clock, by threads of `dyno`, not by the load threads. The value of a trial is the
 mean over its measured time. A source that cannot be read leaves a gap and a warning, never a failed trial."""
@@ -25,22 +25,22 @@ mean over its measured time. A source that cannot be read leaves a gap and a war
 OF_GENERATOR = (
     (
         "generator.busy_max",
-        "largest share of a second that a load thread was busy; above 0.8 the generator limits",
+        "largest busy share of a load thread in any second; above 0.8 the generator limits the load",
     ),
     (
         "generator.lag_ms_p99",
-        "how long answers may have lain unread, at most: the error bar of the latencies. Counted"
-        " from when the poll before returned, the request was sent or the sleeping thread was"
-        " woken, whichever was last; how long the thread waits for a CPU is not in it",
+        "upper bound of the time that answers waited to be read, which is the error of latencies. It"
+        " starts at the return of the previous poll, the send of the request or the wake-up of the"
+        " thread, whichever was last; it excludes waits for a CPU",
     ),
     (
         "generator.load_threads",
-        "threads that drove the sessions: as `load_threads` says, else as a probe before the first"
-        " trial found best, else by sessions and CPUs",
+        "number of threads that drove the sessions: `load_threads`, otherwise the optimum of a probe"
+        " before the first trial, otherwise derived from sessions and CPUs",
     ),
 )
 
-IMPORTED = """A run that `dyno import` made has what its tool told, under the names above where they mean the same, and else under the tool's own:"""
+IMPORTED = """A run from `dyno import` has the values of its tool, under the names above if the meaning is the same, otherwise under names of the tool:"""
 
 OF_TOOLS = (
     (
@@ -75,13 +75,13 @@ def page() -> str:
         INTRO,
         table(
             ("metric", "also written", "unit", "better", "of", "meaning"),
-            (_row(metric) for metric in metrics.METRICS),
+            (_row(metric) for metric in known_metrics.METRICS),
         ),
         "## Sampled",
         SAMPLED,
         table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
         f"Besides the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
-        f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in metrics.FAMILIES)}.",
+        f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in known_metrics.FAMILIES)}.",
         "## Of another host",
         HOSTS,
         "## Of other tools",
@@ -92,11 +92,15 @@ def page() -> str:
     )
 
 
-def _row(metric: metrics.Metric) -> tuple[str, ...]:
+def _row(metric: known_metrics.Metric) -> tuple[str, ...]:
     spellings = dict.fromkeys((*metric.aliases, metric.short))
     written = ", ".join(code(name) for name in spellings if name in metric.aliases)
-    having = {metrics.ANY: "a group", metrics.OPEN: "an open loop", metrics.SEARCH: "a search"}
-    having[metrics.BLOCKS] = "a group of `io`"
+    having = {
+        known_metrics.ANY: "a group",
+        known_metrics.OPEN: "an open loop",
+        known_metrics.SEARCH: "a search",
+    }
+    having[known_metrics.BLOCKS] = "a group of `io`"
     group = having[metric.loop] if metric.per_group else "all groups together"
     return code(metric.name), written, metric.unit, metric.direction, group, metric.about
 

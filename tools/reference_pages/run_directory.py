@@ -14,76 +14,82 @@ SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 FILES = (
     (manifest.MANIFEST, "status, versions, environment, the frozen plan; `manifest.schema.json`"),
-    ("lock", "held (flock) by the process that works in the run"),
-    ("run.log", "the program's output while it ran"),
-    (write.RESULT, "the findings, for programs; `result.schema.json`"),
+    ("lock", "locked (flock) by the process that works on the run"),
+    ("run.log", "output of the program during the run"),
+    (write.RESULT, "results, for programs; `result.schema.json`"),
     (
         annotation.ANNOTATIONS,
-        "only where something was added for the report: customer, author, recommendation, logo",
+        "additions to the report, if any: customer, author, recommendation, logo;"
+        " `annotations.schema.json`",
     ),
     (write.HTML, "the report: one file, opens offline"),
     (write.MARKDOWN, "the report's numbers as text"),
+    (write.BRIEF, "only after `dyno report --brief`: the short form, of two printed pages"),
+    (
+        "report.pdf",
+        "only after `dyno report --pdf`: the page on paper; with `--brief` it is `brief.pdf`",
+    ),
     ("redacted/", "only after `dyno report --redact`: the same three files, redacted"),
-    (aliases.FILE, "only after `--redact`: which alias stands for which name; its owner's alone"),
+    (aliases.FILE, "only after `--redact`: names and their aliases; readable by the owner only"),
     (
         f"trials/ID/{run.ENGINE_PLAN}",
-        "what the engine was given, less secrets; `engine-plan.schema.json`",
+        "the plan of the engine without secrets; `engine-plan.schema.json`",
     ),
     (
         f"trials/ID/{run.EVENTS}",
-        "the engine's events, one a line; `engine-event.schema.json`; of an imported run only"
-        " `interval` events, with what the tool said",
+        "events of the engine, one per line; `engine-event.schema.json`; in an imported run only"
+        " `interval` events, with the values of the tool",
     ),
     (
         f"trials/ID/{run.HISTOGRAMS}",
-        "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` each measured interval, `GROUP/!warmup` each before, "
-        "`GROUP/CLASS`, `GROUP/!kind.KIND` (of transactions, where a workload has kinds) and `GROUP/!errors` once, `!lag` once; of an open loop `GROUP/!response` and `GROUP/!dispatch` once",
+        "HdrHistogram log, version 1.3: ns, two significant digits. Tags: `GROUP` per measured interval, `GROUP/!warmup` per warm-up interval, "
+        "`GROUP/CLASS`, `GROUP/!kind.KIND` (if the workload has kinds of transactions), `GROUP/!errors` and `!lag` once; for an open loop `GROUP/!response` and `GROUP/!dispatch` once",
     ),
     (
         f"trials/ID/{run.SAMPLES}",
-        '`{"t_s", "length_s", "source", "values"}`, one a line: what happened in the '
-        "`length_s` until `t_s`; measuring starts at 0; none with `sampling: off`",
+        '`{"t_s", "length_s", "source", "values"}`, one per line: the values of the '
+        "`length_s` seconds before `t_s`; the measured phase starts at 0; absent with `sampling: off`",
     ),
-    (run.RECORD, "only of `dyno sysbench --dyno-out`: what the run is made of, a line a second"),
-    ("trials/ID/engine.log", "only where the engine wrote to standard error"),
+    (run.RECORD, "only of `dyno sysbench --dyno-out`: the record of the run, one line per second"),
+    ("trials/ID/engine.log", "standard error of the engine, if any"),
     (
         f"trials/ID/{run.TRIAL}",
-        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` where it ended when steady, `probes` of a search, warnings, outages, settings, plans of statements; "
-        "written last: where it is, the trial is complete",
+        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, warnings, outages, settings, plans of statements; "
+        "it is written last, so a trial with this file is complete",
     ),
     (
         "trials/ID/probe-N/",
-        "only in a search for a rate: what the engine was given and left in each probe; those of the one that represents the trial are copied up",
+        "only in a search for a rate: the engine's input and output of each probe; the files of the probe that represents the trial are copied to the trial",
     ),
     (
         f"trials/ID/{hooklog.LOGS}/NAME.log",
-        "only with `before_trial`, `during_trial` or `after_trial` commands: the output of each",
+        "only with `before_trial`, `during_trial` or `after_trial` commands: their output",
     ),
     (
         "left-on-servers.json",
-        "settings and schemas on external servers, still to be restored; gone once they are",
+        "settings and schemas on external servers that must be restored; removed afterwards",
     ),
     ("trials/ID.void-N", "an attempt that did not meet `require:` or failed, with its record"),
-    ("trials/ID.partial-N", "what an interrupted attempt left; never used"),
-    (hooklog.RUNS, "only with commands of yours: each one that ended, when, how"),
-    (f"{hooklog.LOGS}/NAME.log", "what commands said that belong to no single trial"),
+    ("trials/ID.partial-N", "files of an interrupted attempt; never used"),
+    (hooklog.RUNS, "only with hooks: each command, with its time and exit code"),
+    (f"{hooklog.LOGS}/NAME.log", "output of commands that belong to no single trial"),
     (
         hooklog.APPLIED,
-        "only with `apply` commands: the levels in force, written before they are applied; what "
-        "is in it is undone when the run is resumed",
+        "only with `apply` commands: the levels in force, written before they are applied; a "
+        "resumed run undoes them",
     ),
 )
 
 STATUS = (
     (
         manifest.RUNNING,
-        "a process works in it; if nobody holds the lock, it was killed and can be resumed",
+        "a process works on the run; if the lock is free, the process was killed and the run can be resumed",
     ),
     (manifest.INTERRUPTED, "ended by Ctrl-C; can be resumed"),
     (manifest.COMPLETE, "all trials are done"),
     (
         manifest.FAILED,
-        "ended by an error, which `manifest.json` holds as `failure`; can be resumed once that is mended",
+        "ended by an error, which is `failure` in `manifest.json`; can be resumed after its cause is removed",
     ),
 )
 
@@ -92,16 +98,16 @@ def page() -> str:
     """docs/reference/run-directory.md"""
     return sections(
         "# Run directory",
-        "Everything of one run; `dyno report DIR` draws it again. A trial's ID is `b01-t003`: block and place in the plan. The directory is its owner's alone (mode 0700).",
-        table(("file", "what"), ((code(name), text) for name, text in FILES)),
-        f"Schema versions: run directory {manifest.SCHEMA_VERSION}, trial.json {record.RECORD_VERSION}. Each is a whole number, "
-        "raised when an older reader would misunderstand a newer file; a reader refuses what it does not know.",
+        "All files of one run; `dyno report DIR` rebuilds the report from them. The ID of a trial is `b01-t003`: block and position in the plan. Only the owner can read the directory (mode 0700).",
+        table(("file", "content"), ((code(name), text) for name, text in FILES)),
+        f"Schema versions: run directory {manifest.SCHEMA_VERSION}, trial.json {record.RECORD_VERSION}. Each is an integer that "
+        "increases when an older reader would misinterpret a newer file; readers reject unknown versions.",
         "## Status",
         table(("status", "meaning"), ((code(name), text) for name, text in STATUS)),
         "## Schemas",
         "JSON Schema, draft 2020-12, in `schemas/`.",
         table(
-            ("schema", "of"),
+            ("schema", "describes"),
             ((code(path.name), _title(path)) for path in sorted(SCHEMAS.glob("*.schema.json"))),
         ),
     )

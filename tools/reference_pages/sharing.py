@@ -16,7 +16,7 @@ def page() -> str:
         "Guide: [sharing results](../guide/sharing.md).",
         "## Tables",
         "`dyno export RUN --csv DIR` and `--parquet DIR`. Each table begins with these columns, then one `level.FACTOR` for each factor. Empty: unknown, or"
-        " does not apply. Trials that are over are in it, void ones too (`status`); attempts that were repeated are not.",
+        " does not apply. The tables contain all finished trials, void ones included (`status`), but not repeated attempts.",
         _columns(tables.KEYS),
         *(part for each in tables.TABLES.values() for part in _table(each)),
         "## Metrics for Prometheus",
@@ -85,7 +85,7 @@ def _redaction() -> str:
                 "values of settings",
                 "quantities and plain words stay, unless the setting tells who or where (`hostname`, `init_connect`, ...)",
             ),
-            ("context, notes, comments of the file", "omitted"),
+            ("context, notes, words of claims (`say`), comments of the file", "omitted"),
             (
                 "names of the experiment itself: targets, groups, factors, levels, statements",
                 "stay, except for names of the kinds above in them",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dbdyno.cli import studies
 from dbdyno.experiment import load
+from dbdyno.experiment.claims.grammar import Claim
 from dbdyno.imports import read_head
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -52,8 +53,13 @@ def _study(name: str) -> str:
             ((code(f.name), ", ".join(code(level) for level in f.levels)) for f in loaded.factors),
         ),
         "Claims:",
-        block("\n".join(claim.text for claim in loaded.claims)),
+        block("\n".join(_claim(claim) for claim in loaded.claims)),
     )
+
+
+def _claim(claim: Claim) -> str:
+    """A claim below its author's words, if it has some."""
+    return f"# {claim.say}\n{claim.text}" if claim.say else claim.text
 
 
 def _comment(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Every system, and the settings that each turns the experiment's words into."""
+"""Every system, with its settings for each portable option."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference_pages.markdown import code, sections, table
 
 INTRO = """A target's `kind:`. Each server is managed: on loopback or a socket, unprivileged, with a random password, in a
 directory of its own that is removed at the end. `durability`, `isolation` and `memory` are mapped as below; a value of
-`config:` that contradicts a word is an error, and so is a setting that the server does not keep as asked."""
+`config:` that contradicts one of them is an error, and so is a setting that the server does not apply as requested."""
 
 MEMORY_BYTES = 1 << 30
 
@@ -31,8 +31,8 @@ def _system(system: System) -> str:
     return sections(
         f"## {system.kind}",
         f"{system.about[0].upper()}{system.about[1:]}. Driver: {code(system.driver)}.",
-        table(("word", "settings", "remark"), _words(system)),
-        f"Not allowed in `config:`, since dbdyno sets them itself: {own}." if own else "",
+        table(("option", "settings", "remark"), _words(system)),
+        f"Not allowed in `config:`, because dbdyno sets them itself: {own}." if own else "",
     )
 
 

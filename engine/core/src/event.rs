@@ -1,8 +1,8 @@
-//! What the engine says while it works: one JSON object a line on standard output.
+//! The event stream of the engine: one JSON object per line on standard output.
 //!
-//! Times named `t_s` are seconds since the start of the measured phase (negative in the warm-up);
-//! `unix_s` puts that start on the wall clock. The JSON Schema is committed as
-//! `schemas/engine-event.schema.json`; `schemas/examples/` is parsed by both test suites.
+//! Times named `t_s`, `start_s` and `end_s` are seconds since the start of the measured phase (negative
+//! in the warm-up); `measure_unix_s` is the wall-clock time of that start. The JSON Schema is committed
+//! as `schemas/engine-event.schema.json`; both test suites parse `schemas/examples/`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,121 +12,120 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Event {
-    /// First line: who speaks, and the price of its clock.
+    /// First line: identifies the engine and the trial.
     Start {
-        /// Version of plan and events.
+        /// Version of the plan and of the event stream.
         schema_version: u32,
         /// Version of the engine.
         engine_version: String,
         /// Name of the trial.
         trial: String,
-        /// Process id of the engine.
+        /// Process ID of the engine.
         pid: u32,
-        /// Load threads.
+        /// Number of load threads.
         workers: u32,
-        /// CPUs they may use; empty: any.
+        /// CPU numbers that the load threads may use; empty: any.
         cpus: Vec<u32>,
-        /// Median cost of one read of the clock on this machine.
+        /// Median cost of one clock read on this machine, nanoseconds.
         clock_read_ns: f64,
     },
     /// All sessions are connected and prepared; the warm-up begins.
     Ready {
-        /// How long that took.
+        /// Time to connect and prepare all sessions, seconds.
         connect_s: f64,
-        /// Wall-clock time at which the measured phase will start (`t_s` = 0).
+        /// Wall-clock time at which the measured phase will start (`t_s` = 0), seconds since 1970 (UTC).
         measure_unix_s: f64,
     },
-    /// Rows loaded so far (job `load`), at most ten times a second.
+    /// Rows loaded so far (job `load`), reported at most ten times per second.
     Progress {
-        /// Table name.
+        /// Name of the table.
         table: String,
-        /// Rows in.
+        /// Rows loaded so far.
         rows: u64,
-        /// Rows wanted.
+        /// Rows to load.
         rows_total: u64,
-        /// What is counted where it is not rows: MiB of files.
+        /// Unit of `rows` and `rows_total`; absent: rows. MiB for files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// What happened in one interval.
+    /// Measurements of one interval.
     Interval {
-        /// End of the interval.
+        /// End of the interval, seconds since the start of the measured phase.
         t_s: f64,
-        /// Its true length.
+        /// Actual length of the interval, seconds.
         length_s: f64,
-        /// Warm-up intervals are reported but never counted.
+        /// Phase of the interval; results exclude warm-up intervals.
         phase: Phase,
-        /// By group name.
+        /// Measurements by group name.
         groups: BTreeMap<String, GroupInterval>,
-        /// The meter itself.
+        /// Load of the generator itself.
         generator: Generator,
     },
-    /// An example of a class of statements, once each, for whoever wants to explain its plan.
-    /// None for begin and commit.
+    /// An example statement, once per statement class, for EXPLAIN. Begin and commit have none.
     Statement {
-        /// Group.
+        /// Group name.
         group: String,
-        /// Class in the results.
+        /// Statement class, as in `classes` of the results.
         class: String,
-        /// The statement with its parameters written in as literals.
+        /// Statement text with its parameters as literals.
         sql: String,
     },
-    /// A kind of error, when it is first seen in a group; counts follow in `end`.
+    /// First occurrence of an error code in a group; `end` has the counts.
     Error {
-        /// When.
+        /// Time of the error, seconds since the start of the measured phase.
         t_s: f64,
-        /// Group.
+        /// Group name.
         group: String,
-        /// The server's code, or `deadline`, `lost`.
+        /// Error code of the server, or `deadline` or `lost`.
         code: String,
-        /// The server's text, at most 500 characters.
+        /// Error message of the server, at most 500 characters.
         message: String,
     },
-    /// A connection was lost and could not be used until `end_s` (absent: until the end of the run).
+    /// A lost connection, unusable until `end_s`.
     Outage {
-        /// Group.
+        /// Group name.
         group: String,
         /// Session number within the group.
         session: u32,
-        /// When it was noticed.
+        /// Time at which the loss was detected, seconds since the start of the measured phase.
         start_s: f64,
-        /// When the session could work again.
+        /// Time at which the session could continue, seconds; null: not before the end of the run.
         end_s: Option<f64>,
-        /// Why.
+        /// Cause of the loss.
         cause: String,
     },
-    /// Something a reader of the numbers should know.
+    /// A warning about the measured values.
     Warning {
-        /// One sentence.
+        /// Text of one sentence.
         message: String,
     },
     /// Last line of a trial.
     End {
-        /// Measured time.
+        /// Length of the measured phase, seconds.
         measured_s: f64,
-        /// Whether a signal ended it early.
+        /// Whether a signal ended the trial early.
         interrupted: bool,
-        /// Whether the measured phase ended before its time, at the end of an interval and in good
-        /// order, because enough had been measured (SIGUSR1).
+        /// Whether a request (SIGUSR1) ended the measured phase before `duration_s`, at the end of an
+        /// interval, because the measurement was sufficient.
         #[serde(default, skip_serializing_if = "is_false")]
         asked: bool,
-        /// By group name.
+        /// Measurements by group name.
         groups: BTreeMap<String, GroupTotal>,
-        /// The meter itself, over the measured time.
+        /// Load of the generator itself, over the measured time.
         generator: GeneratorTotal,
     },
     /// Last line of a load.
     Loaded {
-        /// Rows by table.
+        /// Rows loaded, by table.
         rows: BTreeMap<String, u64>,
-        /// How long.
+        /// Duration of the load, seconds.
         elapsed_s: f64,
     },
     /// Last line of a job that failed.
     Failed {
         /// `plan`, `connection`, `authentication`, `protocol`, `server`, `system`.
         kind: String,
-        /// What and where.
+        /// Description of the error and its place.
         what: String,
         /// Likely cause and next step.
         hint: String,
@@ -143,18 +142,17 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// Part of a trial.
+/// Phase of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Not counted.
+    /// Warm-up, excluded from results.
     Warmup,
-    /// Counted.
+    /// Measured phase.
     Measure,
 }
 
-/// One group in one interval. Latencies are transactions' service times; absent when nothing
-/// committed.
+/// Measurements of one group in one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupInterval {
@@ -162,84 +160,84 @@ pub struct GroupInterval {
     pub transactions: u64,
     /// Operations of committed transactions.
     pub operations: u64,
-    /// Rows returned by them.
+    /// Rows returned by committed transactions.
     #[serde(default)]
     pub rows: u64,
-    /// Failed attempts (retried or not).
+    /// Failed attempts, whether retried or not.
     pub errors: u64,
-    /// Attempts begun again.
+    /// Retries after a failed attempt.
     pub retries: u64,
-    /// Transactions given up.
+    /// Abandoned transactions.
     #[serde(default)]
     pub failed: u64,
     /// Sessions without a connection at the end of the interval.
     pub lost: u32,
-    /// Committed transactions in each 100 ms.
+    /// Committed transactions per 100 ms.
     pub ticks: Vec<u32>,
-    /// Service time in nanoseconds.
+    /// Service times of transactions, nanoseconds; null if no transaction ended.
     pub latency: Option<Latency>,
-    /// Open loop only.
+    /// Measurements of an open loop; absent for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenInterval>,
 }
 
-/// An open loop in one interval.
+/// Measurements of an open loop in one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenInterval {
-    /// Arrivals that fell due.
+    /// Arrivals due in the interval.
     pub due: u64,
-    /// Arrivals that were due at the end of the interval and had not begun.
+    /// Arrivals due but not begun at the end of the interval.
     pub backlog: u64,
-    /// From due time to the answer to the commit, of transactions committed in this interval.
+    /// Response times, from due time to the answer to the commit, of transactions committed in the interval.
     pub response: Option<Latency>,
 }
 
 /// Summary of a latency histogram, nanoseconds. Percentiles are upper bounds of their bucket
-/// (width < 1 %); a percentile with fewer than 10 / (1 - q) values behind it is absent. Transactions
-/// that were given up, or left without an answer, count with their age, which is a lower bound of
-/// what they would have taken.
+/// (width < 1 %). Quantile q is null with fewer than 10 / (1 - q) values. Abandoned and unanswered
+/// transactions count with their age, which is a lower bound of their latency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// Values.
+    /// Number of values.
     pub count: u64,
-    /// Mean.
+    /// Mean, nanoseconds.
     pub mean_ns: f64,
-    /// Median.
+    /// Median, nanoseconds.
     pub p50_ns: Option<u64>,
-    /// 95th percentile.
+    /// 95th percentile, nanoseconds.
     pub p95_ns: Option<u64>,
-    /// 99th percentile.
+    /// 99th percentile, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// 99.9th percentile.
+    /// 99.9th percentile, nanoseconds.
     pub p999_ns: Option<u64>,
-    /// Upper bound of the largest value's bucket.
+    /// Upper bound of the largest value's bucket, nanoseconds.
     pub max_ns: u64,
-    /// Of `count`, ages of transactions that did not commit.
+    /// Number of values in `count` that are ages of uncommitted transactions (censored).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub censored: u64,
-    /// Fields above that are lower bounds: they would be larger, by more than a bucket, if the
-    /// censored had taken for ever. A mean is one as soon as anything is censored.
+    /// Names of the fields above that are lower bounds: infinite latencies of the censored transactions
+    /// would raise them by more than one bucket. With any censored value, the mean is a lower bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_least: Vec<String>,
 }
 
-/// The meter in one interval.
+/// Load of the generator in one interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Generator {
-    /// CPU of each load thread as a share of the interval, 0 to 1; of many, the 64 busiest. Without
-    /// what a thread with a CPU to itself spends looking for work shortly before an arrival is due.
+    /// CPU time of each load thread as a share of the interval, 0 to 1; at most the 64 busiest threads.
+    /// It excludes busy-polling by a thread with a dedicated CPU shortly before an arrival is due.
     pub busy: Vec<f64>,
-    /// CPU of all load threads, user and system.
+    /// CPU time of all load threads, user and system, seconds.
     #[serde(default)]
     pub cpu_s: f64,
-    /// How long an answer may have lain unread, 99th percentile; network drivers only.
+    /// Upper bound of the time that answers waited to be read, 99th percentile, nanoseconds; network
+    /// drivers only.
     pub lag_p99_ns: Option<u64>,
 }
 
-/// One group over the measured time.
+/// Measurements of one group over the measured time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupTotal {
@@ -247,74 +245,76 @@ pub struct GroupTotal {
     pub transactions: u64,
     /// Operations of committed transactions.
     pub operations: u64,
-    /// Rows returned by them.
+    /// Rows returned by committed transactions.
     pub rows: u64,
     /// Failed attempts by code; at most 64 codes, the rest under `other`.
     pub errors: BTreeMap<String, u64>,
-    /// Attempts begun again.
+    /// Retries after a failed attempt.
     pub retries: u64,
-    /// Transactions given up: deadline, lost connection, an error not worth a retry, or no retry left.
+    /// Abandoned transactions: deadline, lost connection, an error that is not retryable, or no retry left.
     pub failed: u64,
-    /// Age of the oldest transaction still in flight at the end; not counted anywhere else.
+    /// Age of the oldest transaction in flight at the end, nanoseconds; `latency` excludes it.
     pub in_flight_oldest_ns: u64,
-    /// From the first attempt's start to the answer to the commit, of committed transactions; those
-    /// given up (`failed`) stand in it with their age.
+    /// Service times of committed transactions, from the start of the first attempt to the answer to
+    /// the commit. Abandoned transactions (`failed`) count with their age.
     pub latency: Option<Latency>,
-    /// Failed attempts.
+    /// Latencies of failed attempts.
     pub error_latency: Option<Latency>,
-    /// Each class of operations.
+    /// Latencies by class of operations.
     pub classes: BTreeMap<String, Option<Latency>>,
-    /// The same for each kind of transactions, of a workload that tells kinds apart.
+    /// Latencies by kind of transactions; absent if the workload does not distinguish kinds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, Option<Latency>>,
-    /// Open loop only.
+    /// Measurements of an open loop; absent for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenTotal>,
 }
 
-/// An open loop over the measured time. Counts arrivals due within it, however late they ended.
+/// Measurements of an open loop: the arrivals due in the measured time, even if they ended later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenTotal {
-    /// Arrivals that fell due in the measured time.
+    /// Arrivals due in the measured time.
     pub due: u64,
-    /// Of these, begun within the measured time.
+    /// Arrivals of `due` that began within the measured time.
     pub begun: u64,
-    /// Of `due`, given up: refused without a retry left, at their deadline, or with a lost
+    /// Abandoned arrivals of `due`: failed without a retry left, at their deadline, or with a lost
     /// connection.
     pub failed: u64,
-    /// Of `due`, neither committed nor given up when the drain ended.
+    /// Arrivals of `due` that were neither committed nor abandoned at the end of the drain.
     pub left: u64,
-    /// Arrivals due and not begun at the end of the measured time.
+    /// Arrivals due but not begun at the end of the measured time.
     pub backlog_end: u64,
-    /// The largest backlog seen, at the ends of ticks.
+    /// Largest backlog, sampled at the ends of ticks (100 ms).
     pub backlog_max: u64,
-    /// How long the drain took.
+    /// Duration of the drain, seconds.
     pub drain_s: f64,
-    /// From due time to the answer to the commit, of the arrivals due in the measured time that
-    /// committed by the end of the drain; those `failed` or `left` stand in it with their age then.
+    /// Response times, from due time to the answer to the commit, of arrivals of `due` that committed by
+    /// the end of the drain. Arrivals in `failed` or `left` count with their age at that time.
     pub response: Option<Latency>,
-    /// From the due time of an arrival that found a free session to its first byte sent.
+    /// Time from the due time to the first byte sent, of arrivals that found an idle session.
     pub dispatch_lag: Option<Latency>,
 }
 
-/// The meter over the measured time.
+/// Load of the generator over the measured time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorTotal {
-    /// CPU of the load threads, user and system, over the measured time, all of it.
+    /// CPU time of the load threads over the measured time, user and system, busy-polling included,
+    /// seconds.
     pub cpu_s: f64,
-    /// Highest share of one second that a load thread was busy, as in `busy`.
+    /// Highest busy share of a load thread in any second, 0 to 1, as in `busy` of intervals.
     pub busy_max: f64,
-    /// How long answers may have lain unread, at most: since the poll before returned or their
-    /// request was sent, or since the thread was woken. Not how long the thread waits for a CPU.
+    /// Upper bound of the time that answers waited to be read: since the previous poll returned, since
+    /// their request was sent, or since the thread was woken. It excludes waits for a CPU.
     pub lag: Option<Latency>,
-    /// Returns of the poll call.
+    /// Number of returns from the poll system call.
     pub polls: u64,
-    /// Calls that read from or wrote to a socket.
+    /// Number of system calls that read from or wrote to a socket.
     pub syscalls: u64,
-    /// busy_max > 0.8, or the median or 99th percentile of the lag > 10 % of the fastest group's.
+    /// Whether the generator limited the load: `busy_max` > 0.8, or the median or 99th percentile of the
+    /// lag > 10 % of the same percentile of the fastest group.
     pub generator_bound: bool,
-    /// Peak resident memory of the engine.
+    /// Peak resident memory of the engine, bytes.
     pub rss_max_bytes: u64,
 }

@@ -1,7 +1,7 @@
-//! The plan of one job, read as JSON from standard input: nothing is left to decide.
+//! The complete plan of one job, read as JSON from standard input.
 //!
-//! Unknown fields are refused, so that a misspelt option can never be ignored. The JSON Schema of
-//! these types is committed as `schemas/engine-plan.schema.json`.
+//! Unknown fields are errors, so a misspelt option is never ignored. The JSON Schema of these types is
+//! committed as `schemas/engine-plan.schema.json`.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -9,47 +9,47 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Version of the plan and of the event stream; raised whenever either changes meaning.
+/// Version of the plan and of the event stream. It increases when either changes meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Options of a workload or of a driver: the member of the family checks and types them.
+/// Options of a workload or driver, which checks their names and types itself.
 pub type Options = BTreeMap<String, serde_json::Value>;
 
-/// One job: a measured trial, or the loading of a data set.
+/// One job: a measured trial or the load of a data set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Must equal [`SCHEMA_VERSION`].
+    /// Version of the plan; must equal that of the engine.
     pub schema_version: u32,
-    /// What to do.
+    /// Kind of job.
     pub job: Job,
-    /// Name of the trial, repeated in every error.
+    /// Name of the trial, part of every error message.
     pub trial: String,
-    /// Where `latency.hlog` goes. Must exist. Events go to standard output.
+    /// Existing directory for `latency.hlog`. Events go to standard output.
     pub directory: PathBuf,
-    /// Everything random follows from this.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Systems under test by name.
+    /// Systems under test, by name.
     pub targets: BTreeMap<String, Target>,
-    /// Whole-second lengths are usual, fractions are allowed. Ignored by [`Job::Load`].
+    /// Length of the warm-up, seconds; fractions are allowed. Job `load` ignores it.
     #[serde(default)]
     pub warmup_s: f64,
-    /// Measured time, after the warm-up. Ignored by [`Job::Load`].
+    /// Length of the measured phase after the warm-up, seconds. Job `load` ignores it.
     #[serde(default)]
     pub duration_s: f64,
-    /// How long, after the measured time, an open loop's backlog is worked off at most.
+    /// Longest time after the measured phase for working off the backlog of open loops, seconds.
     #[serde(default = "ten_s")]
     pub drain_s: f64,
-    /// Length of a reported interval.
+    /// Length of a reported interval, seconds.
     #[serde(default = "one")]
     pub interval_s: f64,
-    /// OS threads for network sessions; 0 chooses, by sessions and CPUs; at most one a session.
+    /// Load threads for network sessions, at most one per session; 0: derived from sessions and CPUs.
     #[serde(default)]
     pub workers: u32,
-    /// CPUs the load threads may use; empty: leave the affinity alone.
+    /// CPU numbers that the load threads may use; empty: the CPU affinity stays unchanged.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// What is sent. For [`Job::Load`]: what is loaded, `sessions` being the loading threads.
+    /// Workloads to run. For job `load`: workloads to load, with `sessions` as the number of threads.
     pub groups: Vec<Group>,
 }
 
@@ -61,65 +61,66 @@ fn ten_s() -> f64 {
     10.0
 }
 
-/// What the engine is to do with a plan.
+/// Kind of job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Job {
-    /// Drive load and measure it.
+    /// Generate load and measure it.
     Run,
     /// Create and fill the tables of each group's workload.
     Load,
 }
 
-/// A system under test as the engine sees it.
+/// Connection to a system under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// Name in the list of drivers: `null`, `sqlite`, `mysql`, `postgres`.
+    /// Name of a driver, such as `null`, `sqlite`, `mysql`, `postgres`.
     pub driver: String,
-    /// Where it listens, or its file.
+    /// Network address, socket or file.
     pub address: Address,
     /// Login name.
     #[serde(default)]
     pub user: String,
-    /// Never written to disk: whoever stores a plan empties it first.
+    /// Password, never written to disk: programs that store a plan remove it first.
     #[serde(default, skip_serializing_if = "Secret::is_empty")]
     pub password: Secret,
     /// Schema (MySQL) or database (PostgreSQL).
     #[serde(default)]
     pub database: String,
-    /// Prepared statements, or text on every call.
+    /// Prepared statements, or statement text on every call.
     #[serde(default)]
     pub protocol: Protocol,
-    /// How the connection is encrypted.
+    /// Encryption of the connection.
     #[serde(default)]
     pub tls: Tls,
-    /// What an encrypted connection has beside that.
+    /// Further settings of an encrypted connection.
     #[serde(default, skip_serializing_if = "TlsExtras::are_none")]
     pub tls_extras: TlsExtras,
-    /// What the server may have of the password that asks for more than a proof.
+    /// Permissions for authentication methods that reveal the password to the server.
     #[serde(default, skip_serializing_if = "LoginRules::is_strict")]
     pub login: LoginRules,
-    /// Statements that each new connection runs before anything else, in order.
+    /// Statements that each new connection runs first, in order.
     #[serde(default)]
     pub session_sql: Vec<String>,
-    /// No session may write: after `session_sql` the driver tells the server so, asks it whether
-    /// that holds, and refuses the connection if it does not. The null driver has nothing to guard.
+    /// Whether sessions must be read-only. After `session_sql`, the driver makes the session read-only,
+    /// checks this with the server, and closes the connection if the check fails. The null driver
+    /// ignores it.
     #[serde(default)]
     pub read_only: bool,
-    /// Options of the driver (null: `delay_us`; sqlite: `busy_timeout_ms`).
+    /// Options of the driver, such as `delay_us` (null), `busy_timeout_ms` (sqlite).
     #[serde(default)]
     pub options: Options,
 }
 
-/// A password. Its `Debug` form does not show it.
+/// A password, hidden in debug output.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(pub String);
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // The error of `String` repeats what it found, and errors are printed and kept.
+        // The error of `String` contains the value, and errors are printed and stored.
         let quoted = |_| D::Error::custom("must be text in quotes");
         String::deserialize(from).map(Self).map_err(quoted)
     }
@@ -138,13 +139,14 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What a server may have of the password that asks for more than a proof: docs/reference/security.md.
+/// Permissions for authentication methods that reveal the password to the server; see
+/// docs/reference/security.md.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoginRules {
-    /// The password itself may be sent, over TLS or a Unix socket.
+    /// Whether the password may be sent in cleartext, over TLS or a Unix socket.
     pub cleartext_password: bool,
-    /// Without TLS, the password may be sent under this RSA key (MySQL).
+    /// RSA key of the server for sending the password encrypted without TLS (MySQL); null: never.
     pub server_public_key: Option<PublicKey>,
 }
 
@@ -155,23 +157,23 @@ impl LoginRules {
     }
 }
 
-/// Which RSA key of a server is trusted with the password.
+/// Trusted RSA key of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum PublicKey {
-    /// The one that the server shows.
+    /// The key that the server sends.
     Get,
-    /// This one, as PEM text.
+    /// This key, as PEM text.
     Pem(String),
 }
 
-/// Where a target is found.
+/// Address of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Address {
-    /// Host name or address, and port.
+    /// TCP address.
     Tcp {
-        /// Name or IP address.
+        /// Host name or IP address.
         host: String,
         /// TCP port.
         port: u16,
@@ -180,12 +182,12 @@ pub enum Address {
     Unix(PathBuf),
     /// Path of a database file, or of a directory.
     File(PathBuf),
-    /// In this process (null driver).
+    /// Target within the engine (null driver).
     None,
 }
 
 impl Address {
-    /// Whether it leads to this machine for sure: a Unix socket, or a loopback address or name.
+    /// Whether the address is certainly local: a Unix socket, a loopback IP address or `localhost`.
     pub fn is_loopback(&self) -> bool {
         match self {
             Self::Tcp { host, .. } => {
@@ -198,50 +200,51 @@ impl Address {
     }
 }
 
-/// How statements are sent.
+/// Protocol for statements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// Prepared once a connection, executed with binary parameters.
+    /// Prepared once per connection, executed with binary parameters.
     #[default]
     Prepared,
-    /// The full statement text on every call.
+    /// Full statement text on every call.
     Text,
 }
 
-/// Encryption of a connection, in the words of libpq and of MySQL's clients.
+/// Encryption of a connection, comparable to the modes of libpq and of MySQL's clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tls {
-    /// Encrypted, certificate checked against the system's roots and the host name.
+    /// Encrypted; the certificate is checked against the system's root certificates and the host name.
     Verify,
-    /// As `Verify`, with the roots in this PEM file.
+    /// As `verify`, with the root certificates in this PEM file.
     Ca(PathBuf),
-    /// Encrypted, certificate checked against the roots in this PEM file, whatever name it is for.
+    /// Encrypted; the certificate is checked against the root certificates in this PEM file, without its
+    /// host name.
     Chain(PathBuf),
-    /// Encrypted, certificate not checked.
+    /// Encrypted; the certificate is not checked.
     Require,
-    /// Encrypted if the server offers it, certificate not checked.
+    /// Encrypted if the server supports it; the certificate is not checked.
     Prefer,
-    /// Plain.
+    /// Unencrypted.
     #[default]
     Off,
 }
 
-/// How an encrypted connection is set up beside [`Tls`]; without encryption it has no effect.
+/// Settings of an encrypted connection in addition to `tls`; no effect without encryption.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsExtras {
-    /// PEM file of the client's certificate, then those of the authorities between; with `key`.
+    /// PEM file with the client certificate, followed by intermediate certificates; requires `key`.
     pub certificate: Option<PathBuf>,
-    /// PEM file of the certificate's private key, which is not itself encrypted.
+    /// PEM file with the unencrypted private key of the certificate.
     pub key: Option<PathBuf>,
-    /// OpenSSL's names of the only ciphers to offer; empty: all.
+    /// Ciphers to offer, by OpenSSL names; empty: all.
     pub ciphers: Vec<String>,
 }
 
 impl TlsExtras {
-    /// Whether nothing is asked for.
+    /// Whether all settings are the default.
     pub fn are_none(&self) -> bool {
         *self == Self::default()
     }
@@ -251,100 +254,100 @@ impl TlsExtras {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Name, unique in the plan.
+    /// Name of the group, unique in the plan.
     pub name: String,
-    /// Key in [`Plan::targets`].
+    /// Name of the target, a key of `targets`.
     pub target: String,
-    /// Name in the list of workloads: `oltp`.
+    /// Name of a workload, such as `oltp`.
     pub workload: String,
     /// Options of the workload.
     #[serde(default)]
     pub options: Options,
-    /// Connections, each with at most one request in flight.
+    /// Number of connections, each with at most one request in flight.
     pub sessions: u32,
-    /// More targets of the same driver: session n of the group belongs to number n, modulo their
-    /// count, of `target` and these (instances, replicas).
+    /// Further targets of the same driver (instances, replicas). Session n of the group uses target
+    /// number n modulo their count, where `target` is number 0.
     #[serde(default)]
     pub also_targets: Vec<String>,
-    /// Open loop: when transactions are due. None: closed, as fast as answers come.
+    /// Arrival schedule of an open loop; null: closed loop, without a schedule.
     #[serde(default)]
     pub arrivals: Option<Arrivals>,
-    /// Pauses of each session. Those between transactions are for closed loops only.
+    /// Think time of each session; between transactions in closed loops only.
     #[serde(default)]
     pub think: Option<Think>,
-    /// A transaction older than this is cancelled and counts as an error.
+    /// Largest age of a transaction, seconds; an older one is cancelled and counts as an error.
     #[serde(default = "sixty")]
     pub deadline_s: f64,
-    /// How often a transaction is tried again after a retryable error.
+    /// Largest number of retries of a transaction after retryable errors.
     #[serde(default = "ten")]
     pub retries: u32,
 }
 
-/// The schedule of an open loop: a pure function of (seed, arrival number).
+/// Arrival schedule of an open loop, a pure function of seed and arrival number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
-    /// How arrivals lie around the rate.
+    /// Arrival process.
     pub process: Process,
-    /// At least one. The first begins with the measured phase; the warm-up runs at the rate that it
-    /// begins with. The last one holds its final rate until the end.
+    /// Steps of the rate, at least one. The first begins with the measured phase; the warm-up runs at
+    /// its initial rate. The final rate of the last step continues until the end.
     pub steps: Vec<RateStep>,
 }
 
-/// How arrivals lie around a rate.
+/// Arrival process at a given rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Process {
-    /// Independent of each other, as many users are.
+    /// Poisson process: independent arrivals, like those of many users.
     Poisson,
     /// Evenly spaced.
     Uniform,
 }
 
-/// A stretch of a schedule: transactions a second of the whole group, changing evenly.
+/// Step of a schedule: the rate of the whole group, in transactions per second, changes linearly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// Its length; none: to the end, allowed in the last step only.
+    /// Length of the step, seconds; null: until the end, in the last step only.
     pub for_s: Option<f64>,
-    /// Rate at its beginning, 0 to 10,000,000.
+    /// Rate at the beginning of the step, transactions per second, 0 to 10,000,000.
     pub from_per_s: f64,
-    /// Rate at its end, 0 to 10,000,000.
+    /// Rate at the end of the step, transactions per second, 0 to 10,000,000.
     pub to_per_s: f64,
 }
 
-/// A pause of a session.
+/// Think time: pauses of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Think {
-    /// Mean length.
+    /// Mean length, seconds.
     pub mean_s: f64,
-    /// How lengths are distributed.
+    /// Distribution of the lengths.
     pub distribution: ThinkDistribution,
-    /// What they come with.
+    /// Position of the pauses.
     #[serde(default)]
     pub per: ThinkPer,
 }
 
-/// Where a session pauses.
+/// Position of the pauses of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkPer {
-    /// After each transaction, as a user does: between transactions, and part of none.
+    /// After each transaction, like a user; latencies exclude the pause.
     #[default]
     Transaction,
-    /// Before each operation, as a slow client program does: the transaction, which begins with the
-    /// first pause, lasts so much longer, and the statements do not.
+    /// Before each operation, like a slow client program. The transaction begins with the first pause;
+    /// its latency includes the pauses, those of its statements do not.
     Operation,
 }
 
-/// How think times are distributed.
+/// Distribution of think times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkDistribution {
-    /// Always the mean.
+    /// Constant, equal to the mean.
     Constant,
-    /// Exponential, as pauses of independent users are.
+    /// Exponential, like pauses of independent users.
     Exponential,
 }
 

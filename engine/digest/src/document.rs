@@ -1,255 +1,257 @@
-//! The output of a digest: one JSON document, which `dyno digest` renders. Durations are in
-//! seconds, times in Unix seconds (UTC). Values that a log does not have are absent, which differs
-//! from 0.
+//! The output of a digest: one JSON document, which `dyno digest` renders. Durations are in seconds,
+//! times in Unix seconds (UTC). Values that a log does not contain are null or absent, not 0.
 
 use crate::event::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Version of this layout; readers refuse a later one.
+/// Version of the document layout. Readers reject later versions.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A digest of one or more logs.
+/// Digest of one or more logs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the document layout; readers reject later versions.
     pub schema_version: u32,
-    /// Version of the program that made it.
+    /// Version of the engine that wrote the document.
     pub engine_version: String,
-    /// What makes a class: `fingerprint`, `table`, `db`, `user`, `host`, `distill`.
+    /// Key of classes: `fingerprint`, `table`, `db`, `user`, `host` or `distill`.
     pub group_by: String,
-    /// What classes are ranked by: `query_time`, `count`, `max`, `statement_bytes`, or a measure.
+    /// Order of classes: `query_time`, `count`, `max`, `statement_bytes`, or the name of a measure.
     pub order_by: String,
-    /// The logs, in the order given.
+    /// The logs, in the order of the command line.
     pub inputs: Vec<Input>,
-    /// Why some statements are missing by the log's own settings, if so: shown in line 2 of reports.
+    /// Reasons why the logs do not contain all statements (threshold, sampling); shown in line 2 of reports.
     pub censored: Vec<Censored>,
-    /// All events that passed the filters.
+    /// Statistics of all events that passed the filters.
     pub overall: Stats,
-    /// How many distinct classes there were.
+    /// Number of classes.
     pub classes_total: u64,
-    /// Whether numbers and hashes in names count for nothing, as `--merge-names` has it.
+    /// Whether classes ignore numbers and hashes in names (`--merge-names`).
     #[schemars(default)]
     pub merges_names: bool,
-    /// What `--merge-names` would make of the classes; absent if nothing.
+    /// Effect that `--merge-names` would have on the classes; null: none.
     pub mergeable: Option<Mergeable>,
-    /// The classes asked for, by rank.
+    /// The listed classes, by rank.
     pub classes: Vec<Class>,
-    /// What the classes that are not listed come to; absent if all are.
+    /// Statistics of all classes that are not listed; null: all are listed.
     pub rest: Option<Stats>,
-    /// How all classes went over time.
+    /// Load over time, all classes together; null if the log has no times.
     pub timeline: Option<Timeline>,
-    /// How long so many statements ran at once.
+    /// Time by number of concurrent statements; null if the log lacks times or durations.
     pub concurrency: Option<Concurrency>,
 }
 
-/// Classes that differ in numbers and hashes of names alone.
+/// Classes that differ only in numbers and hashes in names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mergeable {
-    /// How many classes were looked at: all, or the 10,000 most costly.
+    /// Number of classes examined: all, at most the 10,000 most costly.
     pub classes: u64,
-    /// How many they would be.
+    /// Number of classes after the merge.
     pub merged: u64,
 }
 
-/// One log.
+/// A log that the digest read.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Input {
-    /// As given; `-` is standard input.
+    /// Path as on the command line; `-` is standard input.
     pub path: String,
-    /// Name of its format.
+    /// Name of the format.
     pub format: String,
-    /// Its server and version, if it says so; the first of several.
+    /// Server and version from the log, the first of several; null: unknown.
     pub server: Option<String>,
-    /// All that it names, in its order, at most 16: of several, logs were put together or the server
-    /// was upgraded.
+    /// All servers and versions in the log, in order, at most 16. Several mean that logs were
+    /// concatenated or that the server was upgraded.
     pub servers: Vec<String>,
-    /// Bytes of log, unpacked.
+    /// Size of the log, uncompressed, bytes.
     pub bytes: u64,
-    /// Events read, before filters.
+    /// Number of events before filters.
     pub events: u64,
-    /// Events that the filters left out.
+    /// Number of events that the filters excluded.
     pub filtered: u64,
-    /// Bytes that were no event.
+    /// Bytes that could not be parsed.
     pub bytes_not_understood: u64,
-    /// How many pieces those were.
+    /// Number of pieces that could not be parsed.
     pub pieces_not_understood: u64,
-    /// The first of them, at most 20.
+    /// The first of these pieces, at most 20.
     pub not_understood: Vec<NotUnderstood>,
 }
 
-/// A piece of log that is no event.
+/// A piece of a log that could not be parsed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NotUnderstood {
-    /// Where it begins, bytes.
+    /// Offset of the piece in the log, bytes.
     pub offset: u64,
-    /// Line, from 1, of text logs.
+    /// Line number, from 1; null: not a text log, or unknown.
     pub line: Option<u64>,
-    /// Its length.
+    /// Length of the piece, bytes.
     pub bytes: u64,
-    /// Why, without a word of the log.
+    /// Reason, without text from the log.
     pub why: String,
 }
 
-/// Statements are missing by the log's own settings.
+/// A reason why a log does not contain all statements.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Censored {
-    /// Position of the log in `inputs`.
+    /// Index of the log in `inputs`, from 0.
     pub input: u32,
-    /// `threshold` (only slow statements) or `sampled` (one of so many).
+    /// `threshold`: the log contains only slow statements; `sampled`: only one in `value` statements.
     pub kind: String,
-    /// For `threshold`: nothing faster was seen, seconds. For `sampled`: one of so many.
+    /// For `threshold`: shortest duration that is logged, seconds. For `sampled`: the log contains one
+    /// in this many statements.
     pub value: f64,
-    /// `said` by the log, or `seen`: no statement of many is faster.
+    /// `said`: the log states it; `seen`: inferred, because none of many statements is faster.
     pub evidence: String,
 }
 
-/// Sums of some events.
+/// Statistics of a set of events.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Stats {
-    /// Events in the log.
+    /// Number of events in the log.
     pub count: u64,
-    /// Events that they stand for, where the log keeps one of so many; otherwise `count`.
+    /// Estimated number of executions in a sampled log; otherwise equal to `count`.
     pub weighted_count: f64,
-    /// Events with an error.
+    /// Number of events with an error.
     pub errors: u64,
-    /// Bytes of statements, of all that the events stand for.
+    /// Total length of the statements, weighted by sampling, bytes.
     pub statement_bytes: u64,
-    /// How long they took; absent if no event has a duration.
+    /// Durations, seconds; null if no event has one.
     pub query_time: Option<Distribution>,
-    /// What else the log measures, by [`Measure::name`](crate::event::Measure::name).
+    /// Further measures of the log, by name.
     pub measures: BTreeMap<String, Measured>,
-    /// End of the first event.
+    /// Earliest end of an event, Unix seconds; null: unknown.
     pub first_unix_s: Option<f64>,
-    /// End of the last event.
+    /// Latest end of an event, Unix seconds; null: unknown.
     pub last_unix_s: Option<f64>,
 }
 
-/// A measure of some events.
+/// Distribution of a measure, with its unit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Measured {
-    /// `ns` stands for values in seconds.
+    /// Unit of the measure; for `ns`, the values are in seconds.
     pub unit: Unit,
-    /// Its values.
+    /// Distribution of the values.
     #[serde(flatten)]
     pub values: Distribution,
 }
 
-/// Values of one measure. All but quantiles are exact.
+/// Distribution of the values of one measure. Quantiles are estimates, all other numbers are exact.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Distribution {
-    /// Events that have the measure.
+    /// Number of events that have the measure.
     pub count: u64,
-    /// Their sum, weighted.
+    /// Sum of the values, weighted by sampling.
     pub sum: f64,
-    /// The least. Samples of a server do not know it.
+    /// Smallest value; null for samples of a server.
     #[schemars(with = "Option<f64>")]
     pub min: f64,
-    /// The greatest. Samples of a server do not know it.
+    /// Largest value; null for samples of a server.
     #[schemars(with = "Option<f64>")]
     pub max: f64,
-    /// Sum by count.
+    /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of the population; absent where only counts and sums were kept.
+    /// Population standard deviation; null if only counts and sums are available.
     pub stddev: Option<f64>,
-    /// Median; absent where no sketch was kept. So for the other quantiles.
+    /// Median. All quantiles are null if no sketch is available.
     pub p50: Option<f64>,
-    /// 95 % are at most this.
+    /// 95th percentile.
     pub p95: Option<f64>,
-    /// 99 % are at most this.
+    /// 99th percentile.
     pub p99: Option<f64>,
-    /// Largest relative error of the quantiles.
+    /// Largest relative error of the quantiles; null if there are none.
     pub quantile_error: Option<f64>,
-    /// Share of the events that the sketch has seen: below 1 for a class that came to be among the
-    /// most costly only late.
+    /// Share of the events that the quantiles are based on, 0 to 1. It is below 1 for a class that became
+    /// one of the most costly only late in the log.
     pub sketched: Option<f64>,
 }
 
-/// Events that are alike.
+/// A class of similar events.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Class {
-    /// From 1, by the order asked for.
+    /// Rank by `order_by`, from 1.
     pub rank: u64,
-    /// 32 hexadecimal digits, from fingerprint and language: the same in every log and version.
+    /// 32 hexadecimal digits, a hash of fingerprint and language; the same in all logs and versions.
     pub id: String,
-    /// pt-query-digest's ID of the same statements, where its fingerprint is the same for them.
+    /// Query ID of pt-query-digest; null if its fingerprint of these statements differs.
     pub pt_id: Option<String>,
-    /// The statement without literals, or what the class is grouped by.
+    /// The statement without literals, or the value of another `group_by`.
     pub fingerprint: String,
-    /// Verbs and tables: `SELECT orders customers`.
+    /// Verbs and tables, such as `SELECT orders customers`.
     pub distill: String,
-    /// Tables, with their schema where the statement says it.
+    /// Tables, qualified by schema as in the statement.
     pub tables: Vec<String>,
-    /// Its sums.
+    /// Statistics of the events.
     #[serde(flatten)]
     pub stats: Stats,
-    /// Share of the query time of all events.
+    /// Share of the query time of all events, 0 to 1.
     pub time_share: Option<f64>,
-    /// Variance-to-mean ratio of the query time, seconds.
+    /// Variance-to-mean ratio of the query times, seconds.
     pub v_m: Option<f64>,
-    /// Events by user; at most 100, and the rest under an empty name. So for the next two.
+    /// Number of events by user. This map and the next two have at most 100 names; the empty name stands
+    /// for all others.
     pub users: BTreeMap<String, u64>,
-    /// Events by host.
+    /// Number of events by client host.
     pub hosts: BTreeMap<String, u64>,
-    /// Events by default database.
+    /// Number of events by default database.
     pub databases: BTreeMap<String, u64>,
-    /// Events by error.
+    /// Number of events by error code.
     pub error_codes: BTreeMap<String, u64>,
-    /// Events by how the server went about them, as MongoDB sums it up: `IXSCAN { a: 1 }`.
+    /// Number of events by MongoDB's plan summary, such as `IXSCAN { a: 1 }`.
     #[schemars(default)]
     pub plans: BTreeMap<String, u64>,
-    /// Events by query time: below 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, 1 s, 10 s, and more.
+    /// Number of events by query time: below 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms, 1 s, 10 s, and
+    /// longer.
     pub histogram: Option<[u64; 9]>,
-    /// Time that its events ran within each bucket of the timeline, seconds.
+    /// Total time that events of the class ran within each bucket of the timeline, seconds.
     pub timeline_s: Option<Vec<f64>>,
-    /// Its slowest event: where it is.
+    /// Position of the slowest event.
     pub sample: Option<Sample>,
 }
 
-/// Where the slowest event of a class is.
+/// The slowest event of a class.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Sample {
-    /// Position of the log in `inputs`.
+    /// Index of the log in `inputs`, from 0.
     pub input: u32,
-    /// Where it begins in the log, bytes.
+    /// Offset of the event in the log, bytes.
     pub offset: u64,
-    /// When it ended.
+    /// End of the event, Unix seconds; null: unknown.
     pub end_unix_s: Option<f64>,
-    /// How long it took.
+    /// Duration, seconds; null: unknown.
     pub query_time_s: Option<f64>,
-    /// Its text, with literals: only if asked for.
+    /// Text of the statement with its literals; null unless requested.
     pub text: Option<String>,
-    /// Whether the text was longer than what is kept.
+    /// Whether `text` is truncated.
     pub is_cut: bool,
 }
 
-/// Equal stretches of time.
+/// Load over time, in buckets of equal length.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Timeline {
-    /// Begin of the first bucket.
+    /// Begin of the first bucket, Unix seconds.
     pub begin_unix_s: f64,
-    /// Length of each.
+    /// Length of a bucket, seconds.
     pub bucket_s: f64,
-    /// Events that ended in each.
+    /// Number of events that ended in each bucket.
     pub count: Vec<u64>,
-    /// Time that events ran within each, whenever they ended, seconds: divided by the length it is the mean
-    /// concurrency. What ran before the first bucket is in none.
+    /// Total time that events ran within each bucket, weighted by sampling, seconds. Divided by
+    /// `bucket_s`, it is the mean concurrency. Time before the first bucket is excluded.
     pub time_s: Vec<f64>,
-    /// Longest gap between two ends of events within each bucket, seconds: stalls.
+    /// Longest gap between consecutive ends of events, by the bucket in which the gap ends, seconds; long
+    /// gaps are stalls.
     pub gap_s: Vec<f64>,
 }
 
-/// How many statements ran at the same time.
+/// Concurrency of statements.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Concurrency {
-    /// Seconds with exactly so many, from 0.
+    /// Total time with exactly n concurrent statements, by n from 0, seconds.
     pub seconds: Vec<f64>,
-    /// The most.
+    /// Largest concurrency.
     pub max: u64,
-    /// How exactly the log tells when statements ran, seconds: 1 for a clock of full seconds, 0 for one
-    /// that is finer than that.
+    /// Resolution of the log's timestamps, seconds: 1 for full seconds, 0 for a finer resolution.
     pub clock_s: f64,
-    /// Why it is not exact, if so (events out of order, times to the second).
+    /// Reason why the numbers are inexact (events out of order, times in full seconds); null: exact.
     pub caveat: Option<String>,
 }

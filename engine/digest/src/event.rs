@@ -1,45 +1,44 @@
-//! One event of a server, in the schema that all log formats share.
+//! An event of a server, in the representation that all log formats share.
 
 use serde::Serialize;
 
-/// A statement or a command, as a log tells of it. Text is bytes as they stand in the log.
+/// A statement or command from a log. Text is in bytes as in the log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Event<'a> {
-    /// Where it begins in the log, bytes; in a compressed file those of its content.
+    /// Offset in the log, bytes; for a compressed file, in its content.
     pub offset: u64,
-    /// How much of the log it takes, bytes.
+    /// Length in the log, bytes.
     pub bytes: u64,
-    /// What was done.
+    /// Kind of event.
     pub kind: Kind,
-    /// When it ended, nanoseconds since 1970 (UTC); none where the log does not say.
+    /// End, nanoseconds since 1970 (UTC); `None`: unknown.
     pub end_ns: Option<i64>,
-    /// How long it took; none where the log does not say.
+    /// Duration, nanoseconds; `None`: unknown.
     pub duration_ns: Option<u64>,
-    /// The statement without a terminator; for other kinds what the log calls them.
+    /// The statement without a terminator; for other kinds, their name in the log.
     pub text: &'a [u8],
-    /// Empty: not known. So for `host` and `database`.
+    /// User. Empty: unknown, as for `host` and `database`.
     pub user: &'a [u8],
     /// Name or address of the client.
     pub host: &'a [u8],
     /// The default schema or database.
     pub database: &'a [u8],
-    /// The connection's number.
+    /// ID of the connection; `None`: unknown.
     pub session: Option<u64>,
-    /// How many events it stands for, in logs that keep one of so many; 0 means 1.
+    /// Number of events that it represents in a sampled log; 0 means 1.
     pub weight: u32,
-    /// The server's error: a number (MySQL) or the SQLSTATE's five letters (PostgreSQL). Empty: none
-    /// known.
+    /// Error code: a number (MySQL) or the five characters of an SQLSTATE (PostgreSQL). Empty: no known
+    /// error.
     pub error: &'a [u8],
-    /// Values of the statement's parameters as the log writes them: `$1 = '7', $2 = NULL`
-    /// (PostgreSQL). Empty: none known.
+    /// Parameter values in the format of the log: `$1 = '7', $2 = NULL` (PostgreSQL). Empty: unknown.
     pub parameters: &'a [u8],
-    /// How the server went about it, summed up: `IXSCAN { a: 1 }` (MongoDB). Empty: not known.
+    /// Plan summary, such as `IXSCAN { a: 1 }` (MongoDB). Empty: unknown.
     pub plan: &'a [u8],
-    /// The measures that the log has for it.
+    /// Measures from the log.
     pub numbers: Numbers,
 }
 
-/// What an event is.
+/// Kind of event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A statement that was executed.
@@ -47,27 +46,27 @@ pub enum Kind {
     Statement,
     /// A statement that was prepared, not executed.
     Prepare,
-    /// A command that is no statement: ping, connect, quit.
+    /// A command other than a statement: ping, connect, quit.
     Command,
 }
 
 macro_rules! measures {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $unit:ident;)*) => {
-        /// What logs measure of an event besides its time.
+        /// Measures of an event, other than its duration.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Measure { $($(#[doc = $doc])* $variant,)* }
 
         impl Measure {
-            /// All, in the order of their numbers.
+            /// All measures, in the order of their discriminants.
             pub const ALL: &[Measure] = &[$(Measure::$variant,)*];
 
-            /// Its name in documents and reports.
+            /// The name in documents and reports.
             pub fn name(self) -> &'static str {
                 match self { $(Measure::$variant => $name,)* }
             }
 
-            /// Its unit.
+            /// The unit.
             pub fn unit(self) -> Unit {
                 match self { $(Measure::$variant => Unit::$unit,)* }
             }
@@ -79,13 +78,13 @@ macro_rules! measures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Nanoseconds; seconds in documents.
+    /// Nanoseconds (in documents, values are in seconds).
     Ns,
-    /// A number of things.
+    /// Count.
     Count,
     /// Bytes.
     Bytes,
-    /// 0 or 1.
+    /// Flag, 0 or 1.
     Flag,
 }
 
@@ -98,27 +97,27 @@ measures! {
     ReadWait = "innodb_io_r_wait", Ns;
     /// Waiting for InnoDB's queue (Percona).
     QueueWait = "innodb_queue_wait", Ns;
-    /// In the storage engine (MariaDB).
+    /// Time in the storage engine (MariaDB).
     EngineTime = "engine_time", Ns;
-    /// Planning (PostgreSQL, MongoDB).
+    /// Planning time (PostgreSQL, MongoDB).
     PlanTime = "plan_time", Ns;
-    /// Processor time (MongoDB).
+    /// CPU time (MongoDB).
     CpuTime = "cpu_time", Ns;
     /// Waiting for a ticket or for execution (MongoDB).
     Queued = "queued_time", Ns;
-    /// Rows given to the client.
+    /// Rows sent to the client.
     RowsSent = "rows_sent", Count;
-    /// Rows looked at.
+    /// Rows examined.
     RowsExamined = "rows_examined", Count;
     /// Rows changed.
     RowsAffected = "rows_affected", Count;
-    /// Rows read from the engine.
+    /// Rows read from the storage engine.
     RowsRead = "rows_read", Count;
-    /// Keys looked at (MongoDB).
+    /// Index keys examined (MongoDB).
     KeysExamined = "keys_examined", Count;
-    /// Bytes given to the client.
+    /// Bytes sent to the client.
     BytesSent = "bytes_sent", Bytes;
-    /// Bytes taken from the client.
+    /// Bytes received from the client.
     BytesReceived = "bytes_received", Bytes;
     /// Temporary tables.
     TmpTables = "tmp_tables", Count;
@@ -134,11 +133,11 @@ measures! {
     ReadBytes = "read_bytes", Bytes;
     /// Distinct pages used (Percona), or pages found (MariaDB's `Pages_accessed`).
     PagesUsed = "pages_used", Count;
-    /// Undo records looked at for old versions (MariaDB).
+    /// Undo records read for old row versions (MariaDB).
     OldRowsRead = "old_rows_read", Count;
     /// A result from the query cache.
     QueryCacheHit = "qc_hit", Flag;
-    /// A table was read whole.
+    /// A full table scan.
     FullScan = "full_scan", Flag;
     /// A join without an index.
     FullJoin = "full_join", Flag;
@@ -152,10 +151,10 @@ measures! {
     FilesortOnDisk = "filesort_on_disk", Flag;
 }
 
-/// How many measures there are.
+/// Number of measures.
 pub const MEASURES: usize = Measure::ALL.len();
 
-/// The measures of one event; those that its log does not have are not there, which is not 0.
+/// The measures of one event; measures that the log does not contain are absent, not 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     present: u32,
@@ -164,7 +163,7 @@ pub struct Numbers {
 
 const _: () = assert!(MEASURES <= 32, "one bit a measure");
 
-/// The measures in a mask ([`Numbers::mask`]), in the order of their numbers.
+/// The measures in a mask ([`Numbers::mask`]), in the order of their discriminants.
 #[inline]
 pub fn measures(mut mask: u32) -> impl Iterator<Item = Measure> {
     std::iter::from_fn(move || {
@@ -183,39 +182,39 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Sets one: nanoseconds, a count, bytes, 0 or 1.
+    /// Sets a measure, in its unit (nanoseconds, a count, bytes, 0 or 1).
     #[inline]
     pub fn set(&mut self, measure: Measure, value: u64) {
         self.present |= 1 << measure as u32;
         self.values[measure as usize] = value;
     }
 
-    /// One, if the log has it.
+    /// The value of a measure; `None`: absent.
     #[inline]
     pub fn get(&self, measure: Measure) -> Option<u64> {
         (self.present >> measure as u32 & 1 == 1).then(|| self.values[measure as usize])
     }
 
-    /// Those that are there, in the order of their numbers.
+    /// The present measures with their values, in the order of their discriminants.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Measure, u64)> + '_ {
         measures(self.present).map(|measure| (measure, self.values[measure as usize]))
     }
 
-    /// Which are there: a bit for each, by their numbers.
+    /// The present measures as a bit mask, by discriminant.
     #[inline]
     pub fn mask(&self) -> u32 {
         self.present
     }
 
-    /// Forgets all.
+    /// Removes all values.
     #[inline]
     pub fn clear(&mut self) {
         self.present = 0;
     }
 }
 
-/// How many events this one stands for.
+/// Number of events that this one represents, at least 1.
 #[inline]
 pub fn weight(event: &Event<'_>) -> u32 {
     event.weight.max(1)

@@ -1,4 +1,4 @@
-//! Reads logs on one thread, so that events come in the log's order.
+//! Reads logs on one thread, in the order of their events.
 
 use crate::aggregate::censoring::censored;
 use crate::aggregate::tally::Tally;
@@ -16,31 +16,31 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Takes the events of one log after the other.
+/// Receives the events of one log after the other.
 pub trait EventConsumer {
-    /// A log begins.
+    /// Begins a log.
     ///
     /// # Errors
-    /// One that does not fit the others.
+    /// A log that the consumer rejects, for example because its language differs.
     fn log(&mut self, language: Language) -> Result<()>;
 
-    /// An event that passed the filters.
+    /// Receives an event that passed the filters.
     fn event(&mut self, event: &Event<'_>);
 }
 
-/// What is said of logs beside what was made of their events.
+/// The logs of a document, with the statements that they lack.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Logs {
-    /// The logs, in the order given.
+    /// The logs, in the order of the command line.
     pub inputs: Vec<Input>,
-    /// Why some statements are missing by the log's own settings, if so.
+    /// Reasons why the logs do not contain all statements (threshold, sampling).
     pub censored: Vec<Censored>,
 }
 
 /// Reads all logs.
 ///
 /// # Errors
-/// A log that cannot be read, or whose format is not known; what `consumer` refuses.
+/// An unreadable log, an unknown format, errors of `consumer`.
 pub fn read_sequentially(
     request: &Request,
     stop: &'static AtomicBool,
@@ -50,10 +50,10 @@ pub fn read_sequentially(
     each_log(request, stop, watcher, &mut |log| log.read(consumer))
 }
 
-/// Reads one log after the other by `read`, which reads each to its end.
+/// Calls `read` for one log after the other; it must read each to its end.
 ///
 /// # Errors
-/// A log that cannot be read; what `read` refuses.
+/// An unreadable log, errors of `read`.
 pub(crate) fn each_log(
     request: &Request,
     stop: &'static AtomicBool,
@@ -83,13 +83,13 @@ pub(crate) fn each_log(
     Ok(logs)
 }
 
-/// Passes on what a part of a log reports of its servers.
+/// Passes the facts of a part of a log to `chunks`, with the names of its servers.
 pub(crate) fn tell(chunks: &mut Chunks<'_>, number: u64, facts: Facts) {
     chunks.facts.servers.merge(number, &facts.servers);
     chunks.tell(number, facts);
 }
 
-/// Writes down what is known of a log that was read so far.
+/// Updates `input` with the statistics of a log that was read so far.
 pub(crate) fn close(input: &mut Input, chunks: &mut Chunks<'_>, tally: &Tally) {
     let mut all = Tally { told: tally.told.clone(), ..Tally::default() };
     for piece in &chunks.not_understood {
@@ -116,16 +116,16 @@ pub(crate) struct Log<'a> {
     pub(crate) tally: Tally,
     stop: &'a AtomicBool,
     watcher: &'a mut dyn Watcher,
-    /// Bytes of the files before this one.
+    /// Bytes of the previous files.
     read_before: u64,
     total: Option<u64>,
 }
 
-/// Chunks that are read before it is said how far reading is.
+/// Number of chunks between two progress reports.
 const AT_ONCE: u32 = 16;
 
 impl Log<'_> {
-    /// Reads it to its end.
+    /// Reads the log to its end.
     pub(crate) fn read(&mut self, consumer: &mut dyn EventConsumer) -> Result<()> {
         self.chunks.head()?;
         let damage = self.chunks.source().damage;
@@ -148,7 +148,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Says how far reading is; whether there is more.
+    /// Reports progress; returns whether reading continues.
     pub(crate) fn goes_on(&mut self) -> bool {
         self.chunks.allow(AT_ONCE);
         let read = self.chunks.source().progress.read.load(Ordering::Relaxed);
@@ -175,10 +175,10 @@ impl Sink for Filtered<'_> {
     }
 }
 
-/// Where reading in turn is.
+/// Reads a log chunk by chunk, with the state of its parser.
 pub struct SequentialReader {
     context: Context,
-    /// How much is read at a time: more once an event is longer.
+    /// Size of a read, bytes; it grows for an event that is longer.
     size: usize,
 }
 
@@ -189,10 +189,10 @@ impl Default for SequentialReader {
 }
 
 impl SequentialReader {
-    /// Reads until the log has no more to give now.
+    /// Reads until the log has no more data at present.
     ///
     /// # Errors
-    /// A log that cannot be read.
+    /// An unreadable log.
     pub fn read(
         &mut self,
         format: &dyn Format,

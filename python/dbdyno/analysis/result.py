@@ -181,6 +181,7 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
     part = deciding(claim)
     return {
         "text": claim.text,
+        "say": claim.say,
         "verdict": claim.verdict,
         **_ratio(part.estimate if part else None),
         "small": claim.verdict == SUPPORTED and all(one.small for one in claim.parts),

@@ -157,6 +157,7 @@ class ClaimResult:
     warnings: tuple[str, ...]
     figures: str = ""  # CONTRADICT if they do in one part, AGREE if they do in all
     uneven: tuple[str, ...] = ()  # those of the warnings that are about its blocks
+    say: str = ""  # the author's words for it, which nothing has checked
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ class Run:
             return result.to_json(found, run.plan, run)
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """The claims in the experiment's order: `text`, `verdict` (`supported`, `refuted`,
+        """The claims in the experiment's order: `text`, `say`, `verdict` (`supported`, `refuted`,
         `undecided`, `not tested here`), `ratio`, `ci_low`, `ci_high`, `p`, `parts` and more, as
         `claims` of `result.json` has them."""
         claims: list[dict[str, Any]] = self.result()["claims"]

@@ -61,17 +61,23 @@ def keys(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionIt
 
     document = json.loads(schema.path().read_text(encoding="utf-8"))
     found: dict[str, None] = {}
-    for key, entry in document["properties"].items():
+    for key, entry in _own(document).items():
         found[f"{key}="] = None
         if key not in ("targets", "groups", "factors", "claims"):
             found.update(dict.fromkeys(f"{key}.{inner}=" for inner in _below(entry, document)))
     return _items(found, typed)
 
 
+def _own(model: Any) -> dict[str, Any]:
+    """The keys of a mapping, without other tools' words for them."""
+    keys = model.get("properties", {}).items()
+    return {key: entry for key, entry in keys if "x-synonym-of" not in entry}
+
+
 def _below(entry: Any, document: Any) -> list[str]:
     """Keys of the mappings that an entry of the schema may be."""
     if "$ref" in entry:
-        return list(document["$defs"][entry["$ref"].rpartition("/")[2]].get("properties", {}))
+        return list(_own(document["$defs"][entry["$ref"].rpartition("/")[2]]))
     branches = (*entry.get("anyOf", ()), *entry.get("oneOf", ()))
     return [key for branch in branches for key in _below(branch, document)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dbdyno import userconfig
 from dbdyno.errors import DynoError
 from dbdyno.store.naming import RUNS
 
@@ -15,7 +16,7 @@ PORT = 8137
 
 @click.command()
 @click.argument(
-    "directory", type=click.Path(path_type=Path, file_okay=False), metavar="[DIR]", default=RUNS
+    "directory", type=click.Path(path_type=Path, file_okay=False), metavar="[DIR]", required=False
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True,
@@ -24,15 +25,17 @@ PORT = 8137
 @click.option("--token", envvar="DYNO_SERVE_TOKEN", metavar="TOKEN",
               help="Secret that the address must hold, 16 characters at least [default:"
               " $DYNO_SERVE_TOKEN, else a random one].")  # fmt: skip
-def serve(directory: Path, host: str, port: int, read_only: bool, token: str | None) -> int:
+def serve(directory: Path | None, host: str, port: int, read_only: bool, token: str | None) -> int:
     """Serve the runs below DIR as pages, on this machine alone.
 
-    DIR is `runs` unless another is given. Printed is the address to open, which holds a random
-    token. Each page has its data at the same address with .json behind it. Ends with Ctrl-C.
+    DIR is the directory of runs of your settings, else `runs`, unless another is given. Printed is
+    the address to open, which holds a random token. Each page has its data at the same address with
+    .json behind it. Ends with Ctrl-C.
     """
     from dbdyno.web import listening
     from dbdyno.web.security import TOKEN_MIN, Access
 
+    directory = directory or userconfig.read().runs or RUNS
     if not directory.is_dir():
         raise DynoError(
             f"{directory} is no directory",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
-from dbdyno.execute import disk_full
+from dbdyno.execute import disk_full, statements
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
@@ -51,6 +51,7 @@ class LocalExecution:
         self._listener = context.listener
         self._standing = _Standing()
         self._around = Hooks(context)
+        self._checked = False  # whether servers were asked about the user's SQL
         self.not_undone: tuple[str, ...] = ()  # on external servers, in sentences
 
     def execute(self) -> str:
@@ -144,6 +145,7 @@ class LocalExecution:
             return self._keep(_void(planned, str(failed)), last=last)
         self._ready(planned, cell, pool)
         self._control.check()
+        self._check_statements(cell, pool)
         if trial.probe(cell, planned):
             self._standing.fresh = False
             self._ready(planned, cell, pool)  # the trial starts from what the state asks for
@@ -152,6 +154,16 @@ class LocalExecution:
             record = self._surrounded(planned, cell, trial)
             self._standing.fresh = False
             return self._keep(record, last=last)
+
+    def _check_statements(self, cell: Cell, pool: ServerPool) -> None:
+        """Reports mistakes in the user's SQL, as long as nothing was measured: later on, a trial
+        that cannot be measured is void."""
+        if self._checked or self._run.records():
+            return
+        self._checked = True
+        plan = self._run.plan
+        alike = [one for one in plan.cells if one.hard == cell.hard]
+        statements.check(cell, alike, plan.hooks, pool.deployments)
 
     def _surrounded(self, planned: TrialPlan, cell: Cell, trial: Trial) -> TrialRecord:
         """The trial between its commands; void if one of them fails. The last ones run whatever

@@ -13,10 +13,10 @@ from dbdyno.experiment import checks, factors, model, prices, typed
 from dbdyno.experiment.claims import conditions
 from dbdyno.experiment.claims import scope as scopes
 from dbdyno.experiment.claims.metrics import Scope, is_cost
-from dbdyno.experiment.claims.parser import parse as parse_claim
 from dbdyno.experiment.claims.parser import parse_condition
 from dbdyno.experiment.claims.resolver import resolve
 from dbdyno.experiment.claims.types import Claim, Condition, ResolvedPart
+from dbdyno.experiment.claims.written import claims as written_claims
 from dbdyno.experiment.file import document, overrides, paths, problems
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean
@@ -26,7 +26,6 @@ from dbdyno.experiment.types import About, Cell, Factor, Looks, Needs, Spec
 from dbdyno.experiment.workloads import measuring
 
 FILE_BYTES_MAX = 1 << 20
-CLAIMS_MAX = 100
 
 
 def load(
@@ -59,7 +58,7 @@ def load(
     with collect():
         raw_factors = factors.read(root.mapping.get("factors"), paths.Paths.of(root))
     with collect():
-        parsed = _parsed(root)
+        parsed = written_claims(root)
     mistakes.stop()  # what follows is about all parts together
     checks.overrides_matter({change.keys: change.path for change in changes}, raw_factors)
     cells = _cells(setup, raw_factors)
@@ -246,26 +245,6 @@ def _in_cell(error: DynoError, levels: str) -> DynoError:
     return DynoError(what, where=error.where, cause=error.cause, fix=error.fix)
 
 
-def _parsed(root: Node) -> list[tuple[Claim, Node]]:
-    """The claims as written, each with its node."""
-    nodes = root.mapping["claims"].items if "claims" in root.mapping else ()
-    if len(nodes) > CLAIMS_MAX:
-        raise DynoError(f"more than {CLAIMS_MAX} claims", where=nodes[CLAIMS_MAX].where)
-    mistakes, found, texts = Mistakes(), [], set()
-    for entry in nodes:
-        node = entry.mapping.get("claim", entry)
-        with mistakes.collect():
-            claim = parse_claim(str(node.value), _start(node))
-            if claim.text in texts:
-                raise DynoError(
-                    "this claim is given twice", where=node.where, fix="keep one of them"
-                )
-            texts.add(claim.text)
-            found.append((claim, node))
-    mistakes.stop()
-    return found
-
-
 def _claims(
     parsed: Sequence[tuple[Claim, Node]],
     root: Node,
@@ -336,13 +315,8 @@ def _conditions(root: Node, scope: Scope) -> tuple[Condition, ...]:
     mistakes, found = Mistakes(), []
     for node in nodes:
         with mistakes.collect():
-            condition = parse_condition(str(node.value), scope, _start(node))
+            condition = parse_condition(str(node.value), scope, node.start)
             priced = prices.of_trial(condition, node.where)
             found.append(conditions.of_surroundings(priced, node.where))
     mistakes.stop()
     return tuple(found)
-
-
-def _start(node: Node) -> Where:
-    """Where a scalar's text begins: behind the quote if there is one."""
-    return replace(node.where, column=node.where.column + 1) if node.quoted else node.where

@@ -54,19 +54,22 @@ class TargetModel(Strict):
     kind: KindName | None = Field(
         None, description="kind of system; required, here or in every level of a factor"
     )
-    config: dict[str, Scalar] = Field({}, description="settings by the system's names")
+    config: dict[str, Scalar] = Field({}, description="server settings, by the system's own names")
     durability: Literal["full", "os_crash_unsafe", "none"] | None = Field(
-        None, description="what survives: a power cut, a crash of the server only, nothing"
+        None,
+        description="what commits survive: a power cut, a crash of the server only, nothing",
     )
     isolation: (
         Literal["read_uncommitted", "read_committed", "repeatable_read", "serializable"] | None
     ) = Field(None, description="isolation of the load's transactions")
     memory: Size | None = Field(None, description="memory for its caches, such as 1Gi")
-    basedir: str | None = Field(None, description="where its programs are")
+    basedir: str | None = Field(None, description="directory of the server's programs")
     version: Version | None = Field(
-        None, description='which of the versions installed, by its leading numbers: `"11.8"`'
+        None, description='installed version, by its leading numbers: `"11.8"`'
     )
-    protocol: Literal["prepared", "text"] = Field("prepared", description="how statements go")
+    protocol: Literal["prepared", "text"] = Field(
+        "prepared", description="prepared statements, or statement text on every call"
+    )
     tls: str | None = Field(
         None,
         pattern=TLS_PATTERN,
@@ -74,42 +77,46 @@ class TargetModel(Strict):
         "sockets, else verify",
     )
     transport: Literal["tcp", "socket"] = Field("tcp", description="loopback or Unix socket")
-    optional: bool = Field(False, description="if it is not installed, its cells are skipped")
+    optional: bool = Field(False, description="skip its cells if it is not installed")
     options: dict[str, Any] = Field({}, description="options of the engine's driver")
     instances: Whole = Field(
         1,
         ge=1,
         le=INSTANCES_MAX,
-        description="servers alike, over which the sessions of its groups are dealt",
+        description="number of identical servers, which share the sessions of its groups",
     )
     session: list[Annotated[str, Field(min_length=1)]] = Field(
         [],
-        description="statements that each connection of the load runs first, after dyno's own; of"
-        " an external server only SET of the session's own settings",
+        description="statements that each connection of the load runs first, after dyno's own; on"
+        " an external server only SET of session variables",
     )
-    setup: DataSetup | None = Field(None, description="data loaded before any trial")
+    setup: DataSetup | None = Field(None, description="data loaded before the first trial")
     url: str | None = Field(
-        None, description="an external server: mysql://USER@HOST:PORT/SCHEMA; never a password"
+        None, description="external server: mysql://USER@HOST:PORT/SCHEMA, without a password"
     )
-    nodes: NodesModel | None = Field(None, description="instead of `url`: with replicas")
+    nodes: NodesModel | None = Field(
+        None, description="external server with replicas; instead of `url`"
+    )
     password_env: str | None = Field(None, description="environment variable with the password")
-    password_file: str | None = Field(None, description="file with nothing but the password")
-    password_command: str | None = Field(None, description="its first line is the password")
-    defaults_group: str | None = Field(None, description="a group of ~/.my.cnf")
+    password_file: str | None = Field(None, description="file that contains only the password")
+    password_command: str | None = Field(
+        None, description="command that prints the password as its first line"
+    )
+    defaults_group: str | None = Field(None, description="group of ~/.my.cnf")
     cleartext_password: Allowed = Field(
-        False, description="the password itself may be sent, over TLS or a Unix socket"
+        False, description="allow sending the password in cleartext, over TLS or a Unix socket"
     )
     server_public_key: str | None = Field(
         None,
         min_length=1,
-        description="PEM file of the server's RSA key, or `get` to take the one it shows: without"
-        " TLS the password may be sent under it (MySQL)",
+        description="PEM file of the server's RSA key, or `get` to request it from the server;"
+        " without TLS, it encrypts the password (MySQL)",
     )
-    may: MayModel | None = Field(None, description="what is allowed on an external server")
+    may: MayModel | None = Field(None, description="permissions on an external server")
     data: DataModel | None = Field(None, description="existing tables, instead of generated ones")
     host: Host | None = Field(
         None,
-        description="where samples of its machine come from: `ssh://user@db1`, or"
+        description="source of host metrics: `ssh://user@db1`, or"
         " `prometheus:http://prom:9090?instance=db1:9100`",
     )
 
@@ -117,36 +124,38 @@ class TargetModel(Strict):
 class GroupBase(Strict):
     """One workload with its own sessions."""
 
-    kind: Literal[tuple(workloads.WORKLOADS)] = Field(description="which workload")  # type: ignore[valid-type]
-    target: str | None = Field(None, description="a target's name; default: the only one")
-    sessions: Whole = Field(1, ge=1, le=SESSIONS_MAX, description="connections")
+    kind: Literal[tuple(workloads.WORKLOADS)] = Field(description="kind of workload")  # type: ignore[valid-type]
+    target: str | None = Field(None, description="name of a target; default: the only one")
+    sessions: Whole = Field(1, ge=1, le=SESSIONS_MAX, description="number of connections")
     rate: Schedule | None = Field(
         None,
-        description="open loop: transactions due a second of all sessions together, or a schedule"
-        " of steps; default: closed loop, as fast as answers come",
+        description="open loop: transactions per second of all sessions together, or a schedule"
+        " of steps; default: closed loop",
     )
     arrivals: Literal["poisson", "uniform"] | None = Field(
-        None, description="how the arrivals of a `rate` are spaced; default: poisson"
+        None, description="arrival process of a `rate`; default: poisson"
     )
     find: Search | None = Field(
         None, description="open loop: search for the highest rate that meets conditions"
     )
     think: ThinkTime | None = Field(
         None,
-        description="pauses of a session: after each transaction (closed loop), or before each"
+        description="think time of a session: after each transaction (closed loop), or before each"
         " operation",
     )
     node: Literal["write", "read"] = Field(
-        "write", description="which servers of a target with `nodes`"
+        "write", description="servers to use of a target with `nodes`"
     )
-    deadline: Duration = Field(60.0, description="a transaction older than this is cancelled")
-    retries: int = Field(10, ge=0, le=1000, description="attempts after a retryable error")
+    deadline: Duration = Field(60.0, description="age at which a transaction is cancelled")
+    retries: int = Field(
+        10, ge=0, le=1000, description="retries of a transaction after retryable errors"
+    )
 
 
 def _group_model(kind: str, own: type[Strict]) -> type[GroupBase]:
     """The keys of all groups, then those of one workload."""
     bases: Any = (own, GroupBase)
-    fields: dict[str, Any] = {"kind": (Literal[kind], Field(description="which workload"))}
+    fields: dict[str, Any] = {"kind": (Literal[kind], Field(description="kind of workload"))}
     model: type[GroupBase] = create_model(
         f"{kind.title()}Group", __base__=bases, __doc__=own.__doc__, **fields
     )
@@ -173,16 +182,18 @@ GroupModel: Any = one_of([*GROUP_MODELS.items(), ("any", _AnyGroup)], _kind_of)
 
 
 class StateModel(Strict):
-    """What each trial starts from."""
+    """State of data and caches at the start of each trial."""
 
     data: Literal["reuse", "restore"] | None = Field(
-        None, description="default: reuse if no workload changes data, else restore"
+        None, description="default: reuse if no workload changes data, otherwise restore"
     )
-    cache: Literal["warm", "cold"] = Field("warm", description="whether caches are kept")
+    cache: Literal["warm", "cold"] = Field(
+        "warm", description="whether caches are kept between trials"
+    )
 
 
 class CpusModel(Strict):
-    """CPUs by number; default: disjoint if there are at least four."""
+    """CPU numbers; default: disjoint sets if there are at least four CPUs."""
 
     generator: list[Annotated[int, Field(ge=0)]] = Field([])
     servers: list[Annotated[int, Field(ge=0)]] = Field([])
@@ -196,48 +207,51 @@ class SetupModel(Strict):
     setup: DataSetup | None = Field(
         None, description="data of each target; a target's `setup` overrides it"
     )
-    warmup: Pause = Field(10.0, description="load before measuring")
+    warmup: Pause = Field(10.0, description="time of load before the measurement")
     duration: MeasuredTime = Field(
         30.0, description="measured time of a trial; or `{until: steady, max: 30m}`"
     )
     interval: Duration = Field(
-        1.0, description="length of a reported interval; default: less for trials under a second"
+        1.0, description="length of a reported interval; default: shorter for trials under a second"
     )
     sampling: Sampling = Field(
-        1.0, description="interval of the samplers, at least 100ms; or `off`: no samples at all"
+        1.0, description="interval of the samplers, at least 100ms; `off`: no samples"
     )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
 
 
 class TrialsModel(Strict):
-    """As many blocks as it takes to decide every claim; instead of `blocks`."""
+    """Sequential design: blocks until every claim is decided; instead of `blocks`."""
 
     min: Whole = Field(
         LOOK_MIN,
         ge=LOOK_MIN,
         le=LOOKED_MAX,
-        description="blocks before the first interim look",
+        description="number of blocks before the first interim look",
     )
-    max: Whole = Field(
-        ge=LOOK_MIN, le=LOOKED_MAX, description="blocks after which the run ends in any case"
-    )
+    max: Whole = Field(ge=LOOK_MIN, le=LOOKED_MAX, description="maximum number of blocks")
     until: Literal["decided"] = Field(
-        description="when it ends before: once all claims that can be judged are decided"
+        description="stopping rule: all claims that can be judged are decided"
     )
 
 
 class NeedsModel(Strict):
-    """Below this, claims are not tested here."""
+    """Minimum resources of this machine: with less, claims are not tested."""
 
     cores: int | None = Field(None, ge=1)
     memory: Size | None = None
 
 
 class ClaimModel(Strict):
-    """A claim that only some machines can test."""
+    """A claim, with its author's words and the resources that its test needs."""
 
-    claim: str
+    claim: str = Field(description="what is judged")
+    say: str = Field(
+        "",
+        description="the claim in words, for readers: reports show it behind the verdict, above the"
+        " claim itself",
+    )
     needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
 
 
@@ -247,51 +261,52 @@ def _spelt_out(value: object) -> object:
 
 
 class PricesModel(BaseModel):
-    """What cells cost: every other key is a factor's name, with a price for each of its levels."""
+    """Prices of cells: every other key is the name of a factor, with a price for each level."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     __pydantic_extra__: dict[str, dict[str, Price]]
 
-    currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="ISO 4217")
-    base: Price = Field(0.0, description="what every cell costs: 120/month, 2.5/h")
+    currency: str = Field("USD", pattern=r"^[A-Z]{3}$", description="currency code (ISO 4217)")
+    base: Price = Field(0.0, description="price that is part of every cell: 120/month, 2.5/h")
     under: list[str] = Field([], description="conditions on metrics that make a cell fast enough")
 
 
 class HeadModel(Strict):
     """The part of a file that is the same for all cells."""
 
-    experiment: str = Field(pattern=NAME_PATTERN, description="its name, [a-z0-9-]")
+    experiment: str = Field(pattern=NAME_PATTERN, description="name of the experiment, [a-z0-9-]")
     question: str = Field("", description="question that the experiment answers, in one sentence")
-    author: str = Field("", description="who asks; shown in the report")
-    customer: str = Field("", description="for whom")
-    context: str = Field("", description="the setting in which it is asked")
+    author: str = Field("", description="author, shown in the report")
+    customer: str = Field("", description="customer of the experiment")
+    context: str = Field("", description="context of the question")
     notes: str = Field("", description="further information for the reader")
-    blocks: Whole = Field(6, ge=1, le=BLOCKS_MAX, description="passes over all cells")
+    blocks: Whole = Field(6, ge=1, le=BLOCKS_MAX, description="number of passes over all cells")
     trials: TrialsModel | None = Field(
-        None, description="instead of `blocks`: as many as it takes, `{max: 12, until: decided}`"
+        None, description="sequential design, instead of `blocks`: `{max: 12, until: decided}`"
     )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     seed: int | None = Field(
         None,
         ge=0,
         le=2**53 - 1,
-        description="everything random follows from it: order, requests, rows; drawn for each run"
-        " and recorded, unless it is given",
+        description="seed of all random numbers: order, requests, rows; default: drawn for each"
+        " run and recorded",
     )
     matters: Fraction = Field(0.0, description="smallest interesting effect, such as 3%")
     needs: NeedsModel = Field(default_factory=lambda: NeedsModel.model_validate({}))
     require: list[str] = Field([], description="conditions on metrics that void a trial")
-    budget: Duration | None = Field(None, description="cuts whole blocks, such as 1h")
-    prices: PricesModel | None = Field(None, description="what each level costs")
+    budget: Duration | None = Field(None, description="time limit, such as 1h; drops blocks")
+    prices: PricesModel | None = Field(None, description="prices of levels")
     load_threads: Whole | None = Field(
-        None, ge=1, le=1024, description="threads of the generator; default: probed, then fixed"
+        None, ge=1, le=1024, description="number of load threads; default: probed, then fixed"
     )
     drain: Pause = Field(
-        10.0, description="open loop: how long the backlog is worked off after the end, at most"
+        10.0,
+        description="open loop: maximum time for working off the backlog after the measured time",
     )
     hooks: HooksModel = Field(default_factory=lambda: HooksModel.model_validate({}))
     claims: list[Annotated[ClaimModel, BeforeValidator(_spelt_out)]] = Field(
-        [], description="what the experiment asserts"
+        [], description="claims that the experiment tests"
     )
 
 

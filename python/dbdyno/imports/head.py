@@ -15,7 +15,8 @@ from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.experiment import model, prices
 from dbdyno.experiment import types as spec_types
-from dbdyno.experiment.claims.grammar import parse, resolve
+from dbdyno.experiment.claims import written
+from dbdyno.experiment.claims.grammar import Claim, resolve
 from dbdyno.experiment.claims.metrics import Scope
 from dbdyno.experiment.file import document, problems, synonyms
 from dbdyno.experiment.file.document import Node
@@ -54,20 +55,12 @@ class Head:
 
     def claims(
         self, factors: Sequence[Factor], cells: Sequence[Cell], scope: Scope
-    ) -> tuple[str, ...]:
-        """The claims' texts. DynoError, with line and column, for one that these cells do not
-        let mean anything."""
-        nodes = self.root.mapping["claims"].items if "claims" in self.root.mapping else ()
-        found: dict[str, None] = {}
-        for entry in nodes:
-            node = entry.mapping.get("claim", entry)
-            where = replace(node.where, column=node.where.column + 1) if node.quoted else node.where
-            claim = parse(str(node.value), where)
-            if claim.text in found:
-                what = "this claim is given twice"
-                raise DynoError(what, where=node.where, fix="keep one of them")
+    ) -> tuple[Claim, ...]:
+        """The claims. DynoError, with line and column, for one that these cells do not let mean
+        anything."""
+        found = [claim for claim, _ in written.claims(self.root)]
+        for claim in found:
             resolve(claim, factors, cells, scope)
-            found[claim.text] = None
         return tuple(found)
 
     def prices(self, factors: Sequence[Factor], scope: Scope) -> Prices | None:

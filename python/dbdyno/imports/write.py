@@ -19,7 +19,7 @@ from dbdyno.imports.cells import Cells, Trial
 from dbdyno.imports.files import Collected
 from dbdyno.imports.found import OWN, Found, Interval, Part
 from dbdyno.imports.head import Head
-from dbdyno.plan.claims import scope
+from dbdyno.plan.claims import scope, words_of
 from dbdyno.plan.types import (
     PLAN_VERSION,
     Cell,
@@ -86,9 +86,11 @@ def plan_of(cells: Cells, collected: Collected, told: Told) -> Plan:
     if told.head is None:
         return plan
     names = scope(plan)
+    claims = told.head.claims(plan.factors, plan.cells, names)
     return replace(
         plan,
-        claims=told.head.claims(plan.factors, plan.cells, names),
+        claims=tuple(claim.text for claim in claims),
+        claim_words=words_of(claims),
         prices=told.head.prices(plan.factors, names),
         about=told.head.about,
     )

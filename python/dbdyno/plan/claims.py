@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 
 from dbdyno.experiment.claims import grammar
 from dbdyno.experiment.claims import scope as scopes
 from dbdyno.experiment.claims.metrics import Scope
+from dbdyno.experiment.claims.types import Claim
 from dbdyno.plan.types import Plan
 
 
@@ -18,6 +20,11 @@ class Resolved:
     text: str
     parts: tuple[grammar.ResolvedPart, ...]
     untested: str = ""
+
+
+def words_of(claims: Iterable[Claim]) -> dict[str, str]:
+    """The authors' words by the texts of the claims that have some."""
+    return {claim.text: claim.say for claim in claims if claim.say}
 
 
 def scope(plan: Plan) -> Scope:

@@ -16,6 +16,7 @@ from dbdyno.experiment.claims.grammar import resolve
 from dbdyno.experiment.file.hidden import without_commands
 from dbdyno.experiment.types import Cpus, Hooks, Looks, Needs, Spec
 from dbdyno.plan import cpus, data, external, hard, order, quick
+from dbdyno.plan.claims import words_of
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.outlook import estimate, notes
 from dbdyno.plan.two_versions.against import Base, Union, unite
@@ -136,6 +137,7 @@ class _Maker:
             blocks=blocks,
             seed=seed,
             claims=tuple(claim.text for claim in spec.claims),
+            claim_words=words_of(spec.claims),
             untested=self._untested(factors, cells, skipped),
             matters=spec.matters,
             require=tuple(condition.text for condition in spec.require),

@@ -157,6 +157,7 @@ class Plan:
     looks: Looks | None = None  # None: `blocks` are settled beforehand
     load_threads: int = 0  # as asked for; 0: probed where that pays, else the engine chooses
     probed: tuple[LoadThreads, ...] = ()  # found by the run itself, before its first trials
+    claim_words: Mapping[str, str] = field(default_factory=dict)  # claim -> its author's words
 
     def generator_cpus_of(self, cell: Cell) -> tuple[int, ...]:
         """CPUs of the load generator in a cell; empty: it shares all of them."""

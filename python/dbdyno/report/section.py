@@ -20,8 +20,9 @@ class Section:
     without a partial leaves the section out.
 
     `header`, `main`, `markdown` and `terminal` are places in the summaries: of the page's header,
-    below it, of Markdown, and the answer in the terminal, which `form` draws. Lower numbers come
-    first; 0: it is not there.
+    below it, of Markdown, and the answer in the terminal, which `form` draws. `brief` is one in the
+    short form, which shows what `shortened` keeps of the view, by `templates/brief/NAME` where that
+    exists, else by the summary's partial. Lower numbers come first; 0: it is not there.
     """
 
     view: Callable[[Context], Any]  # plain data; None: there is nothing to show
@@ -31,6 +32,8 @@ class Section:
     main: int = 0
     markdown: int = 0
     terminal: int = 0
+    brief: int = 0
+    shortened: Callable[[Any], Any] | None = None
     form: Callable[[Any], Iterable[RenderableType]] | None = None
 
     @property

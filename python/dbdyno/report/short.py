@@ -19,7 +19,7 @@ from dbdyno.report.sections.setting import warnings
 from dbdyno.report.sections.verdicts import answer
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, bounded, edge, sig3, times
+from dbdyno.report.text.numbers import bounded, edge, sig3, times
 from dbdyno.report.text.table import ROWS_MAX
 from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
@@ -62,7 +62,7 @@ def _variants(context: Context) -> Table:
 
 def _value(estimate: Estimate | None) -> tuple[str, str]:
     if estimate is None:
-        return MISSING, ""
+        return "not measured", ""
     values = estimate.values
     spread = ""
     if len(values) > 1 and estimate.mean > 0 and not estimate.bound:
@@ -102,6 +102,6 @@ def _numbers(row: Comparison) -> Iterator[str]:
     one = row.ratio
     yield times(one.ratio, 1.0)
     if one.ci_low is None or one.ci_high is None:
-        yield MISSING
+        yield "none"  # the verdict says that it is not judged
     else:
         yield f"{edge(one.ci_low, 1.0)}× to {edge(one.ci_high, 1.0)}×"

@@ -40,7 +40,9 @@ def environment(*, escaped: bool) -> Environment:
     )
     made.filters.update(
         script_json=escaping.script_json,
+        css=escaping.css_string,
         md=escaping.markdown,
+        paragraphs=escaping.paragraphs,
         fence=escaping.fence,
         slug=escaping.slug,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Template
 from markupsafe import Markup
 from rich.console import RenderableType
 
@@ -17,10 +18,13 @@ from dbdyno.analysis import result
 from dbdyno.analysis.types import Findings
 from dbdyno.report import sections, short, templating, terminal
 from dbdyno.report.context import Context
+from dbdyno.report.sections.setting.glossary import Term
 from dbdyno.store.run import Run
 from dbdyno.store.text import files
 
 HTML, MARKDOWN, RESULT = "report.html", "report.md", "result.json"
+_TAG = re.compile(r"<[^>]*>")
+BRIEF = "brief.html"  # only where it was asked for
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,20 @@ class Drawn:
 
     views: Mapping[str, Any]
     medium: str  # ending of the partials: html or md
+    texts: list[str] = field(default_factory=list)  # what was drawn so far, without markup
 
     def summary(self, place: str) -> Markup:
         """What the page says at its head: the sections of a place, see `Section`."""
         return self._joined((f"summary/{one.name}", one.name) for one in sections.summary(place))
+
+    def brief(self) -> Markup:
+        """The short form: two printed pages."""
+        chosen = [one for one in sections.summary("brief") if one.name in self.views]
+        kept = {one.name: self.views[one.name] for one in chosen}
+        kept |= {one.name: one.shortened(kept[one.name]) for one in chosen if one.shortened}
+        own = {name for name in kept if f"brief/{name}.{self.medium}.j2" in templating.templates()}
+        partials = ((f"{'brief' if name in own else 'summary'}/{name}", name) for name in kept)
+        return Drawn(kept, self.medium)._joined(partials)
 
     def body(self, inside: str = "") -> Markup:
         """All sections in their order; in HTML those within the element of `inside`."""
@@ -49,16 +63,26 @@ class Drawn:
             (s.name, s.contents) for s in sections.SECTIONS if s.contents and s.name in self.views
         ]
 
+    def used(self, terms: Iterable[Term]) -> list[Term]:
+        """Those of the terms that sections above use."""
+        text = " ".join(self.texts).lower()
+        return [term for term in terms if term.among(text)]
+
     def _joined(self, partials: Iterable[tuple[str, str]]) -> Markup:
         environment = templating.environment(escaped=self.medium == "html")
         there = templating.templates()
         drawn = (
-            environment.get_template(path).render(view=self.views[name], sections=self)
+            self._drawn(environment.get_template(path), self.views[name])
             for partial, name in partials
             if name in self.views and (path := f"{partial}.{self.medium}.j2") in there
         )
         apart = "" if self.medium == "html" else "\n\n"
         return Markup(apart).join(map(Markup, drawn))
+
+    def _drawn(self, template: Template, view: Any) -> str:
+        made = template.render(view=view, sections=self)
+        self.texts.append(_TAG.sub(" ", made))
+        return made
 
 
 @dataclass(frozen=True)
@@ -85,6 +109,10 @@ class Report:
             uplot_css=templating.asset("vendor/uplot/uPlot.min.css"),
             uplot_js=templating.asset("vendor/uplot/uPlot.iife.min.js"),
         )
+
+    def brief(self) -> str:
+        """The short form as a page without scripts, of two pages on paper."""
+        return templating.styled("brief.html.j2", {"sections": Drawn(self.views, "html")})
 
     def markdown(self) -> str:
         """The same facts in Markdown, without the charts."""

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.share import bundle
+from dbdyno.share.opened import trusted
+from dbdyno.store.catalogue import Catalogue
+from dbdyno.store.manifest import MANIFEST
 
 DEPTH_MAX = 8
 RUNS_MAX = 10_000
@@ -45,8 +48,13 @@ def below(directory: Path) -> Iterator[Below]:
         yield Below(path, directory.name if name == "." else name)
 
 
+def bring_up_to_date(catalogue: Catalogue, directory: Path) -> None:
+    """Has the catalogue of a directory list its present runs. DynoError as `below`."""
+    catalogue.refresh(((one.name, one.path) for one in below(directory)), trusted)
+
+
 def _found(directory: Path, depth: int) -> Iterator[Path]:
-    if (directory / "manifest.json").is_file():
+    if (directory / MANIFEST).is_file():
         yield directory
         return
     try:

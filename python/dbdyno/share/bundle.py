@@ -23,6 +23,7 @@ from typing import IO
 from dbdyno import __version__, diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.store.annotation import ANNOTATIONS
+from dbdyno.store.manifest import MANIFEST
 from dbdyno.store.run import ENGINE_PLAN, EVENTS, HISTOGRAMS, SAMPLES, TRIAL, Run
 from dbdyno.store.text import files
 
@@ -83,7 +84,7 @@ def pack(run: Run, to: Path, *, redacted: bool = False) -> int:
 def members(run: Run) -> list[str]:
     """Names of the files of a run that a bundle holds, sorted: of trials that are over, and the
     records of attempts that were void."""
-    found = ["manifest.json"]
+    found = [MANIFEST]
     found += [
         name for name in ("result.json", "hooks.ndjson", ANNOTATIONS) if (run.path / name).is_file()
     ]

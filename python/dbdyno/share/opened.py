@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from dbdyno.errors import DynoError
 from dbdyno.share import bundle
+from dbdyno.store.owner import is_ours
 from dbdyno.store.run import Run
 
 
@@ -28,3 +31,17 @@ def placed(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="dyno-bundle-") as directory:
         bundle.unpack(path, Path(directory))
         yield Path(directory)
+
+
+@contextlib.contextmanager
+def trusted(path: Path) -> Iterator[Path]:
+    """The same. As root, what others have written is not parsed by this process
+    (docs/decisions/privileges.md)."""
+    if os.geteuid() == 0 and (path.is_file() or not is_ours(path)):
+        raise DynoError(
+            f"{path.name} may be another account's, and this is root",
+            cause="all runs of a directory are parsed in one process",
+            fix="read it as its owner, without root's rights",
+        )
+    with placed(path) as directory:
+        yield directory

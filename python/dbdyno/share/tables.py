@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dbdyno.experiment.claims.units import unit_of
 from dbdyno.plan.types import Plan
-from dbdyno.share.units import unit_of
 from dbdyno.store.record import TrialRecord
 
 TEXT, INTEGER, NUMBER, FLAG = "text", "integer", "number", "flag"
@@ -74,10 +74,10 @@ class Table:
 
 
 KEYS = (
-    Column("experiment", TEXT, "its name"),
-    Column("trial", TEXT, "the trial's ID"),
+    Column("experiment", TEXT, "name of the experiment"),
+    Column("trial", TEXT, "ID of the trial"),
     Column("block", INTEGER, "pass over all cells, from 1"),
-    Column("position", INTEGER, "place in the order of the run, from 1"),
+    Column("position", INTEGER, "position in the order of the run, from 1"),
     Column("cell", INTEGER, "combination of levels, from 0"),
     Column("status", TEXT, "`complete`, or `void`: it did not meet `require:`, or failed"),
 )
@@ -167,52 +167,59 @@ TABLES: Mapping[str, Table] = {
     for table in (
         Table(
             "trials",
-            "each metric of each trial",
+            "one row per metric of a trial",
             (
-                Column("started_unix_s", NUMBER, "when the trial began", "s"),
+                Column("started_unix_s", NUMBER, "start of the trial", "s"),
                 Column("group", TEXT, "the group; empty for metrics of all groups together"),
                 Column("metric", TEXT, "canonical name, without the group"),
-                Column("unit", TEXT, "of `value`"),
-                Column("value", NUMBER, "over the measured phase"),
-                Column("bound", TEXT, "`>=` or `<=`: the truth is at least, or at most, `value`"),
+                Column("unit", TEXT, "unit of `value`"),
+                Column("value", NUMBER, "value over the measured phase"),
+                Column("bound", TEXT, "`>=` or `<=`: `value` is a lower or upper bound"),
             ),
             _trials,
         ),
         Table(
             "intervals",
-            "each interval of each group, the warm-up included",
+            "one row per interval and group, including the warm-up",
             (
-                Column("unix_s", NUMBER, "end of the interval on the wall clock", "s"),
-                Column("t_s", NUMBER, "end of the interval; measuring begins at 0", "s"),
-                Column("length_s", NUMBER, "its true length", "s"),
-                Column("phase", TEXT, "`warmup` (never counted) or `measure`"),
-                Column("group", TEXT, "the group"),
-                Column("transactions", INTEGER, "committed"),
-                Column("operations", INTEGER, "of committed transactions"),
+                Column("unix_s", NUMBER, "end of the interval, Unix time", "s"),
+                Column("t_s", NUMBER, "end of the interval; the measured phase begins at 0", "s"),
+                Column("length_s", NUMBER, "actual length of the interval", "s"),
+                Column("phase", TEXT, "`warmup` (excluded from results) or `measure`"),
+                Column("group", TEXT, "name of the group"),
+                Column("transactions", INTEGER, "committed transactions"),
+                Column("operations", INTEGER, "operations of committed transactions"),
                 Column("errors", INTEGER, "failed attempts, retried or not"),
-                Column("retries", INTEGER, "attempts begun again"),
-                Column("lost", INTEGER, "sessions without a connection at the end"),
+                Column("retries", INTEGER, "retries after failed attempts"),
+                Column("lost", INTEGER, "sessions without a connection at the end of the interval"),
                 *_latencies("service", "service time of transactions"),
-                Column("due", INTEGER, "open loop: arrivals that were due"),
-                Column("backlog", INTEGER, "open loop: due and not begun at the end"),
+                Column("due", INTEGER, "open loop: arrivals due in the interval"),
+                Column("backlog", INTEGER, "open loop: arrivals due but not begun at its end"),
                 *_latencies("response", "open loop: response time of transactions"),
                 Column("generator_busy_max", NUMBER, "busiest load thread, 0 to 1"),
                 Column(
-                    "generator_lag_ns_p99", INTEGER, "how long answers may have lain unread", "ns"
+                    "generator_lag_ns_p99",
+                    INTEGER,
+                    "upper bound of the time that answers waited",
+                    "ns",
                 ),
             ),
             _intervals,
         ),
         Table(
             "samples",
-            "samples taken during the load: machine, servers, counters",
+            "one row per sample during the load: machine, servers, counters",
             (
-                Column("t_s", NUMBER, "end of the time it covers; measuring begins at 0", "s"),
-                Column("length_s", NUMBER, "how long that was", "s"),
-                Column("source", TEXT, "the sampler, after its target if there are several"),
+                Column(
+                    "t_s", NUMBER, "end of the sampled time; the measured phase begins at 0", "s"
+                ),
+                Column("length_s", NUMBER, "length of the sampled time", "s"),
+                Column(
+                    "source", TEXT, "name of the sampler, after its target if there are several"
+                ),
                 Column("name", TEXT, "name of the sample; `SOURCE.NAME` is the metric"),
-                Column("unit", TEXT, "of `value`, where the name ends in one"),
-                Column("value", NUMBER, "rates, shares and levels"),
+                Column("unit", TEXT, "unit of `value`, if the name ends in one"),
+                Column("value", NUMBER, "rate, share or level"),
             ),
             _samples,
         ),

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ class Annotations:
         if len(self.logo) > LOGO_BYTES_MAX * 2 or (self.logo and not _LOGO.fullmatch(self.logo)):
             raise ValueError("`logo` is no image")
 
+    def changed(self, texts: Mapping[str, str]) -> Annotations:
+        """These with other texts under some of `NAMES`; an empty one removes what was there.
+        DynoError for a text that is too long."""
+        plain = {name: text.replace("\r\n", "\n").strip() for name, text in texts.items()}
+        try:
+            return replace(self, **plain)
+        except ValueError as error:
+            raise DynoError(f"{error}", fix="shorten it") from None
+
+
+NAMES = tuple(field.name for field in fields(Annotations))
+
 
 def read(run: Path) -> Annotations:
     """Those of a run directory; empty ones if it has none. DynoError for a damaged file."""
@@ -56,8 +69,10 @@ def read(run: Path) -> Annotations:
     try:
         if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
             raise ValueError(f"it is not of schema_version {SCHEMA_VERSION}")
-        known = {field.name for field in fields(Annotations)}
-        return Annotations(**{key: value for key, value in found.items() if key in known})
+        texts = {key: value for key, value in found.items() if key != "schema_version"}
+        if unknown := [key for key in texts if key not in NAMES]:
+            raise ValueError(f"`{unknown[0][:60]}` is none of {', '.join(NAMES)}")
+        return Annotations(**texts)
     except ValueError as error:
         raise DynoError(
             f"{path}: {error}",
@@ -67,7 +82,12 @@ def read(run: Path) -> Annotations:
 
 
 def write(run: Path, annotations: Annotations) -> None:
-    """Replaces those of a run directory. DynoError if they cannot be written."""
+    """Replaces those of a run directory. DynoError if they cannot be written, or it is a bundle."""
+    if run.is_file():
+        raise DynoError(
+            f"{run.name} is a bundle, which is not changed",
+            fix="annotate the run that it was made of, and make the bundle again",
+        )
     path = run / ANNOTATIONS
     text = files.dumps({"schema_version": SCHEMA_VERSION, **asdict(annotations)})
     with files.explained(path, run):

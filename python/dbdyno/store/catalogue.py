@@ -1,10 +1,10 @@
 """A catalogue of runs: one line a run in an SQLite file, so that a thousand runs are listed without
-a thousand manifests being read.
+a thousand manifests being read; and what was computed of a run, as text.
 
 It is never the truth. A line has what the run's own files said at a certain stamp (sizes and
-times); after a change of stamp the line is read again. A catalogue that is missing, damaged, of
-another version or somebody else's is made again, in memory if it cannot be written. Source:
-sqlite.org/security.html (a database of others is never opened).
+times); after a change of stamp the line is read again. So is what was computed. A catalogue that is
+missing, damaged, of another version or somebody else's is made again, in memory if it cannot be
+written. Source: sqlite.org/security.html (a database of others is never opened).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sqlite3
 import stat
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from dbdyno.store.manifest import INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.text import files
 
 FILE = ".dbdyno-catalogue.sqlite"
-VERSION = 1  # raised whenever a line's meaning changes: older files are made again
+VERSION = 2  # raised whenever a line's meaning changes: older files are made again
 RESULT, TRIAL = "result.json", "trial.json"
 UNREADABLE = "unreadable"  # status of a run whose files cannot be read
 
@@ -58,6 +58,7 @@ class Line:
     systems: str = ""
     verdicts: str = ""
     problem: str = ""  # why it cannot be read
+    changed_ns: int = 0  # when its state changed last; 0: it is a bundle, which has none
 
     @property
     def counted(self) -> dict[str, int]:
@@ -85,7 +86,12 @@ _WORDS = {word: word for word in VERDICTS} | {"not tested here": UNTESTED}
 
 _COLUMNS = [field.name for field in fields(Line)]
 _TYPES = {"float": "REAL", "int": "INTEGER", "str": "TEXT"}
-_TABLE = ", ".join(f"{field.name} {_TYPES[str(field.type)]}" for field in fields(Line))
+_LINE = ", ".join(f"{field.name} {_TYPES[str(field.type)]}" for field in fields(Line))
+_TABLES = {
+    "runs": f"{_LINE}, PRIMARY KEY (name), UNIQUE (id)",
+    "kept": "name TEXT, what TEXT, stamp TEXT, text TEXT, PRIMARY KEY (name, what)",
+}
+_INNER = ("path", "stamp", "changed_ns")  # of no use to programs
 _SEARCHED = ("name", "experiment", "question", "answer", "systems")
 
 
@@ -93,8 +99,10 @@ class Catalogue:
     """See the module. May be used by several threads."""
 
     def __init__(self, directory: Path, *, on_disk: bool = True) -> None:
-        """Opens the catalogue in `directory`, or one in memory."""
+        """Opens the catalogue in `directory`; one in memory where that may not be written, is a run
+        itself, or is not asked for."""
         self._lock = threading.Lock()
+        on_disk = on_disk and os.access(directory, os.W_OK) and not (directory / MANIFEST).exists()
         self._database = _on_disk(directory / FILE) if on_disk else None
         if self._database is None:
             self._database = sqlite3.connect(":memory:", check_same_thread=False)
@@ -124,10 +132,12 @@ class Catalogue:
                     fresh.append(_read(name, path, stamp, opened))
                 elif line.status == RUNNING:
                     fresh.append(_now(line))
+            gone = [(name,) for name in known.keys() - there]
+            if not fresh and not gone:
+                return 0
             with self._db:
-                self._db.executemany(
-                    "DELETE FROM runs WHERE name = ?", [(name,) for name in known.keys() - there]
-                )
+                for table in ("runs", "kept"):
+                    self._db.executemany(f"DELETE FROM {table} WHERE name = ?", gone)
                 marks = ", ".join("?" * len(_COLUMNS))
                 self._db.executemany(
                     f"INSERT OR REPLACE INTO runs VALUES ({marks})", map(astuple, fresh)
@@ -157,6 +167,34 @@ class Catalogue:
                 "SELECT experiment, count(*), max(created_unix_s) AS last FROM runs"
                 " WHERE problem = '' GROUP BY experiment ORDER BY last DESC"
             ).fetchall()
+
+    def latest(self) -> Line | None:
+        """The run directory whose state changed last: begun, resumed or ended."""
+        order = " WHERE changed_ns > 0 ORDER BY changed_ns DESC, path DESC LIMIT 1"
+        with self._lock:
+            return next(iter(self._select(f"SELECT * FROM runs{order}", ())), None)
+
+    def kept(self, name: str, what: str, stamp: str) -> str | None:
+        """What was computed of a run with this `stamp` (`Catalogue.stamp`); None if nothing was."""
+        statement = "SELECT text FROM kept WHERE name = ? AND what = ? AND stamp = ?"
+        with self._lock:
+            found = self._db.execute(statement, (name, what, stamp)).fetchone()
+        return str(found[0]) if found else None
+
+    def keep(self, found: Sequence[tuple[str, str, str, str]]) -> None:
+        """Keeps what was computed: name, what it is, the run's stamp before, text. Of no effect
+        where it cannot be written."""
+        with self._lock, contextlib.suppress(sqlite3.Error), self._db:
+            self._db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", found)
+
+    @staticmethod
+    def stamp(path: Path) -> str:
+        """What changes whenever a run's manifest, result, annotations or trials do."""
+        records = " ".join(
+            f"{name}:{_stamp_of(path / 'trials' / name / TRIAL)}"
+            for name in sorted(_complete(path))
+        )
+        return f"{_stamp(path)} {hashlib.blake2b(records.encode(), digest_size=16).hexdigest()}"
 
     def values(self, column: str) -> list[str]:
         """All values that a column has."""
@@ -218,7 +256,8 @@ def _stamp_of(path: Path) -> str:
 
 
 def _read(name: str, path: Path, stamp: str, opened: Opened) -> Line:
-    empty = Line(identity(name), name, str(path), stamp)
+    changed_ns = 0 if path.is_file() else int(stamp.partition(":")[0].strip("-") or 0)
+    empty = Line(identity(name), name, str(path), stamp, changed_ns=changed_ns)
     try:
         with opened(path) as directory:
             return _described(empty, directory)
@@ -313,18 +352,23 @@ def _refuse_foreign(path: Path) -> None:
 
 def _prepare(database: sqlite3.Connection) -> None:
     database.execute("PRAGMA trusted_schema = OFF")
-    version = database.execute("PRAGMA user_version").fetchone()[0]
-    with database:
-        if version != VERSION:
-            database.execute("DROP TABLE IF EXISTS runs")
-        database.execute(
-            f"CREATE TABLE IF NOT EXISTS runs ({_TABLE}, PRIMARY KEY (name), UNIQUE (id))"
-        )
-        database.execute(f"PRAGMA user_version = {VERSION}")
-    database.execute("SELECT count(*) FROM runs WHERE problem = ''").fetchone()
+    if _version(database) != VERSION:
+        with database:
+            database.execute("BEGIN IMMEDIATE")  # another process may be making it, too
+            if _version(database) != VERSION:
+                for table, columns in _TABLES.items():
+                    database.execute(f"DROP TABLE IF EXISTS {table}")
+                    database.execute(f"CREATE TABLE {table} ({columns})")
+                database.execute(f"PRAGMA user_version = {VERSION}")
+    for table in _TABLES:  # a file that was damaged shows it here
+        database.execute(f"SELECT * FROM {table} LIMIT 1").fetchone()
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
 def as_json(line: Line) -> dict[str, Any]:
     """A line for programs; without where it is on this machine."""
-    kept = {name: getattr(line, name) for name in _COLUMNS if name not in ("path", "stamp")}
+    kept = {name: getattr(line, name) for name in _COLUMNS if name not in _INNER}
     return {**kept, "verdicts": line.counted}

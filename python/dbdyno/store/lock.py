@@ -1,7 +1,8 @@
 """Who is writing a run directory: an advisory lock that dies with its holder.
 
 flock(2) on `RUN/lock`: the kernel drops it when the process ends, however it ends, so there is no
-stale lock to clean up. The file holds the process id for messages only. Readers take no lock.
+stale lock to clean up. The file holds the process id: for messages, and for who would stop the
+process, which is then asked of the kernel. Readers take no lock.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import contextlib
 import errno
 import fcntl
 import os
+import signal
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.store.owner import is_own
 
 _PATIENCE_S = 0.5  # a reader's probe holds the lock for microseconds; do not trip over it
 
@@ -96,6 +100,69 @@ def holder(run: Path) -> int | None:
 
 def _holder(path: Path) -> int | None:
     try:
-        return int(diskfiles.read(path, 64).strip())
+        pid = int(diskfiles.read(path, 64).strip())
     except (OSError, ValueError):
         return None
+    return pid if pid > 0 else None  # what is less means groups of processes, or all
+
+
+def stop(run: Path, *, now: bool) -> None:
+    """Signals the process that works in `run`, as Ctrl-C does, or with `now` as SIGTERM. DynoError,
+    with the reason and the way there, where that process is not known for certain."""
+    with _worker(run) as process:
+        signal.pidfd_send_signal(process, signal.SIGTERM if now else signal.SIGINT)
+
+
+def check_stoppable(run: Path) -> None:
+    """DynoError, as `stop`, where it could not."""
+    with _worker(run):
+        pass
+
+
+@contextlib.contextmanager
+def _worker(run: Path) -> Iterator[int]:
+    """A pidfd of the process that works in `run`. It refers to that process alone: opened before
+    the process is examined, it excludes that its number is given to another one in between."""
+    pid = holder(run)
+    if pid is None:
+        raise DynoError(f"no process works in {run.name} any more", fix="load the page again")
+    there = f"stop it where it was started: Ctrl-C there, or kill -INT {pid or 'PID'}"
+    elsewhere = DynoError(
+        f"the process that works in {run.name} is not known here",
+        cause="it runs on another machine, in a container, or under another account",
+        fix=there,
+    )
+    try:
+        if not pid or not is_own(run) or not is_own(run / "lock"):
+            raise elsewhere
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise elsewhere from None
+    except OSError as error:
+        raise DynoError(f"{run.name} cannot be stopped from here: {error}", fix=there) from None
+    try:
+        if not _has_locked(pid, run / "lock"):
+            raise elsewhere
+        yield process
+    except ProcessLookupError:  # it has just ended
+        return
+    finally:
+        os.close(process)
+
+
+def _has_locked(pid: int, path: Path) -> bool:
+    """Whether a process of this account holds the lock on this very file. Source: proc(5) on
+    `fdinfo`."""
+    place = Path("/proc") / str(pid)
+    try:
+        wanted = os.lstat(path)
+        for number in os.listdir(place / "fd"):
+            with contextlib.suppress(FileNotFoundError):
+                found = os.stat(place / "fd" / number)
+                if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+                    locks = (place / "fdinfo" / number).read_text()
+                    if "FLOCK" in locks and "WRITE" in locks:
+                        return True
+    except OSError:  # another account's
+        return False
+    return False

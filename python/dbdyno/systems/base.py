@@ -56,6 +56,17 @@ class Resolved:
     )  # the part files on disk depend on
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A statement that a server does not prepare, and its words. `at`: the character of `sql`, from
+    0, where it sees the mistake, if it says so."""
+
+    sql: str
+    why: str
+    hint: str = ""
+    at: int | None = None
+
+
 Copy = Callable[[Path, Path], None]  # of a stopped server's directory, owners kept
 
 
@@ -183,6 +194,12 @@ class Server(Protocol):
 
     def explain(self, database: str, sql: str) -> str:
         """The plan the server would use, one text; raises DynoError if it cannot say."""
+
+    def refusals(
+        self, database: str, session: Sequence[str], statements: Sequence[str]
+    ) -> list[Refusal]:
+        """Which of these statements (parameters as `:name`) it does not prepare, which runs none
+        of them, in a session that begins with `session`. DynoError if it cannot be asked."""
 
     def alive(self) -> bool:
         """Whether the process runs and the server answers."""

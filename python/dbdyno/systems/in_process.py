@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dbdyno.systems.base import Binaries, Resolved
+from dbdyno.systems.base import Binaries, Refusal, Resolved
 
 
 class InProcessSystem:
@@ -44,6 +44,12 @@ class InProcess:
     def sessions_by_state(self) -> dict[str, int]:
         """Empty: sessions are threads of the engine."""
         return {}
+
+    def refusals(
+        self, database: str, session: Sequence[str], statements: Sequence[str]
+    ) -> list[Refusal]:
+        """None: it has no SQL."""
+        return []
 
     def alive(self) -> bool:
         return self.directory.is_dir()

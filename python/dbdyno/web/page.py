@@ -24,6 +24,7 @@ from dbdyno.report.models.page import coded
 from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.web.security import CSRF_FIELD, CSRF_HEADER
 from dbdyno.web.site import NotFound, Site
+from dbdyno.wording.numbers import spread
 
 BODY_BYTES_MAX = 4 << 20
 
@@ -149,7 +150,7 @@ def environment() -> Environment:
     assert own.loader is not None
     made = own.overlay(loader=ChoiceLoader([PackageLoader("dbdyno.web", "templates"), own.loader]))
     made.filters = {**own.filters, "code": lambda text: coded([text])[0]}
-    made.globals = {**own.globals, "sig3": sig3, "length": seconds}
+    made.globals = {**own.globals, "sig3": sig3, "length": seconds, "spread": spread}
     return made
 
 

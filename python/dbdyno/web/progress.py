@@ -3,38 +3,40 @@ works in it."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dbdyno import diskfiles
+from dbdyno.analysis.under_way.left import Left, left
+from dbdyno.analysis.under_way.so_far import SoFar
 from dbdyno.plan.outlook import estimate
-from dbdyno.report.text import names
+from dbdyno.plan.types import Cell
 from dbdyno.store.manifest import RUNNING
-from dbdyno.store.record import COMPLETE, VOID, TrialRecord
+from dbdyno.store.record import VOID, TrialRecord
 from dbdyno.store.run import EVENTS, Run
 from dbdyno.store.text import json as jsontext
 
 TAIL_BYTES = 256 << 10  # of a trial's events: several intervals of many groups
-SHOWN = ("transactions_per_s", "rate_max_per_s", "mib_per_s", "response_ms_p95", "service_ms_p95")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The facts, JSON-like. `left_s`: by what trials have taken so far, by the plan until one is
-    over. `cells`: levels, trials over, and the mean so far of each of `heads`, which
-    is nothing that could be judged. `current`: the trial under way, and its last interval by
-    group."""
+    """The facts, JSON-like. `left_s`: by what trials have taken so far; until one is over, by the
+    plan: then with a `left_bound`. `cells`: levels, trials over, and of each of `heads` the mean
+    so far and its spread; `ratios`: of what the claims compare; both are nothing that could be
+    judged. `current`: the trial under way, and its last interval by group."""
 
     status: str
     trials: int
     done: int
     void: int
     left_s: int
+    left_bound: str
     heads: tuple[str, ...]
     cells: tuple[dict[str, Any], ...]
+    ratios: tuple[dict[str, Any], ...]
     current: dict[str, Any] | None
 
 
@@ -52,53 +54,49 @@ class Watch:
         if self._records.keys() != set(over):
             self._records = {one.id: one for one in run.records()}
         records = list(self._records.values())
-        metrics = _metrics(records)
-        known = [names.describe(name, names.groups_of(run.plan)) for name in metrics]
+        so_far, rest = SoFar(run.plan, records), _left(run, records)
         return Progress(
             status=run.status,
             trials=len(run.plan.trials),
             done=len(records),
             void=sum(one.status == VOID for one in records),
-            left_s=round(_left_s(run, self._records)),
-            heads=tuple(one.column for one in known),
-            cells=tuple(_cells(run, records, metrics)),
+            left_s=round(rest.length_s),
+            left_bound=rest.bound,
+            heads=tuple(column.title for column in so_far.columns) if records else (),
+            cells=tuple(_cell(so_far, cell) for cell in run.plan.cells),
+            ratios=tuple(_ratios(so_far)),
             current=_current(run, self._records) if run.status == RUNNING else None,
         )
 
 
-def _metrics(records: list[TrialRecord]) -> list[str]:
-    found = dict.fromkeys(name for one in records for name in one.metrics)
-    return [name for short in SHOWN for name in found if name.rpartition(".")[2] == short]
+def _cell(so_far: SoFar, cell: Cell) -> dict[str, Any]:
+    means = [so_far.mean(cell.index, column.metric) for column in so_far.columns]
+    return {
+        "levels": dict(cell.levels),
+        "trials": so_far.trials(cell.index),
+        "means": [one and one.mean for one in means],
+        "spreads": [one and one.spread for one in means],
+    }
 
 
-def _cells(run: Run, records: list[TrialRecord], metrics: list[str]) -> Iterator[dict[str, Any]]:
-    for cell in run.plan.cells:
-        of = [one for one in records if one.cell == cell.index and one.status == COMPLETE]
-        values = [[one.metrics[name] for one in of if name in one.metrics] for name in metrics]
-        yield {
-            "levels": dict(cell.levels),
-            "trials": len(of),
-            "means": [_mean(each) for each in values],
-        }
+def _ratios(so_far: SoFar) -> Iterator[dict[str, Any]]:
+    for one in so_far.asked:
+        if (found := so_far.ratio(one)) is not None:
+            value, blocks = found
+            yield {"text": one.text, "value": value, "blocks": blocks, "claimed": one.claimed,
+                   "is_ratio": one.right is not None}  # fmt: skip
 
 
-def _mean(values: list[float]) -> float | None:
-    """Geometric, as in the report."""
-    if not values:
-        return None
-    return statistics.geometric_mean(values) if min(values) > 0 else statistics.fmean(values)
-
-
-def _left_s(run: Run, records: dict[str, TrialRecord]) -> float:
-    cells = run.plan.cells
-    net_s = sum(estimate.trial_s(cells[t.cell]) for t in run.plan.trials if t.id not in records)
+def _left(run: Run, records: Sequence[TrialRecord]) -> Left:
+    """By the trials of the process that works in the run now, from its beginning to the end of its
+    last trial, as their records say."""
     began = run.manifest.get("sessions", [{}])[-1].get("started_unix_s", 0.0)
-    ours = [one for one in records.values() if one.started_unix_s >= began]
-    if not ours:
-        return net_s
-    last = max(ours, key=lambda one: one.started_unix_s)
-    taken_s = last.started_unix_s + estimate.trial_s(cells[last.cell]) - began
-    return net_s * taken_s / sum(estimate.trial_s(cells[one.cell]) for one in ours)
+    ours = [one for one in records if one.started_unix_s >= began]
+    taken_s = 0.0
+    if ours:
+        last = max(ours, key=lambda one: one.started_unix_s)
+        taken_s = last.started_unix_s + estimate.trial_s(run.plan.cells[last.cell]) - began
+    return left(run.plan, {one.id for one in records}, [one.id for one in ours], taken_s)
 
 
 def _current(run: Run, records: dict[str, TrialRecord]) -> dict[str, Any] | None:

@@ -117,8 +117,11 @@ class Runner:
             self._started = [*self._started[-KEPT:], made]
             return made
 
-    def stop(self, run: str, *, now: bool) -> None:
-        """Ends a run that was started here: after its trial, or now. Nothing happens to others."""
+    def stop(self, run: str, *, now: bool) -> bool:
+        """Ends a run that was started here: after its trial, or now. False if it was not, or is
+        over."""
         for one in self.listed():
             if one.id == run and one.code is None:
                 one.process.send_signal(signal.SIGTERM if now else signal.SIGINT)
+                return True
+        return False

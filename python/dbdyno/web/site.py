@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -11,13 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dbdyno.analysis import between_runs
-from dbdyno.analysis.between_runs import Reduced, comparability
+from dbdyno.analysis.between_runs import Reduced
+from dbdyno.analysis.between_runs.kept import Reducer
+from dbdyno.analysis.between_runs.types import LeftOut
 from dbdyno.errors import DynoError
-from dbdyno.share.below import below
-from dbdyno.share.opened import placed
+from dbdyno.share.below import bring_up_to_date
+from dbdyno.share.opened import trusted
 from dbdyno.store.catalogue import Catalogue, Line
-from dbdyno.store.owner import is_ours
 from dbdyno.store.run import Run
 from dbdyno.web.runner import Runner
 from dbdyno.web.security import Access
@@ -38,7 +37,7 @@ class Site:
         self.directory = directory
         self.access = access
         self.runner = None if read_only else Runner(directory)
-        self._catalogue = Catalogue(directory, on_disk=os.access(directory, os.W_OK))
+        self._catalogue = Catalogue(directory)
         self._refreshed = 0.0
         self._refreshing = threading.Lock()
         self._made: dict[str, OrderedDict[tuple[str, ...], Any]] = {}
@@ -57,9 +56,7 @@ class Site:
         """The catalogue, up to date to a second."""
         with self._refreshing:
             if time.monotonic() - self._refreshed > FRESH_S:
-                self._catalogue.refresh(
-                    ((one.name, one.path) for one in below(self.directory)), _trusted
-                )
+                bring_up_to_date(self._catalogue, self.directory)
                 self._refreshed = time.monotonic()
         return self._catalogue
 
@@ -77,7 +74,7 @@ class Site:
     @contextlib.contextmanager
     def opened(self, line: Line) -> Iterator[Run]:
         """A run to read. DynoError if it cannot be."""
-        with _trusted(Path(line.path)) as directory:
+        with trusted(Path(line.path)) as directory:
             yield Run.open(directory)
 
     def reduced(self, line: Line) -> Reduced:
@@ -85,12 +82,11 @@ class Site:
         history."""
 
         def make() -> Reduced:
-            with self.opened(line) as run:
-                if comparability.no_history(run.plan):
-                    raise DynoError("imported results are no history of one machine")
-                return between_runs.reduce(
-                    run.plan, run.records(), run.manifest, line.name, run.status, ()
-                )
+            with Reducer(self._catalogue, lambda _: self.opened(line)) as reducer:
+                found = reducer.read(line.name, Path(line.path))
+            if isinstance(found, LeftOut):
+                raise DynoError("imported results are no history of one machine")
+            return found
 
         return self.once(("reduced", line.path, line.stamp, str(line.done)), make)
 
@@ -106,17 +102,3 @@ class Site:
             made.move_to_end(key)
             found: T = made[key]
             return found
-
-
-@contextlib.contextmanager
-def _trusted(path: Path) -> Iterator[Path]:
-    """The directory of a run. As root, what others have written is not parsed here
-    (docs/decisions/privileges.md)."""
-    if os.geteuid() == 0 and (path.is_file() or not is_ours(path)):
-        raise DynoError(
-            f"{path.name} may be another account's, and this is root",
-            cause="`dyno serve` parses runs in its own process",
-            fix="serve them as their owner, without root's rights",
-        )
-    with placed(path) as directory:
-        yield directory

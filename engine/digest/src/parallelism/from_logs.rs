@@ -21,41 +21,42 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-/// What parallel replication could bring.
+/// Estimated speed-up of parallel replication.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Parallelism {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the document layout; readers reject later versions.
     pub schema_version: u32,
-    /// Version of the program that made it.
+    /// Version of the engine that wrote the document.
     pub engine_version: String,
     /// The logs.
     #[serde(flatten)]
     pub logs: Logs,
-    /// By schema; absent if there are no writes, or nothing tells what they cost.
+    /// Upper bound by schema; null if there are no writes or their costs are unknown.
     pub schemas: Option<Schemas>,
-    /// Transactions of binary logs; 0: there are none, and no curves.
+    /// Number of transactions in binary logs; 0: none, and no curves.
     pub transactions: u64,
-    /// Share of them whose rows all have known keys.
+    /// Share of the transactions whose rows all have known keys, 0 to 1.
     pub keyed_share: f64,
-    /// Rows whose last change is remembered at a time, by which transactions are found to have none in
-    /// common.
+    /// Size of the history of changed rows, which finds transactions without a common row, in rows.
     pub history_rows: u64,
-    /// How often that history was full and began anew, so that all wait for what was before.
+    /// Number of times that the history was full and cleared; later transactions then wait for all earlier
+    /// ones.
     pub histories_cleared: u64,
-    /// Share of the binary logs' statements that were logged as text: their bytes tell little of what
-    /// they cost.
+    /// Share of the statements in binary logs that were logged as text, 0 to 1; their bytes are a poor
+    /// measure of their cost.
     pub text_share: f64,
-    /// What a transaction's cost is taken from.
+    /// Unit of the cost of transactions.
     pub cost: Cost,
-    /// Speed-up by number of workers.
+    /// Speed-up by number of workers, for each rule.
     pub curves: Vec<Curve>,
 }
 
-/// What parallel replication could bring: from the times of writes by schema (of binary logs, the bytes
-/// of transactions), and, of binary logs, from the order of their transactions.
+/// Estimates the speed-up of parallel replication from the durations of writes by schema (binary logs: from
+/// the bytes of transactions) and, for binary logs, from the order of their transactions.
 ///
 /// # Errors
-/// As [`read_sequentially`](crate::sequential::read_sequentially); logs of systems whose replication is another.
+/// As [`read_sequentially`](crate::sequential::read_sequentially); logs of systems other than MySQL and
+/// MariaDB.
 pub fn derive(
     request: &Request,
     stop: &'static AtomicBool,
@@ -87,16 +88,16 @@ pub fn derive(
     })
 }
 
-/// By schema: how many, and what they cost.
+/// By schema: number and cost of the writes.
 type BySchema = BTreeMap<Vec<u8>, (u64, u64)>;
 
-/// Writes of logs that tell times.
+/// Writes of logs with durations.
 #[derive(Default)]
 struct Writes {
     by_schema: BySchema,
 }
 
-/// Verbs of statements that a replica carries out.
+/// Verbs of statements that a replica executes.
 const WRITES: [&str; 14] = [
     "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CREATE", "ALTER", "DROP", "TRUNCATE",
     "MERGE", "RENAME", "OPTIMIZE", "REPAIR", "ANALYZE",
@@ -121,7 +122,7 @@ impl EventConsumer for Writes {
         if !WRITES.contains(&verb) {
             return;
         }
-        // The qualified name's schema takes precedence over the default one.
+        // The schema of a qualified name takes precedence over the default schema.
         let own = distilled.tables.first().and_then(|table| table.split_once('.'));
         let schema = own.map_or(event.database, |(schema, _)| schema.as_bytes());
         let stands_for = u64::from(weight(event));
@@ -131,19 +132,19 @@ impl EventConsumer for Writes {
     }
 }
 
-/// What binary logs hold, read once.
+/// The contents of binary logs.
 #[derive(Default)]
 struct Transactions {
     by_schema: BySchema,
     simulation: Simulation,
     statements: u64,
-    /// Of the statements those that were logged as text.
+    /// Number of statements that were logged as text.
     as_text: u64,
-    /// Whether any statement of the transaction passed the filters: then all of it counts.
+    /// Whether any statement of the transaction passed the filters, so that the transaction counts.
     has_passed: bool,
 }
 
-/// How much of a binary log is read at a time, bytes.
+/// Size of a read from a binary log, bytes.
 const BINLOG_PART: usize = 4 << 20;
 
 impl Transactions {
@@ -164,7 +165,7 @@ impl Transactions {
     }
 }
 
-/// One binary log's.
+/// Receives the contents of one binary log.
 struct Binlog<'a> {
     all: &'a mut Transactions,
     filter: &'a Filter,

@@ -8,56 +8,56 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What costs are counted in.
+/// Unit of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
-    /// Seconds that statements took.
+    /// Durations of statements, seconds.
     Seconds,
-    /// Bytes of a binary log.
+    /// Bytes in a binary log.
     Bytes,
 }
 
-/// What parallel replication by schema could bring.
+/// Upper bound for parallel replication by schema.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Schemas {
-    /// What the costs are.
+    /// Unit of the costs.
     pub cost: Cost,
-    /// The schemas, the longest first.
+    /// The schemas, the most costly first.
     pub schemas: Vec<Schema>,
-    /// Their sum.
+    /// Sum of the costs.
     pub total: f64,
-    /// Sum by longest: no number of workers can be faster.
+    /// Upper bound of the speed-up for any number of workers: `total` divided by the largest cost.
     pub bound: f64,
-    /// How long exactly so many would be busy, from 1; the shares are of the longest.
+    /// Time with exactly n busy schemas, by ascending n.
     pub busy: Vec<Busy>,
 }
 
-/// A schema's writes.
+/// Writes of a schema.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Schema {
-    /// Its name; empty: the log does not say.
+    /// Name of the schema; empty: unknown.
     pub name: String,
-    /// Writes; of binary logs transactions.
+    /// Number of writing statements; in binary logs, of transactions.
     pub count: u64,
-    /// What they cost.
+    /// Total cost of the writes.
     pub cost: f64,
 }
 
-/// How long exactly so many schemas are busy.
+/// Time with exactly n busy schemas.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Busy {
-    /// How many.
+    /// Number of busy schemas.
     pub schemas: u64,
-    /// For how long, in costs.
+    /// Length of that time, in units of cost.
     pub cost: f64,
-    /// Its share of the longest schema, which is all there is.
+    /// Share of the total time, which is the largest cost of a schema; 0 to 1.
     pub share: f64,
 }
 
 impl Schemas {
-    /// From how many writes there were by schema and what they cost (nanoseconds, or bytes); `None` if
-    /// nothing cost anything.
+    /// Computes the bound from the number of writes and their cost (nanoseconds or bytes) by schema; `None`
+    /// if all costs are 0.
     pub fn of(cost: Cost, writes: &BTreeMap<Vec<u8>, (u64, u64)>) -> Option<Self> {
         let unit = if cost == Cost::Seconds { 1e9 } else { 1.0 };
         let mut schemas: Vec<Schema> = writes
@@ -91,7 +91,7 @@ mod tests {
         Schemas::of(Cost::Seconds, &writes.collect()).unwrap()
     }
 
-    /// The published example, whose conclusion ("hardly 50 %") forgot the time with two busy.
+    /// The published example, whose conclusion ("hardly 50 %") ignored the time with two busy schemas.
     #[test]
     fn the_bound_is_the_sum_by_the_longest() {
         let found = of(&[203.4649, 791.6195, 525.1231]);

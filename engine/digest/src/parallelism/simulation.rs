@@ -24,49 +24,49 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What a replica may apply at the same time.
+/// Rule by which a replica applies transactions in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Transactions of different schemas (MySQL's `DATABASE`).
     Schema,
-    /// What the source has found independent: MySQL's `LOGICAL_CLOCK`, MariaDB's group commits.
+    /// Transactions that the source marked as independent: MySQL's `LOGICAL_CLOCK`, MariaDB's group commits.
     Log,
-    /// What touches no row in common, as far as the log has keys: an upper bound of what MySQL's
-    /// `WRITESET` finds, which knows unique keys, foreign keys and collations too.
+    /// Transactions without a common row, by the keys in the log: an upper bound for MySQL's `WRITESET`,
+    /// which also considers unique keys, foreign keys and collations.
     Rows,
 }
 
-/// One transaction, as far as it matters here.
+/// A transaction of the simulation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Apply {
-    /// What applying it costs; at least 1.
+    /// Cost of applying it, at least 1.
     pub cost: u64,
     order: Order,
     schemas: Vec<u32>,
-    /// About how many events it is in the log.
+    /// Approximate number of its events in the log.
     events: u64,
-    /// By rows: how many transactions, from the first one on, must be committed before it.
+    /// For [`Rule::Rows`]: number of transactions from the first one that must be committed before it.
     after: usize,
 }
 
-/// Who changed which row last.
+/// The last transaction that changed each row.
 #[derive(Debug, Default)]
 struct History {
-    /// The number of the last transaction, from 1, by row.
+    /// By row: number of the last transaction, from 1.
     last: HashMap<u64, usize>,
-    /// All transactions up to this one must be committed before any after it.
+    /// All transactions up to this number must be committed before any later one.
     begin: usize,
-    /// How often it began anew for want of room.
+    /// Number of times that it was full and cleared.
     cleared: u64,
 }
 
 impl History {
-    /// Adds transaction `number`; what must be committed before it.
+    /// Adds transaction `number`; returns the number up to which all must be committed before it.
     fn add(&mut self, number: usize, transaction: &Transaction) -> usize {
         let is_known = transaction.has_all_keys && !transaction.is_ddl;
         if !is_known || transaction.is_large {
-            // The log does not show its rows, or they exceed the history.
+            // Its rows are unknown, or they exceed the history.
             self.cleared += u64::from(is_known);
             self.begin_anew(number);
             return number - 1;
@@ -88,42 +88,42 @@ impl History {
     }
 }
 
-/// The transactions of one or more logs, in their order.
+/// The transactions of one or more logs, in log order.
 #[derive(Debug, Default)]
 pub struct Simulation {
     transactions: Vec<Apply>,
     schemas: HashMap<Vec<u8>, u32>,
     history: History,
-    /// Transactions whose rows all have known keys.
+    /// Number of transactions whose rows all have known keys.
     keyed: usize,
     ordered: usize,
 }
 
-/// Speed-up by number of workers.
+/// Speed-up by number of workers, for one rule.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
-    /// What may run at the same time.
+    /// Rule for parallel transactions.
     pub rule: Rule,
-    /// Whether transactions are committed in the log's order.
+    /// Whether workers commit transactions in log order.
     pub commit_order: bool,
-    /// By number of workers.
+    /// Speed-ups, by ascending number of workers.
     pub points: Vec<Point>,
 }
 
-/// One number of workers.
+/// Speed-up with one number of workers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
-    /// How many.
+    /// Number of workers.
     pub workers: u32,
-    /// How much faster than one.
+    /// Ratio to the speed of one worker.
     pub speedup: f64,
 }
 
-/// Numbers of workers that are tried.
+/// Numbers of workers that are simulated.
 const WORKERS: [u32; 10] = [1, 2, 3, 4, 6, 8, 16, 32, 64, 128];
 
 impl Simulation {
-    /// The next transaction of the log, and what applying it costs.
+    /// Adds the next transaction of the log, with the cost of applying it.
     pub fn add(&mut self, transaction: &Transaction, cost: u64) {
         let schemas = transaction
             .schemas
@@ -145,12 +145,12 @@ impl Simulation {
         self.transactions.push(Apply { cost: cost.max(1), order, schemas, events, after });
     }
 
-    /// How many transactions.
+    /// Number of transactions.
     pub fn len(&self) -> usize {
         self.transactions.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no transactions.
     pub fn is_empty(&self) -> bool {
         self.transactions.is_empty()
     }
@@ -160,12 +160,12 @@ impl Simulation {
         self.keyed as f64 / self.len().max(1) as f64
     }
 
-    /// How often the history of rows began anew for want of room.
+    /// Number of times that the history of rows was full and cleared.
     pub fn histories_cleared(&self) -> u64 {
         self.history.cleared
     }
 
-    /// Curves for each rule that the log has the facts for, with and without commit order.
+    /// Curves for each rule that the log has data for, with and without commit order.
     pub fn curves(&self) -> Vec<Curve> {
         let rules = [
             (Rule::Schema, self.schemas.len() > 1),
@@ -187,7 +187,7 @@ impl Simulation {
         Curve { rule, commit_order, points: points.collect() }
     }
 
-    /// What it takes so many workers.
+    /// Total time with this number of workers, in units of cost.
     fn takes(&self, rule: Rule, commit_order: bool, workers: u32) -> u64 {
         if matches!(rule, Rule::Schema) {
             return self.takes_by_schema(commit_order, workers);
@@ -209,7 +209,7 @@ impl Simulation {
         waits.all
     }
 
-    /// The same by schema, where each worker has a queue.
+    /// As `takes` for [`Rule::Schema`], where each worker has a queue.
     fn takes_by_schema(&self, commit_order: bool, workers: u32) -> u64 {
         let mut queues = Queues::new(workers);
         let mut commits = Commits::default();
@@ -224,12 +224,12 @@ impl Simulation {
     }
 }
 
-/// When the last transaction of each domain is committed: a few, so that they are looked through.
+/// Commit time of the last transaction of each domain; domains are few, so searches are linear.
 #[derive(Debug, Default)]
 struct Commits(Vec<(Option<u32>, u64)>);
 
 impl Commits {
-    /// When a transaction that is applied by `end` is committed.
+    /// Commit time of a transaction that is applied at `end`.
     fn end(&mut self, in_order: bool, apply: &Apply, end: u64) -> u64 {
         if !in_order {
             return end;
@@ -246,24 +246,24 @@ impl Commits {
     }
 }
 
-/// What must be committed before a transaction may begin.
+/// Computes the time at which a transaction may begin.
 #[derive(Debug, Default)]
 struct Waits {
-    /// When all handed out so far are committed.
+    /// Time at which all transactions so far are committed.
     all: u64,
-    /// By number (by rows: of the transaction, from 1; by the log: MySQL's of the file, some of which may
-    /// not be there), ascending: when it and all before it are.
+    /// By ascending number, the time at which it and all before it are committed. For [`Rule::Rows`], the
+    /// number of the transaction from 1; for [`Rule::Log`], MySQL's number within the file, with gaps.
     prefix: Vec<(i64, u64)>,
-    /// When the file before ended, whose numbers began anew.
+    /// End time of the previous file; numbers restart with each file.
     before: u64,
-    /// MariaDB, by domain: the group, when the group before it is committed, and when it is so far.
+    /// MariaDB, by domain: commit ID of the group, commit time of the previous group, and of this one so far.
     groups: HashMap<u32, (Option<u64>, u64, u64)>,
 }
 
 impl Waits {
     fn ready(&mut self, rule: Rule, apply: &Apply) -> u64 {
         match rule {
-            Rule::Schema => 0, // `queues` has its own
+            Rule::Schema => 0, // `Queues` computes it
             Rule::Rows => self.committed(apply.after as i64),
             Rule::Log => self.by_log(&apply.order),
         }
@@ -287,7 +287,7 @@ impl Waits {
         group.1
     }
 
-    /// When all up to this number are committed.
+    /// Time at which all transactions up to this number are committed.
     fn committed(&self, number: i64) -> u64 {
         let Some((first, _)) = self.prefix.first() else { return 0 };
         // Usually no number is missing, and the entry is at its expected index.

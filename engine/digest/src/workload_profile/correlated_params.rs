@@ -6,61 +6,63 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Places of a statement that are looked at.
+/// Maximum number of places of a statement that are examined.
 const PLACES_MAX: usize = 16;
-/// Values of a session's transaction that are remembered.
+/// Maximum number of values stored per session.
 const VALUES_MAX: usize = 64;
-/// Sessions whose values are remembered; with more, all begin anew.
+/// Maximum number of sessions with stored values; more clear all of them.
 const SESSIONS_MAX: usize = 10_000;
-/// Different ties that are counted.
+/// Maximum number of entries in each map of counts.
 const TIES_MAX: usize = 100_000;
-/// The share of times from which on two places are tied, and how often they must have met.
+/// Minimum share of cases, and minimum number of cases, for a tie or a counter.
 const SURE: f64 = 0.95;
 const SEEN_MIN: u64 = 20;
 
-/// Two places with the same value, whenever their statements come in one transaction; or one place
-/// of a statement, if it is the same whenever the transaction has that statement again.
+/// Two parameters that have the same value if their statements are in one transaction; or one parameter
+/// that keeps its value when the transaction repeats the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Tie {
-    /// Position in `statements`.
+    /// Index of the statement in `statements`, from 0.
     pub statement: u32,
-    /// Its place, from 1.
+    /// Number of its parameter, from 1.
     pub place: u16,
-    /// The statement before it; or itself.
+    /// Index of the earlier statement, or of the same one.
     pub earlier: u32,
-    /// The earlier one's place, from 1.
+    /// Number of the earlier statement's parameter, from 1.
     pub earlier_place: u16,
 }
 
-/// A place that is one more whenever its transaction has the statement again.
+/// A parameter that increases by one when the transaction repeats the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Counter {
-    /// Position in `statements`.
+    /// Index of the statement in `statements`, from 0.
     pub statement: u32,
-    /// Its place, from 1.
+    /// Number of its parameter, from 1.
     pub place: u16,
-    /// What it begins with in each transaction.
+    /// First value in each transaction.
     pub first: i64,
 }
 
-/// Looks for ties.
+/// Detects ties and counters.
 #[derive(Debug, Default)]
 pub struct Ties {
     open: HashMap<u64, Vec<Value>>,
     same: HashMap<Tie, u64>,
-    /// How often a statement came after another in one transaction.
+    /// Number of cases in which a statement followed another in one transaction.
     met: HashMap<(u32, u32), u64>,
-    /// How often a place was one more than before in its transaction.
+    /// Number of repetitions in which a place increased by one.
     next: HashMap<(u32, u16), u64>,
-    /// What a place was first in a transaction: the first time, how often that again, and how often.
+    /// Initial value of a place: in the first transaction, number of transactions with the same one, and
+    /// number of all transactions.
     begun: HashMap<(u32, u16), (i64, u64, u64)>,
-    /// Places, from 0, of the last statement that are what they were before in its transaction.
+    /// By place, from 0: whether the last statement repeats the value of the previous execution in the
+    /// transaction.
     held: [bool; PLACES_MAX],
-    /// The last statement's session, if it is known.
+    /// Session of the last statement; `None`: unknown.
     session: Option<u64>,
 }
 
-/// A value of a statement, of whole numbers the number too.
+/// A value of a statement, as a hash and, for integers, as the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub hash: u64,
@@ -75,13 +77,13 @@ struct Value {
 }
 
 impl Ties {
-    /// A session's transaction is over.
+    /// Ends the transaction of a session.
     pub fn end(&mut self, session: u64) {
         self.open.remove(&session);
     }
 
-    /// A statement with its values; None: not known. `is_alone`: outside a transaction, where only the
-    /// statement directly before it counts.
+    /// Adds a statement with its values (`None`: unknown). `is_alone`: outside a transaction, where only
+    /// the directly preceding statement counts.
     pub fn statement(
         &mut self,
         session: u64,
@@ -120,7 +122,7 @@ impl Ties {
             }
             before.push(Value { statement, place, seen });
         }
-        // Of a statement that comes again, only its last values count.
+        // Of a repeated statement, only the last values count.
         let mut at = 0;
         before.retain(|value| {
             at += 1;
@@ -132,7 +134,7 @@ impl Ties {
         self.open.insert(session, before);
     }
 
-    /// A statement of an unknown session: in no transaction with others.
+    /// Adds a statement of an unknown session, which is unrelated to others.
     pub fn unplaced(&mut self) {
         self.held = [false; PLACES_MAX];
         self.session = None;
@@ -143,7 +145,7 @@ impl Ties {
         self.session
     }
 
-    /// A place of a statement in a transaction that is, or is not, there for the first time.
+    /// Counts the value of a place; `own`: its previous value in the transaction.
     fn number(&mut self, spot: (u32, u16), own: Option<Seen>, seen: Seen) {
         let Some(number) = seen.number else { return };
         match own {
@@ -160,12 +162,13 @@ impl Ties {
         }
     }
 
-    /// Whether a place, from 0, of the last statement is what it was before in its transaction.
+    /// Whether a place, from 0, of the last statement repeats the value of the previous execution in the
+    /// transaction.
     pub fn is_held(&self, place: usize) -> bool {
         self.held.get(place).copied().unwrap_or(false)
     }
 
-    /// The places that number what a transaction repeats.
+    /// The places that count repetitions, sorted.
     pub fn counters(&self) -> Vec<Counter> {
         let mut counters = Vec::new();
         for (&(statement, place), &next) in &self.next {
@@ -179,7 +182,7 @@ impl Ties {
         counters
     }
 
-    /// The ties that are sure.
+    /// The certain ties, sorted.
     pub fn finish(self) -> Vec<Tie> {
         let met = |tie: &Tie| self.met.get(&(tie.statement, tie.earlier)).copied().unwrap_or(0);
         let sure = self.same.iter().filter(|(tie, same)| is_sure(**same, met(tie)));

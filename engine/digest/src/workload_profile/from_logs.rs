@@ -11,21 +11,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
-/// What a workload is made of, with the logs that tell it.
+/// Profile of a workload, with the logs that it is derived from.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Workload {
     /// The logs.
     #[serde(flatten)]
     pub logs: Logs,
-    /// Its shape.
+    /// The profile.
     #[serde(flatten)]
     pub shape: Shape,
 }
 
-/// What a workload is made of.
+/// Derives the profile of the workload in logs.
 ///
 /// # Errors
-/// A log that cannot be read, logs of several languages, logs without a statement.
+/// Unreadable logs, logs of several languages, logs without a statement.
 pub fn derive(
     request: &Request,
     stop: &'static AtomicBool,

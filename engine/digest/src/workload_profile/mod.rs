@@ -30,75 +30,77 @@ use template::{Template, Templates};
 pub use values::distribution::Spread;
 pub use values::{Summary, Text};
 
-/// Statements whose values are looked at; what comes when there are so many already is counted.
+/// Maximum number of statements in a profile; executions of others are only counted.
 const STATEMENTS_MAX: usize = 2000;
-/// Sessions whose first and last statement are kept.
+/// Maximum number of sessions whose first and last statement are stored.
 const LIVES_MAX: usize = 1_000_000;
 
-/// What a workload is made of.
+/// Profile of a workload.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Shape {
-    /// The statements, in the order in which they were first seen.
+    /// The statements, in the order of their first execution.
     pub statements: Vec<Statement>,
-    /// What sessions send together, the most frequent first.
+    /// Statements that sessions send together, the most frequent unit first.
     pub units: Vec<Unit>,
-    /// Places that hold the same value within a unit, constants left out.
+    /// Parameters with equal values within a unit, except constants.
     pub ties: Vec<Tie>,
-    /// Places that number what a transaction repeats.
+    /// Parameters that count the repetitions of a statement within a transaction.
     pub counters: Vec<Counter>,
-    /// Transactions that were too long to be kept.
+    /// Number of transactions that were too long for the profile.
     pub units_dropped: u64,
-    /// Transactions are counted all, or, if too many differ, one in so many; counts are of all.
+    /// Sampling of transactions, if too many differ: one in this many was counted (1: all). Counts are
+    /// scaled to all.
     pub one_in: u64,
-    /// Statements that are not in any unit: the log has more than are kept, or cut ones.
+    /// Number of executions without a statement in the profile: too many different statements.
     pub statements_dropped: u64,
-    /// Statements of which the log does not tell the session: each is a unit by itself.
+    /// Number of executions whose session is unknown; each is a unit of its own.
     pub statements_unplaced: u64,
-    /// Connections that sent statements.
+    /// Number of connections that sent statements.
     pub sessions: u64,
-    /// The most of them at once, each from its first statement to its last; absent: the log does not
-    /// tell them apart, or there are more than a million.
+    /// Largest number of concurrent sessions, each from its first to its last statement; null: sessions
+    /// are unknown, or there are more than a million.
     pub sessions_at_once: Option<u64>,
-    /// Seconds from the first to the last event.
+    /// Time from the first to the last event, seconds.
     pub duration_s: f64,
-    /// Variance-to-mean ratio of units that ended within each second: 1 for arrivals by chance.
+    /// Variance-to-mean ratio of the number of units per second, by their ends: 1 for Poisson arrivals; null:
+    /// too little data.
     pub dispersion: Option<f64>,
 }
 
-/// A statement of one database that can be sent again.
+/// A statement of one database, as a template.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Statement {
-    /// ID of its class.
+    /// ID of the class.
     pub id: String,
-    /// Its text with `:p1`, `:p2` for values, and of lists one element: the most frequent form of its
-    /// class.
+    /// Text with `:p1`, `:p2`, ... for values and one element of each list, in the most frequent form of
+    /// the class.
     pub template: String,
-    /// Share of the class's events that have exactly this form.
+    /// Share of the class's events that have exactly this form, 0 to 1.
     pub template_share: f64,
-    /// Its default database; empty: not known.
+    /// Default database; empty: unknown.
     pub database: String,
-    /// Events.
+    /// Number of executions.
     pub count: u64,
-    /// Events that are in no unit: in transactions that are too long or that the log's ends cut off, or
-    /// halves of pairs.
+    /// Number of executions in no unit: in transactions that are too long or cut by the log's ends, or in
+    /// incomplete pairs.
     pub in_no_unit: u64,
-    /// Values of its places, in order.
+    /// Distributions of the values, by parameter number.
     pub parameters: Vec<Summary>,
-    /// Its lists: of those the template has one element.
+    /// Lists of variable length, of which the template has one element.
     pub lists: Vec<List>,
-    /// Places that are ends of ranges.
+    /// Pairs of parameters that are the ends of a range.
     pub ranges: Vec<Range>,
-    /// Whether values within its hints, which stay in `template`, are not the same in all events.
+    /// Whether values within hints, which stay in `template`, differ between executions.
     pub hints_differ: bool,
 }
 
-/// Gathers a [`Shape`] event by event.
+/// Builds a [`Shape`] event by event.
 pub struct Shaper {
     fingerprinter: Fingerprinter,
     template: Template,
     language: Language,
-    /// Positions in `statements` by class and database: tables of the same name hold other values in
-    /// another database.
+    /// Indices in `statements` by class and database: tables of the same name have different values in
+    /// different databases.
     known: HashMap<u128, HashMap<Vec<u8>, u32>>,
     statements: Vec<Gathered>,
     sessions: Sessions,
@@ -108,11 +110,11 @@ pub struct Shaper {
     first_ns: Option<i64>,
     last_ns: Option<i64>,
     by_second: HashMap<i64, u64>,
-    /// Statements so far: which is first is told by the log's order, as its clock may tick in seconds.
+    /// Number of statements so far; it orders statements, because timestamps may be in full seconds.
     sent: u64,
-    /// Of each session its first and its last statement, by their numbers.
+    /// Numbers of the first and the last statement of each session.
     lives: HashMap<u64, (u64, u64)>,
-    /// Sessions whose numbers came again, or that ended: their lives.
+    /// Numbers of the first and the last statement of ended sessions.
     ended: Vec<(u64, u64)>,
 }
 
@@ -124,7 +126,7 @@ struct Gathered {
 }
 
 impl Shaper {
-    /// For events of one language.
+    /// Creates a builder for events of one language.
     pub fn new(language: Language) -> Self {
         Self {
             fingerprinter: Fingerprinter::new(language),
@@ -145,7 +147,7 @@ impl Shaper {
         }
     }
 
-    /// The next event.
+    /// Adds the next event.
     pub fn event(&mut self, event: &Event<'_>) {
         match event.kind {
             Kind::Statement if !event.text.is_empty() => self.sent(event),
@@ -154,14 +156,14 @@ impl Shaper {
         }
     }
 
-    /// A connection that ends takes its transaction with it; its number may come again.
+    /// Ends a connection and its transaction; its number may be reused.
     fn end(&mut self, session: u64) {
         self.ended.extend(self.lives.remove(&session));
         self.ties.end(session);
         self.sessions.end(session);
     }
 
-    /// What a client sent, mostly one statement.
+    /// Adds a query string, which usually contains one statement.
     fn sent(&mut self, event: &Event<'_>) {
         if let Some(ns) = event.end_ns {
             self.first_ns = Some(self.first_ns.map_or(ns, |first| first.min(ns)));
@@ -173,7 +175,7 @@ impl Shaper {
             is_unit |= match (word, event.session) {
                 (Some(word), Some(session)) => self.word(session, word),
                 (Some(_), None) => false,
-                // Several statements in one string are one of its class.
+                // Several statements in one string are one execution of its class.
                 (None, _) if std::mem::replace(&mut is_work, true) => false,
                 (None, session) => self.work(session, event),
             };
@@ -190,7 +192,7 @@ impl Shaper {
         }
     }
 
-    /// Whether a unit ended.
+    /// Adds a transaction control statement; returns whether a unit ended.
     fn word(&mut self, session: u64, word: Word) -> bool {
         if word != Word::Other {
             self.ties.end(session);
@@ -198,7 +200,7 @@ impl Shaper {
         self.sessions.word(session, word)
     }
 
-    /// Whether it is a unit by itself.
+    /// Adds another statement; returns whether it is a unit of its own.
     fn work(&mut self, session: Option<u64>, event: &Event<'_>) -> bool {
         self.statements_unplaced += u64::from(session.is_none());
         let Some(number) = self.statement(event) else {
@@ -230,7 +232,7 @@ impl Shaper {
         Some(number)
     }
 
-    /// Its class's in its database; none where there is no room.
+    /// Index of the statement for its class and database; `None` if the profile is full.
     fn number(&mut self, event: &Event<'_>) -> Option<u32> {
         let key = self.fingerprinter.key(event.text);
         let known = self.known.get(&key).and_then(|known| known.get(event.database));
@@ -248,7 +250,7 @@ impl Shaper {
         Some(number)
     }
 
-    /// What was gathered.
+    /// The profile of all events.
     pub fn finish(mut self) -> Shape {
         let sent = self.sessions.finish();
         let statements = (0..).zip(self.statements).map(|(number, gathered)| {
@@ -294,12 +296,12 @@ impl Shaper {
     }
 }
 
-/// The most lives that overlap.
+/// The largest number of overlapping lives; `None`: no sessions, or too many.
 fn at_once(lives: Vec<(u64, u64)>) -> Option<u64> {
     if lives.is_empty() || lives.len() >= LIVES_MAX {
         return None;
     }
-    // The life of a session with one statement begins before it ends.
+    // `false` sorts first, so a session with one statement begins before it ends.
     let mut changes: Vec<(u64, bool)> =
         lives.into_iter().flat_map(|(first, last)| [(first, false), (last, true)]).collect();
     changes.sort_unstable();
@@ -311,7 +313,8 @@ fn at_once(lives: Vec<(u64, u64)>) -> Option<u64> {
     Some(most)
 }
 
-/// Variance by mean of the units a second, over the whole seconds between the first and the last.
+/// Variance-to-mean ratio of the units per second, over the full seconds between the first and the last
+/// event; `None` for less than 10 s.
 fn dispersion(by_second: &HashMap<i64, u64>, (first_ns, last_ns): (i64, i64)) -> Option<f64> {
     let second = |ns: i64| ns.div_euclid(1_000_000_000);
     let seconds = second(first_ns) + 1..second(last_ns);

@@ -53,7 +53,7 @@ def compare(
     warnings: list[str] = [Message("another_machine", what=one) for one in machines]
     warnings += [Message("of_run", run=run.name, why=run.short) for run in (a, b) if run.short]
     warnings += [_changed(run) for run in (a, b) if run.mixed]
-    versions = [run for run in (a, b) if run.plan.against is not None]
+    versions = [run for run in (a, b) if run.plan.two_versions]
     warnings += [Message("holds_two_versions", run=run.name) for run in versions]
     before, unused, unjudged = _before(a, b, earlier, bool(machines))
     used = [a, b] if unjudged else [*before, b]
@@ -184,7 +184,7 @@ def _refuse(a: Reduced, b: Reduced) -> None:
                 Message("cannot_compare", run=run.name, why=run.unusable),
                 fix="compare complete runs; `dyno run --resume` goes on with one",
             )
-    if (a.plan.imported is None) != (b.plan.imported is None):
+    if a.plan.imported != b.plan.imported:
         raise DynoError(
             f"one of {a.name} and {b.name} was measured by another tool",
             cause="tools count and time differently",
@@ -196,10 +196,8 @@ def _cells(a: Reduced, b: Reduced) -> tuple[list[Key], list[LeftOut]]:
     """Cells that asked the same in both runs, in B's order, and the others."""
     left_out: list[LeftOut] = []
     common = []
-    kinds = _kinds(a) != _kinds(b)
-    words = (
-        sorted({*comparability.unfixed(a.plan), *comparability.unfixed(b.plan)}) if kinds else []
-    )
+    kinds = a.plan.kinds != b.plan.kinds
+    words = sorted({*a.plan.unfixed, *b.plan.unfixed}) if kinds else []
     for cell in b.asked:
         if cell not in a.asked:
             left_out.append(LeftOut(_named(cell), Message("only_in", run=b.name)))
@@ -224,10 +222,6 @@ def _cells(a: Reduced, b: Reduced) -> tuple[list[Key], list[LeftOut]]:
             fix="run the same experiment again; only versions and settings may differ",
         )
     return common, left_out
-
-
-def _kinds(run: Reduced) -> set[tuple[str, str]]:
-    return {(target.name, target.kind) for cell in run.plan.cells for target in cell.targets}
 
 
 def _before(

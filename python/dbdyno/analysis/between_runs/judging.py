@@ -30,7 +30,7 @@ from dbdyno.analysis.claims.holm import Adjusted, holm
 from dbdyno.analysis.message import Message
 from dbdyno.analysis.types import Ratio
 from dbdyno.analysis.within_trial import changepoints
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 
 ALPHA = 0.05
 RUNS = 6  # before a run whose error budget is `ALPHA`; with more of them it shrinks
@@ -133,9 +133,9 @@ def direction(metric: str, centre: float, ends: Interval) -> str:
     if not ((low is not None and low > 1) or (high is not None and high < 1)):
         return NOT_CLEAR
     better = metrics.info(metric).direction
-    if better == metrics.NEITHER:
+    if better == known_metrics.NEITHER:
         return HIGHER if centre > 1 else LOWER
-    return BETTER if (centre > 1) == (better == metrics.HIGHER) else SUSPECTED
+    return BETTER if (centre > 1) == (better == known_metrics.HIGHER) else SUSPECTED
 
 
 def _known(cases: Sequence[Case], before: Sequence[Reduced], matters: float) -> list[Past | str]:

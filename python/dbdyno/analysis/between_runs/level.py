@@ -36,7 +36,7 @@ from dbdyno.analysis.claims.power import POWER
 from dbdyno.analysis.estimates.estimate import MAD
 from dbdyno.analysis.within_trial import changepoints
 from dbdyno.analysis.within_trial.autocorrelation import correlation, mean_variance
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics
 
 LAST = 3  # runs whose mean is the level
 REFERENCE = 5  # runs of a reference
@@ -133,7 +133,7 @@ class Past:
     def reference(self, direction: str) -> tuple[float, ...]:
         """The first runs of the best stretch (of the first one, where neither way is better). Empty
         while the last runs are too near to it."""
-        sign = {metrics.HIGHER: 1.0, metrics.LOWER: -1.0}.get(direction)
+        sign = {known_metrics.HIGHER: 1.0, known_metrics.LOWER: -1.0}.get(direction)
         best = 0
         if sign is not None:
             best = max(

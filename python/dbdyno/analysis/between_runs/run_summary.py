@@ -36,13 +36,45 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Outline:
+    """What comparisons ask of a run's plan. `kinds`: (name, kind) of its targets; `unfixed`: words
+    that some target was not given."""
+
+    name: str
+    seed: int
+    blocks: int
+    matters: float
+    quick: bool
+    imported: bool
+    two_versions: bool
+    kinds: tuple[tuple[str, str], ...]
+    unfixed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> Outline:
+        """That of a plan."""
+        kinds = {(target.name, target.kind) for cell in plan.cells for target in cell.targets}
+        return cls(
+            plan.name,
+            plan.seed,
+            plan.blocks,
+            plan.matters,
+            plan.quick,
+            plan.imported is not None,
+            plan.against is not None,
+            tuple(sorted(kinds)),
+            comparability.unfixed(plan),
+        )
+
+
+@dataclass(frozen=True)
 class Reduced:
     """One run."""
 
     name: str  # where it is, for people
     created_unix_s: float
     status: str
-    plan: Plan
+    plan: Outline
     fingerprint: str
     metrics: tuple[str, ...]
     values: Mapping[Key, Mapping[str, Value]]
@@ -90,7 +122,7 @@ def reduce(
         name=name,
         created_unix_s=float(manifest.get("created_unix_s", 0.0)),
         status=status,
-        plan=plan,
+        plan=Outline.of(plan),
         fingerprint=comparability.fingerprint(plan),
         metrics=chosen,
         values={

@@ -14,7 +14,7 @@ from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.headlines import differences
 from dbdyno.analysis.headlines.lead import Lead
 from dbdyno.analysis.message import Message
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import Floats
 
@@ -40,9 +40,9 @@ def of_cells(measured: Measured, lead: Lead) -> Between | None:
     blocks = differences.blocks_of(measured, lead)
     operations = differences.operations(measured, lead, blocks) if blocks else []
     direction = metrics.info(lead.metric).direction
-    if not operations or direction == metrics.NEITHER:
+    if not operations or direction == known_metrics.NEITHER:
         return None
-    left_is_worse = (lead.ratio.ratio < 1) == (direction == metrics.HIGHER)
+    left_is_worse = (lead.ratio.ratio < 1) == (direction == known_metrics.HIGHER)
     sides = (lead.left, lead.right) if left_is_worse else (lead.right, lead.left)
     levels = [lead.left_levels, lead.right_levels]
     per_s = np.asarray(operations, dtype=np.float64).T

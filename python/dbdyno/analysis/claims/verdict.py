@@ -239,8 +239,9 @@ def _claim(
     untested: str,
     uneven: Mapping[Hashable, Uneven],
 ) -> ClaimResult:
+    say = measured.plan.claim_words.get(text, "")
     if not asked:
-        return ClaimResult(text, NOT_TESTED, (), untested, ())
+        return ClaimResult(text, NOT_TESTED, (), untested, (), say=say)
     cases = [case for case, _ in asked]
     parts = [_told(case, judged, measured.plan) for case, judged in asked]
     cells = [cell for case in cases for cell in case.cells]
@@ -259,6 +260,7 @@ def _claim(
         warnings,
         _figures_of(parts, verdict),
         tuple(blocks),
+        say,
     )
 
 

@@ -26,7 +26,7 @@ from dbdyno.analysis.types import (
     ClaimPart,
     Versions,
 )
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 from dbdyno.experiment.claims.grammar import CELL, EQUAL, ResolvedPart, Side
 from dbdyno.plan.two_versions.differences import paired_cells
 from dbdyno.plan.types import Plan
@@ -79,7 +79,7 @@ def _told(part: ClaimPart) -> ClaimPart:
     if part.verdict == REFUTED:
         assert part.estimate is not None
         more = part.estimate.ratio > 1
-        better = more != (metrics.info(part.metric).direction == metrics.LOWER)
+        better = more != (metrics.info(part.metric).direction == known_metrics.LOWER)
         verdict = BETTER if better else WORSE
         why = Message("beyond_base", above=more, margin=part.margin)
         return replace(part, verdict=verdict, why=why)

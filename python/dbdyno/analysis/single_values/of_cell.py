@@ -17,7 +17,7 @@ from dbdyno.analysis.estimates.events import counts
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.single_values.skewed import EitherMean, SkewedMean
 from dbdyno.analysis.types import Estimate
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 
 OneMean = Mean | GeometricMean | SkewedMean
 
@@ -44,7 +44,7 @@ def estimate(measured: Measured, cell: int, metric: str) -> Estimate:
 def _contrast(
     metric: str, values: tuple[float, ...], lengths_s: Sequence[float], threshold: float
 ) -> OneMean:
-    grain, work = metrics.grain(metric), metrics.info(metric).direction == metrics.HIGHER
+    grain, work = metrics.grain(metric), metrics.info(metric).direction == known_metrics.HIGHER
     if is_geometric(metric, values):
         logs = tuple(math.log(value) for value in values)
         return (GeometricMean if work else EitherMean)(logs, threshold, math.log1p(grain))

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from dbdyno.cli.logs.reading import credentials_of, seconds
+from dbdyno.cli.logs.reading import seconds
+from dbdyno.cli.terminal import login
 from dbdyno.errors import DynoError
 from dbdyno.rules.check.rule import SEVERITIES
 
@@ -49,15 +50,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--html", type=_PATH, metavar="FILE", help="Write a page too.")
 @click.option("--out", type=_PATH, metavar="FILE",
               help="File to write instead of standard output.")  # fmt: skip
-@click.option("--password-env", metavar="NAME", help="Environment variable with the password.")
-@click.option("--password-file", metavar="FILE", help="File with the password.")
-@click.option("--password-command", metavar="COMMAND", help="Command that prints the password.")
-@click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
-@click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
-@click.option("--cleartext-password", is_flag=True, default=None,
-              help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
-@click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
+@login.options
 def check(targets: tuple[str, ...], **typed: Any) -> int:
     """Check servers and their files: findings with evidence, effect, fix and undo.
 
@@ -130,7 +123,7 @@ def _asked(typed: dict[str, Any]) -> Any:
     except ValueError as error:
         raise DynoError(f"`--memory {typed['memory']}` {error}", fix="such as 16Gi") from None
     return reading.Asked(
-        credentials=credentials_of(typed),
+        credentials=login.credentials(typed),
         tls=typed["tls"],
         form=typed["form_of_file"],
         engine=engine,

@@ -17,12 +17,11 @@ from dbdyno.cli.logs.reading import (
     Options,
     Progress,
     all_classes,
-    credentials_of,
     read_log,
     seconds,
 )
 from dbdyno.cli.runs.stored import stored
-from dbdyno.cli.terminal import output
+from dbdyno.cli.terminal import login, output
 from dbdyno.errors import DynoError
 
 if TYPE_CHECKING:
@@ -156,15 +155,7 @@ FOR_S = "1m"
 @click.option(
     "--every", metavar="TIME", help=f"Of a URL or with --follow: interval [default: {EVERY_S}]."
 )
-@click.option("--password-env", metavar="NAME", help="Environment variable with the password.")
-@click.option("--password-file", metavar="FILE", help="File with the password.")
-@click.option("--password-command", metavar="COMMAND", help="Command that prints the password.")
-@click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
-@click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
-@click.option("--cleartext-password", is_flag=True, default=None,
-              help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
-@click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
+@login.options
 def digest(sources: tuple[str, ...], form: str, out: Path | None, **typed: Any) -> int:
     """Report the statements on which a server spent its time.
 
@@ -247,9 +238,7 @@ def _options(form: str, out: Path | None, typed: dict[str, Any]) -> Options:
     brief, now_s = typed.pop("brief"), time.time()
     for name in ("since", "until"):
         typed[name] = ago.resolved(f"--{name}", typed[name], now_s)
-    url_names = ("for_", "every", "password_env", "password_file", "password_command",
-                 "defaults_group", "tls", "cleartext_password", "server_public_key")  # fmt: skip
-    url = {name: typed.pop(name) for name in url_names}
+    url = {name: typed.pop(name) for name in ("for_", "every", *login.NAMES)}
     engine: list[tuple[str, str | bool]] = []
     for port in typed.pop("ports"):
         engine.append(("--port", str(port)))
@@ -385,10 +374,10 @@ def _sampled(url: str, options: Options) -> tuple[Any, int]:
     choice = chosen.make(**{key: given.get(key) for key in  # type: ignore[arg-type]
                             ("group_by", "order_by", "limit", "db", "user")})  # fmt: skip
     typed = options.url
-    login = credentials_of(options.url)
+    credentials = login.credentials(options.url)
     for_s = seconds("--for", typed["for_"] or FOR_S)
     every_s = seconds("--every", typed["every"] or EVERY_S)
-    source = servers.open_source(url, login, typed["tls"])
+    source = servers.open_source(url, credentials, typed["tls"])
     progress = Progress()
     interrupts: list[int] = []
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from dbdyno.cli.terminal.streams import drawing
 from dbdyno.errors import DynoError
 
 if TYPE_CHECKING:
-    from dbdyno.experiment.types import Credentials
+    pass
 
 STDIN = "-"
 EVERY_S = "10s"
@@ -108,23 +108,6 @@ class Progress:
             drawing(sys.stderr).write("\r\x1b[K")
             sys.stderr.flush()
             self._drawn = False
-
-
-def credentials_of(typed: Mapping[str, Any]) -> Credentials:
-    """Where the password of a URL comes from, as it was typed."""
-    from dbdyno.experiment.types import Credentials
-
-    sources = ("password_env", "password_file", "password_command", "defaults_group")
-    if sum(typed[name] is not None for name in sources) > 1:
-        raise click.UsageError("name one source of the password")
-    return Credentials(
-        env=typed["password_env"],
-        file=typed["password_file"],
-        command=typed["password_command"],
-        defaults_group=typed["defaults_group"],
-        cleartext=bool(typed["cleartext_password"]),
-        server_public_key=typed["server_public_key"],
-    )
 
 
 def seconds(option: str, text: str) -> float:

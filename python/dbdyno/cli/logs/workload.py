@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from dbdyno.cli.logs.reading import STDIN, Options, all_classes, credentials_of, read_log
-from dbdyno.cli.terminal import output
+from dbdyno.cli.logs.reading import STDIN, Options, all_classes, read_log
+from dbdyno.cli.terminal import login, output
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.digest import document, reading
 from dbdyno.digest.document import Document
@@ -120,7 +120,7 @@ def _catalogs(url: str, options: Options, found: Document) -> Mapping[str, Catal
     """What a server says of the databases of a log."""
     if not server_url.is_url(url):
         raise click.UsageError("--schema-of takes a server's URL, such as mysql://app@host/shop")
-    server = servers.open_server(url, credentials_of(options.url), options.url["tls"])
+    server = servers.open_server(url, login.credentials(options.url), options.url["tls"])
     try:
         return schema_reading.of_databases(server, server_url.parse(url).schema, found)
     finally:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dbdyno.cli import completing
+from dbdyno.cli.terminal import login as logins
 from dbdyno.cli.terminal import output
 
 FORMATS = ("text", "json", "html")
@@ -28,15 +29,7 @@ FORMATS = ("text", "json", "html")
 @click.option("--explain", is_flag=True, help="Show each step with its numbers.")
 @click.option("--sensitivity", is_flag=True, help="Show what each input does to the answer.")
 @click.option("--about", is_flag=True, help="Describe the model's inputs and its sources.")
-@click.option("--password-env", metavar="NAME", help="Environment variable with the password.")
-@click.option("--password-file", metavar="FILE", help="File with the password.")
-@click.option("--password-command", metavar="COMMAND", help="Command that prints the password.")
-@click.option("--defaults-group", metavar="NAME", help="Group of ~/.my.cnf with user and password.")
-@click.option("--tls", metavar="MODE", help="off, prefer, require, verify or ca:FILE.")
-@click.option("--cleartext-password", is_flag=True,
-              help="The password itself may be sent, over TLS or a Unix socket.")  # fmt: skip
-@click.option("--server-public-key", metavar="FILE|get",
-              help="MySQL's RSA key, for the password if there is no TLS.")  # fmt: skip
+@logins.options
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
               help="Output format.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -167,14 +160,5 @@ def _read(model: Any, sources: tuple[str, ...], login: dict[str, Any]) -> Any:
             raise click.UsageError("passwords and TLS are of a server's URL: --from URL")
         return {}
     from dbdyno.cli.models import origins
-    from dbdyno.experiment.types import Credentials
 
-    tls = login.pop("tls")
-    allowed = {"cleartext": login.pop("cleartext_password"),
-               "server_public_key": login.pop("server_public_key")}  # fmt: skip
-    if sum(value is not None for value in login.values()) > 1:
-        raise click.UsageError("name one source of the password")
-    names = {"password_env": "env", "password_file": "file", "password_command": "command"}
-    named = {names.get(name, name): value for name, value in login.items()}
-    source = Credentials(**named, **allowed)
-    return origins.read(model, sources, source, tls)
+    return origins.read(model, sources, logins.credentials(login), login["tls"])

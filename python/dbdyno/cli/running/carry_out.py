@@ -17,7 +17,7 @@ from dbdyno.cli.running.before.machine_checks import checked
 from dbdyno.cli.running.detail import Detail
 from dbdyno.cli.running.finish import conclude, decided, steady_from
 from dbdyno.cli.running.live import Live
-from dbdyno.cli.running.watching.text import counted
+from dbdyno.cli.terminal import login
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control
@@ -31,6 +31,7 @@ from dbdyno.share import listen
 from dbdyno.store.manifest import EXPERIMENT_FILE, INTERRUPTED, RUNNING
 from dbdyno.store.naming import unnamed
 from dbdyno.store.run import Run
+from dbdyno.wording.plurals import count
 
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
@@ -57,7 +58,7 @@ def begun(
     with Run.create(directory or unnamed(plan.name), plan, facts) as created:
         created.set_status(
             RUNNING,
-            command=["dyno", *sys.argv[1:]],
+            command=["dyno", *login.without_commands(sys.argv[1:])],
             directory=str(Path.cwd()),
             **{EXPERIMENT_FILE: str(file.absolute())},
         )
@@ -131,7 +132,7 @@ def measure(
 def _opening(plan: Plan) -> list[str]:
     """What the user should know before the first trial."""
     cells, blocks, trials = len(plan.cells), plan.blocks, len(plan.trials)
-    notes = [f"{counted(cells, 'cell')} x {counted(blocks, 'block')} = {counted(trials, 'trial')}"]
+    notes = [f"{count(cells, 'cell')} x {count(blocks, 'block')} = {count(trials, 'trial')}"]
     if plan.looks is not None:
         notes[0] += f" at most; ends once all is decided, from block {plan.looks.first} on"
     for where, generator, servers in cpus.said(plan):

@@ -33,8 +33,8 @@ def _listen_address(
     "--with-schema",
     "with_schema",
     is_flag=True,
-    help="With --check or --dry-run: ask external servers for their schema, and warn of statements"
-    " that will fail or match no row. They are only read.",
+    help="With --check or --dry-run: ask external servers which statements they refuse, and, by"
+    " their schema, which will fail or match no row. They are only read.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and do nothing.")
 @click.option("--quick", is_flag=True, help="A smoke test of under a minute; never judged.")

@@ -34,8 +34,9 @@ def conclude(
     also: Callable[[Report], None] | None = None,
 ) -> int:
     """Writes the reports (into `to`, else the run's directory) and what `also` writes, prints the
-    answer to stdout, returns the exit code: that of `gate`, if the rest is well. `strict`: 1 where
-    a claim is refuted; `decisive`: 2 where one is neither refuted nor supported."""
+    answer to stdout, returns the exit code: that of `gate`, which reports in any case, if the rest
+    is well. `strict`: 1 where a claim is refuted; `decisive`: 2 where one is neither refuted nor
+    supported."""
     # Imported here: scipy takes most of a second, which `--check` and `status` need not wait for.
     from dbdyno.analysis.types import REFUTED
     from dbdyno.report import Report
@@ -54,22 +55,29 @@ def conclude(
     if said := nothing_measured(run, records):
         click.echo(f"dyno: {said}", err=True)
         return 2
+    judged = gate(findings) if gate else 0
     if strict and any(claim.verdict == REFUTED for claim in findings.claims):
         return 1
     if decisive and (open_ := undecided(findings)):
         click.echo(f"{UNDECIDED}: {open_}", err=True)
         return 2
-    return gate(findings) if gate else 0
+    return judged
 
 
 def undecided(findings: Findings) -> str:
     """What to say of the claims that have no verdict; nothing where each has one."""
     from dbdyno.analysis.types import REFUTED, SUPPORTED
+    from dbdyno.wording.verdicts.headline import headline
 
     if not findings.claims:
         return "the experiment claims nothing, so there is no verdict"
     left = [one for one in findings.claims if one.verdict not in (SUPPORTED, REFUTED)]
-    return "; ".join(f"`{one.text}` is {one.verdict}" for one in left)
+    return "; ".join(
+        f"{headline(one.verdict, one.say)} (`{one.text}`)"
+        if one.say
+        else f"`{one.text}` is {one.verdict}"
+        for one in left
+    )
 
 
 def nothing_measured(run: Run, records: Sequence[TrialRecord]) -> str:

@@ -98,7 +98,8 @@ def carry_out(
         )
         scratch = scratch_root(scratch)
         if dry_run:
-            warned = schema_checks.found(loaded, asks=with_schema)
+            found = schema_checks.found(loaded, asks=with_schema)
+            warned = [*map(_in_a_line, found.refused), *found.warnings]
             return show_plan(plan, environment.checks(plan, scratch), as_json, write_to, warned)
         judge = bases.gate(plan, gate, history)
         facts = described(plan, scratch)
@@ -106,6 +107,10 @@ def carry_out(
         with _endpoint(metrics_listen) as endpoint, begun(file, plan, facts, directory) as created:
             code = carried_out(created, scratch, manner, endpoint, judge)
             return trend.after(created, code, history, reference, gate, as_json)
+
+
+def _in_a_line(refused: DynoError) -> str:
+    return f"{refused.where}: {refused.what}" if refused.where else refused.what
 
 
 def _refuse_together(

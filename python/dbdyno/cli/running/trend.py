@@ -47,8 +47,8 @@ def after(
     gate: gates.Gate | None,
     as_json: bool,
 ) -> int:
-    """Prints the run next to its predecessors, on stderr if stdout holds JSON; the exit code, which
-    is `code` if that is not 0."""
+    """Prints the run next to its predecessors, on stderr if stdout holds JSON, and what the gate
+    says; the exit code, which is `code` if that is not 0."""
     if history is None or run.status == INTERRUPTED:
         return code
     from dbdyno.report.between_runs.comparison import compared_text
@@ -62,14 +62,16 @@ def after(
     with stored(history):
         there = history.is_dir()
         earlier, unread = past.read_all(history, like=now.fingerprint) if there else ([], [])
-        named = [past.read(reference)] if reference else []
+        named = [past.read(reference)[0]] if reference else []
         compared = runs.judge(now, earlier, matters=limit, unread=unread, reference=named)
     if compared is None:
-        return code or _without(f"no earlier run of this plan on this machine in {history}", gate)
+        alone = _without(f"no earlier run of this plan on this machine in {history}", gate)
+        return code or alone
     console = Shown(stderr=as_json)
     console.print()
     console.print(compared_text(compared, run.plan))
-    return code or (gates.verdict(compared) if gate else 0)
+    judged = gates.verdict(compared) if gate else 0
+    return code or judged
 
 
 def _without(why: str, gate: gates.Gate | None) -> int:

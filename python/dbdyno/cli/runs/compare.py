@@ -58,7 +58,7 @@ def compare(
     from dbdyno.wording import runs
 
     def shown() -> int:
-        first, second = past.read(a, metrics), past.read(b, metrics)
+        (first, _), (second, plan) = past.read(a, metrics), past.read(b, metrics)
         earlier, unread = (
             past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
         )
@@ -67,7 +67,7 @@ def compare(
         if as_json:
             click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
         else:
-            Shown().print(compared_text(compared, second.plan))
+            Shown().print(compared_text(compared, plan))
         return gates.verdict(compared) if gate else 0
 
     with stored(a, b):

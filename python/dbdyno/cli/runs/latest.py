@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +34,42 @@ def arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     return run(directory(command))
 
 
-def chosen(run: Path | None, directory: Path | None) -> Path:
+@dataclass(frozen=True)
+class Chosen:
+    """The run that was meant, and what else is under way where it was found."""
+
+    path: Path
+    under_way: tuple[str, ...] = ()
+
+    def announce(self) -> None:
+        """Says on stderr which run was taken."""
+        click.echo(f"run directory: {self.path}", err=True)
+        for path in self.under_way:
+            click.echo(f"also under way: {path}", err=True)
+
+
+def chosen(run: Path | None, directory: Path | None) -> Chosen:
     """The run that was named, else the one below `directory` whose state changed last: begun,
     resumed or ended. DynoError if there is none."""
     if run is not None:
-        return run
-    from dbdyno.share.below import below
+        return Chosen(run)
+    from dbdyno.share.below import bring_up_to_date
+    from dbdyno.store.catalogue import Catalogue, Line, Wanted
+    from dbdyno.store.manifest import RUNNING
 
     directory = directory or userconfig.read().runs or RUNS
-    found = (
-        [one.path for one in below(directory) if one.path.is_dir()] if directory.is_dir() else []
-    )
-    if not found:
+    found: Line | None = None
+    under_way: list[Line] = []
+    if directory.is_dir():
+        with contextlib.closing(Catalogue(directory)) as catalogue:
+            bring_up_to_date(catalogue, directory)
+            found = catalogue.latest()
+            under_way, _ = catalogue.search(Wanted(status=RUNNING))
+    if found is None:
         raise DynoError(
             f"there is no run below {directory}",
             cause="none was begun in this directory, or it is elsewhere",
             fix="name a run, or the directory of runs: --dir DIR",
         )
-    return max(found, key=lambda path: ((path / "manifest.json").stat().st_mtime_ns, str(path)))
+    others = (line.path for line in under_way if line.path != found.path)
+    return Chosen(Path(found.path), tuple(others))

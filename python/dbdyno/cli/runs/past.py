@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +11,14 @@ from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.share.below import below
 from dbdyno.share.opened import opened
+from dbdyno.store.catalogue import Catalogue
 from dbdyno.store.run import Run
 
 if TYPE_CHECKING:  # the analysis brings scipy: imported where it is used
     from dbdyno.analysis.between_runs import Reduced
     from dbdyno.analysis.between_runs.pooling.runs import Source
     from dbdyno.analysis.between_runs.types import LeftOut
+    from dbdyno.plan.types import Plan
 
 
 def reduced(run: Run, name: str, metrics: Sequence[str] = ()) -> Reduced:
@@ -25,30 +28,36 @@ def reduced(run: Run, name: str, metrics: Sequence[str] = ()) -> Reduced:
     return between_runs.reduce(run.plan, run.records(), run.manifest, name, run.status, metrics)
 
 
-def read(path: Path, metrics: Sequence[str] = ()) -> Reduced:
-    """A run directory or a bundle."""
+def read(path: Path, metrics: Sequence[str] = ()) -> tuple[Reduced, Plan]:
+    """A run directory or a bundle, and its plan."""
     with stored(path), opened(path) as run:
-        return reduced(run, str(path), metrics)
+        return reduced(run, str(path), metrics), run.plan
 
 
 def read_all(
     directory: Path, metrics: Sequence[str] = (), like: str | None = None
 ) -> tuple[list[Reduced], list[LeftOut]]:
-    """The runs below a directory, and what is omitted, with the reason: what cannot be read, and
-    imported runs. `like`: only those with this fingerprint of their plan."""
-    from dbdyno.analysis.between_runs import comparability
+    """The runs below a directory, through its catalogue, and what is omitted, with the reason: what
+    cannot be read, and imported runs. `like`: only those with this fingerprint of their plan."""
+    from dbdyno.analysis.between_runs.kept import Reducer
     from dbdyno.analysis.between_runs.types import LeftOut
 
     found, left_out = [], []
-    for one in below(directory):
-        try:
-            with stored(one.path), opened(one.path) as run:
-                if why := comparability.no_history(run.plan):
-                    left_out.append(LeftOut(one.name, why))
-                elif like is None or comparability.fingerprint(run.plan) == like:
-                    found.append(reduced(run, one.name, metrics))
-        except DynoError as error:
-            left_out.append(LeftOut(one.name, error.what))
+    places = list(below(directory))
+    with (
+        contextlib.closing(Catalogue(directory)) as catalogue,
+        Reducer(catalogue, opened, metrics) as reducer,
+    ):
+        for one in places:
+            try:
+                with stored(one.path):
+                    run = reducer.read(one.name, one.path)
+            except DynoError as error:
+                run = LeftOut(one.name, error.what)
+            if isinstance(run, LeftOut):
+                left_out.append(run)
+            elif like is None or run.fingerprint == like:
+                found.append(run)
     return found, left_out
 
 

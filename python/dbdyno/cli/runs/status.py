@@ -1,7 +1,8 @@
-"""`dyno status`: how far a run is, from another terminal."""
+"""`dyno status`: how far a run is, from another terminal; or all runs below a directory."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from dbdyno.store.run import Run
 
 
+LISTED_MAX = 30
+
+
 @click.command()
 @latest.arguments
 @click.option("--watch", is_flag=True, help="Show it again and again, until the run ends.")
@@ -27,16 +31,22 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
     """Show the progress of a run.
 
     RUN is a run directory or a bundle; without it, the latest run. Shown: trials done, trial under
-    way, its last interval.
+    way, its last interval. Of a directory of runs each is listed, the newest first.
     """
     from dbdyno.cli import unprivileged
     from dbdyno.share.opened import opened
+    from dbdyno.store.manifest import MANIFEST
 
     if watch and as_json:
         raise click.UsageError("--watch shows a run to people, --json to programs: give one")
-    place = latest.chosen(run, directory)
+    if run is not None and run.is_dir() and not (run / MANIFEST).exists():
+        if watch:
+            raise click.UsageError("--watch shows one run: name it")
+        return _listed(run, as_json)
+    meant = latest.chosen(run, directory)
+    place = meant.path
     if run is None and not as_json:
-        click.echo(f"run directory: {place}", err=True)
+        meant.announce()
     if watch:
         from dbdyno.cli.runs.watch import watched
 
@@ -54,6 +64,46 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
     else:
         click.echo("\n".join(_lines(facts)))
     return 0
+
+
+def _listed(directory: Path, as_json: bool) -> int:
+    """Prints a line a run below a directory, of its catalogue."""
+    from dbdyno.cli import unprivileged
+    from dbdyno.report.text.escaping import visible
+    from dbdyno.share.below import RUNS_MAX, bring_up_to_date
+    from dbdyno.store import catalogue
+    from dbdyno.store.catalogue import Catalogue, Wanted
+
+    def read() -> list[dict[str, Any]]:
+        with contextlib.closing(Catalogue(directory)) as found:
+            bring_up_to_date(found, directory)
+            lines, _ = found.search(Wanted(), most=RUNS_MAX)
+        return [catalogue.as_json(line) for line in lines]
+
+    with stored(directory):
+        lines = unprivileged.reading(read, [directory])
+    if as_json:
+        click.echo(json.dumps(lines, indent=1))
+        return 0
+    width = max((len(visible(line["name"])) for line in lines), default=0)
+    for line in lines[:LISTED_MAX]:
+        click.echo(f"{visible(line['name']):<{width}}  {_in_short(line)}")
+    if len(lines) > LISTED_MAX:
+        click.echo(f"{len(lines) - LISTED_MAX:,} older ones: --json, or dyno serve {directory}")
+    if not lines:
+        click.echo(f"no run below {directory}")
+    return 0
+
+
+def _in_short(line: dict[str, Any]) -> str:
+    """`running       3 of 24 trials`; `complete     24 of 24 trials  supported 2, refuted 1`."""
+    from dbdyno.report.text.escaping import visible
+
+    if line["problem"]:
+        return f"{line['status']:<11}  {visible(line['problem'])}"
+    trials = f"{line['done']} of {line['trials']} trials"
+    claims = ", ".join(f"{verdict} {count}" for verdict, count in line["verdicts"].items())
+    return f"{line['status']:<11}  {trials:<16}  {claims}".rstrip()
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -12,9 +12,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from dbdyno.analysis.under_way.so_far import SoFar
 from dbdyno.cli import unprivileged
 from dbdyno.cli.running.watching.panel import parts
-from dbdyno.cli.running.watching.so_far import SoFar
 from dbdyno.cli.runs.stored import stored
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.plan.types import Plan

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dbdyno.cli.running import detail
-from dbdyno.cli.terminal import length
+from dbdyno.cli.terminal import length, login
 
 
 def _sessions(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -76,6 +76,7 @@ def _sessions(context: click.Context, parameter: click.Parameter, value: str) ->
     metavar="SCHEMA",
     help="Let statements change this schema of an external server; may be repeated.",
 )
+@login.options
 @click.option(
     "--dir",
     "directory",
@@ -96,7 +97,8 @@ def try_(**options: Any) -> int:
 
     WHAT is a statement in quotes, a file of statements (FILE.sql), or a workload: oltp, kv, io,
     perhaps with a preset (oltp=point_select, kv=b, io=random_write). Several of a sort are
-    compared with each other, on each server of --on and at each number of --sessions.
+    compared with each other, on each server of --on and at each number of --sessions. Passwords and
+    TLS are of the URLs among --on; without a source, dbdyno searches where `run` does.
 
     \b
     dyno try 'SELECT 1' --on mariadb=10.11 --on mariadb=11.8

@@ -16,6 +16,7 @@ from dbdyno.experiment.targets.server_url import ServerUrl
 from dbdyno.kinds.kind import IO, Kind
 
 MEMORY = "256Mi"  # what each server may cache
+NO_LOGIN: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,12 @@ class Server:
         return self.url is None and self.kind.stores_data and IO not in self.kind.capabilities
 
 
-def read(texts: Sequence[str]) -> tuple[Server, ...]:
-    """What `--on` names, each once, with different levels. DynoError for what is no server."""
+def read(texts: Sequence[str], login: Mapping[str, Any] = NO_LOGIN) -> tuple[Server, ...]:
+    """What `--on` names, each once, with different levels. `login`: keys of targets by URL.
+    DynoError for what is no server."""
     found: dict[str, Server] = {}
     for text in dict.fromkeys(texts):
-        server = _of_url(text) if "://" in text else _of_kind(text)
+        server = _of_url(text, login) if "://" in text else _of_kind(text)
         numbered = (f"{server.level} ({number})" for number in itertools.count(2))
         level = next(one for one in itertools.chain([server.level], numbered) if one not in found)
         found[level] = replace(server, level=level)
@@ -69,10 +71,15 @@ def _of_kind(text: str) -> Server:
     return Server(f"{name}-{version}" if version else name, kinds.KINDS[name], keys)
 
 
-def _of_url(text: str) -> Server:
+def _of_url(text: str, login: Mapping[str, Any]) -> Server:
     try:
         url = server_url.parse(text)
     except ValueError as error:
-        raise DynoError(f"--on: the URL {error}", fix=f"write {server_url.FORM}") from None
+        raise DynoError(
+            f"--on: the URL {error}",
+            fix=f"write {server_url.FORM}; a password has a source of its own: --password-env,"
+            " --password-file, --password-command, --defaults-group, ~/.my.cnf, ~/.pgpass or"
+            " ~/.config/dbdyno/config.toml",
+        ) from None
     level = f"{url.place}/{url.schema}" if url.schema else url.place
-    return Server(level, kinds.KINDS[url.kinds[0]], {"url": text}, url)
+    return Server(level, kinds.KINDS[url.kinds[0]], {"url": text, **login}, url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from dbdyno.cli.running.before.placed import placed
 from dbdyno.cli.running.carry_out import Manner, begun, carried_out
 from dbdyno.cli.running.detail import detail
 from dbdyno.cli.running.watching.text import duration
-from dbdyno.cli.terminal import output
+from dbdyno.cli.terminal import login, output
 from dbdyno.cli.trying import experiment, sent, servers, timing
 from dbdyno.cli.trying.experiment import Try
 from dbdyno.cli.trying.sent import Sent
@@ -53,20 +53,22 @@ def tried(
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    **typed: Any,
 ) -> int:
     """What `dyno try` does; its exit code."""
     from dbdyno.report import Report  # here: scipy comes with it
 
     manner = Manner(detail(verbose=verbose, quiet=quiet), as_json=as_json, answer=Report.short)
     sending = sent.read(what, ranges)
-    on = servers.read(places or (_default(sending),))
+    on = servers.read(places or (_default(sending),), _login(typed, places))
     _refuse_unguarded(sending, on, setup, write_to)
     name = f"try-{'sql' if sending.is_sql else sending.kind}"
     path = directory or unnamed(name)
     file = path.with_name(f"{path.name}.yaml")
+    arguments = login.without_commands(sys.argv[1:])
     asked = Try(
         name,
-        f"dyno {shlex.join(sys.argv[1:])}" if sys.argv[1:2] == ["try"] else "dyno try",
+        f"dyno {shlex.join(arguments)}" if arguments[:1] == ["try"] else "dyno try",
         sending,
         on,
         sessions,
@@ -98,6 +100,20 @@ def tried(
         facts = described(plan, scratch)
         with begun(file, plan, facts, path) as created:
             return carried_out(created, scratch, manner)
+
+
+def _login(typed: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
+    """Keys of the targets that are reached by a URL. Files are where the user is, not where the
+    experiment will be. click.UsageError without such a target."""
+    found = login.given(typed)
+    if found and not any("://" in place for place in places):
+        raise click.UsageError("passwords and TLS are of a server's URL: --on URL")
+    for name in ("password_file", "server_public_key"):
+        if found.get(name, "get") != "get":
+            found[name] = str(Path(found[name]).expanduser().absolute())
+    if (mode := str(found.get("tls", ""))).startswith("ca:"):
+        found["tls"] = f"ca:{Path(mode[3:]).expanduser().absolute()}"
+    return found
 
 
 def _default(sending: Sent) -> str:

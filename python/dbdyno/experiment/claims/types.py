@@ -58,6 +58,7 @@ class Claim:
     where: Where | None = None  # of the claim's first character
     margin: float = 0.0  # of `~=`: `within 3%` is 0.03
     further: tuple[Claim, ...] = ()  # joined by `and`: comparisons that must hold as well
+    say: str = ""  # the author's words for it, in a line
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,11 @@ class Node:
         """Where to point for the entry as a whole: its key, else its value."""
         return self.key or self.where
 
+    @property
+    def start(self) -> Where:
+        """Where a scalar's text begins: behind the quote if there is one."""
+        return replace(self.where, column=self.where.column + 1) if self.quoted else self.where
+
     def plain(self) -> Any:
         """The value without positions."""
         if isinstance(self.value, Mapping):

@@ -68,8 +68,9 @@ def _settings(node: Node, in_config: bool = False) -> Iterator[tuple[str, Node]]
 
 
 def _statements(node: Node) -> Iterator[tuple[str, Node]]:
-    """Those of mixes: by their names, steps without one by TRANSACTION_NUMBER."""
-    for key, child in node.mapping.items():
+    """Those of mixes, also in levels: by their names, steps without one by TRANSACTION_NUMBER."""
+    for path, child in node.mapping.items():
+        key = path.rpartition(".")[2]
         if key == "statements":
             yield from ((name, _sql(one)) for name, one in child.mapping.items())
         elif key == "transactions":

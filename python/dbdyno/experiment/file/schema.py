@@ -6,10 +6,12 @@ can check.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from dbdyno.experiment.file import synonyms
 from dbdyno.experiment.model import (
     WORD_PATTERN,
     ClaimModel,
@@ -26,6 +28,8 @@ from dbdyno.experiment.targets.hooks import (
     WaitModel,
 )
 from dbdyno.experiment.types import Scalar
+
+SYNONYM = "x-synonym-of"  # keyword of a key that is a word for another one
 
 
 class SetForm(Strict):
@@ -53,15 +57,15 @@ class Experiment(HeadModel, SetupModel):
     """An experiment of dbdyno."""
 
     groups: dict[Annotated[str, Field(pattern=WORD_PATTERN)], GroupModel] | None = Field(  # type: ignore[valid-type,assignment]
-        None, description="workloads by name; or `workload` for a single one"
+        None, description="workloads by name; `workload` for a single one"
     )
-    workload: GroupModel | None = Field(None, description="the only group")  # type: ignore[valid-type]
+    workload: GroupModel | None = Field(None, description="single group, instead of `groups`")  # type: ignore[valid-type]
     claims: list[str | ClaimModel] = Field(  # type: ignore[assignment]
-        [], description="what the experiment asserts"
+        [], description="claims that the experiment tests"
     )
     hooks: Hooks | None = None  # type: ignore[valid-type,assignment]
     factors: dict[str, list[Scalar] | SetForm | dict[str, Level | None]] = Field(  # type: ignore[valid-type]
-        {}, description="what varies: levels as patches, or values of a path"
+        {}, description="factors: levels as patches, or values of a path"
     )
 
 
@@ -70,5 +74,23 @@ def json_schema() -> dict[str, Any]:
     schema = Experiment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "dbdyno experiment"
-    schema["oneOf"] = [{"required": ["workload"]}, {"required": ["groups"]}]
+    _take_synonyms(schema["properties"], synonyms.OF_FILE)
+    for model in schema["$defs"].values():
+        if model.get("title", "").endswith("Group"):
+            _take_synonyms(model["properties"], synonyms.OF_GROUP)
+    schema["required"].remove("experiment")
+    words = [word for word, key in synonyms.OF_FILE.items() if key == "experiment"]
+    schema["allOf"] = [_one_of("experiment", *words), _one_of("workload", "groups")]
     return schema
+
+
+def _take_synonyms(properties: dict[str, Any], words: Mapping[str, str]) -> None:
+    """Adds the words of other tools, so that an editor does not mark them as mistakes."""
+    for word, key in words.items():
+        described = {SYNONYM: key, "description": f"the same as `{key}`, in another tool's word"}
+        kept = {name: each for name, each in properties[key].items() if name != "default"}
+        properties[word] = kept | {"title": word.capitalize()} | described
+
+
+def _one_of(*keys: str) -> dict[str, Any]:
+    return {"oneOf": [{"required": [key]} for key in keys]}

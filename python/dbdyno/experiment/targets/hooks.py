@@ -24,9 +24,7 @@ HOOKS_MAX = 50  # commands at one point
 OF_LEVEL = ("apply", "undo", "wait_until")
 DEADLINE_S = 300.0
 
-Command = Annotated[
-    str, Field(min_length=1, pattern=r"\S", description="what `/bin/sh -c` is given")
-]
+Command = Annotated[str, Field(min_length=1, pattern=r"\S", description="command for `/bin/sh -c`")]
 On = Annotated[str, BeforeValidator(ssh.checked), Field(pattern=ssh.PATTERN)]
 
 
@@ -34,25 +32,25 @@ class HookModel(Strict):
     """A command; text alone is its `run`."""
 
     run: Command
-    on: On | None = Field(None, description="`ssh://user@host[:port]`; default: this machine")
+    on: On | None = Field(None, description="host: `ssh://user@host[:port]`; default: this machine")
     deadline: Duration = Field(
-        DEADLINE_S, description="after which it, and what it started, is killed"
+        DEADLINE_S, description="time limit; then the command and its child processes are killed"
     )
 
 
 class MomentModel(HookModel):
-    """A command at a moment of a trial."""
+    """A command at a point in time of a trial."""
 
     at_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        description="second of the measured time at which it runs; 0 is the end of the warm-up"
+        description="start, seconds since the end of the warm-up"
     )
 
 
 class WaitModel(HookModel):
-    """A command that is tried again until it exits with 0."""
+    """A command that is repeated until it exits with 0."""
 
-    deadline: Duration = Field(DEADLINE_S, description="of all tries together")
-    every: Duration = Field(1.0, description="pause between two tries")
+    deadline: Duration = Field(DEADLINE_S, description="time limit of all attempts together")
+    every: Duration = Field(1.0, description="pause between two attempts")
 
 
 Commands = Annotated[list[HookModel], Field(max_length=HOOKS_MAX)]
@@ -61,25 +59,27 @@ Commands = Annotated[list[HookModel], Field(max_length=HOOKS_MAX)]
 class HooksModel(Strict):
     """Commands at fixed points of a run."""
 
-    before_run: Commands = Field([], description="when a run begins or is resumed")
+    before_run: Commands = Field([], description="commands when a run begins or is resumed")
     before_cell: Commands = Field(
-        [], description="when another cell is next, before its servers start"
+        [], description="commands before the servers of another cell start"
     )
-    before_trial: Commands = Field([], description="before each trial, its servers running")
+    before_trial: Commands = Field(
+        [], description="commands before each trial, with running servers"
+    )
     during_trial: Annotated[list[MomentModel], Field(max_length=HOOKS_MAX)] = Field(
-        [], description="while a trial is measured, each at its `at_s`"
+        [], description="commands during the measured time, each at its `at_s`"
     )
-    after_trial: Commands = Field([], description="after each trial")
-    after_run: Commands = Field([], description="when a run ends, however it ends")
+    after_trial: Commands = Field([], description="commands after each trial")
+    after_run: Commands = Field([], description="commands when a run ends, also after an error")
 
 
 class LevelHooksModel(Strict):
-    """Commands that apply a level, besides its patches."""
+    """Commands that apply a level, in addition to its patches."""
 
-    apply: Commands = Field([], description="on the way into the level")
-    undo: Commands = Field([], description="when the level ends, also after an error")
+    apply: Commands = Field([], description="commands when the level begins")
+    undo: Commands = Field([], description="commands when the level ends, also after an error")
     wait_until: Annotated[list[WaitModel], Field(max_length=HOOKS_MAX)] = Field(
-        [], description="after `apply`: tried again until it exits with 0"
+        [], description="commands after `apply`, repeated until they exit with 0"
     )
 
 

@@ -24,26 +24,34 @@ Allowed = Annotated[
 
 
 class MayModel(Strict):
-    """What is allowed on a server that dbdyno did not start."""
+    """Permissions on a server that dbdyno did not start."""
 
-    restart: Allowed = Field(False, description="hooks of yours restart it; dbdyno never does")
-    set_global: Allowed = Field(False, description="`config:` is set for the run, then restored")
-    create_schema: Allowed = Field(True, description="a schema `dbdyno_...` is made, and dropped")
+    restart: Allowed = Field(False, description="your hooks may restart it; dbdyno never does")
+    set_global: Allowed = Field(
+        False, description="`config:` may be set for the run; it is restored"
+    )
+    create_schema: Allowed = Field(
+        True, description="schema `dbdyno_...` may be created; it is dropped"
+    )
     write: Allowed = Field(False, description="groups may change `data.existing`; needs --write-to")
 
 
 class NodesModel(Strict):
-    """Servers that replicate one another."""
+    """A server and its replicas."""
 
-    write: str = Field(description="URL of the server that is written to")
+    write: str = Field(description="URL of the primary server")
     read: list[str] = Field(
-        [], max_length=READ_URLS_MAX, description="URLs of its replicas, for groups `node: read`"
+        [],
+        max_length=READ_URLS_MAX,
+        description="URLs of its replicas, for groups with `node: read`",
     )
 
 
 class DataModel(Strict):
-    """What the load works on, instead of tables that dbdyno loads."""
+    """Existing data for the load, instead of tables that dbdyno loads."""
 
     existing: str = Field(
-        min_length=1, max_length=64, description="an existing schema: read, never dropped"
+        min_length=1,
+        max_length=64,
+        description="name of an existing schema, which is never dropped",
     )

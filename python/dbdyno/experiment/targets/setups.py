@@ -40,11 +40,14 @@ Statement = Annotated[str, Field(min_length=1)]
 ColumnModel: Any = generator(
     "Column",
     leave_out=("column", "sum"),
-    type=(str, Field(min_length=1, description="its SQL type, as the system writes it")),
-    key=(Literal["primary"] | None, Field(None, description="primary: of the primary key")),
+    type=(str, Field(min_length=1, description="SQL type of the system")),
+    key=(Literal["primary"] | None, Field(None, description="primary: part of the primary key")),
     null=(
         bool | None,
-        Field(None, description="whether it may be NULL; default: if its generator makes NULLs"),
+        Field(
+            None,
+            description="whether the column is nullable; default: if its generator makes NULLs",
+        ),
     ),
 )
 
@@ -52,39 +55,41 @@ ColumnModel: Any = generator(
 class Index(Strict):
     """An index of a declared table."""
 
-    columns: list[Name] = Field(min_length=1, description="in their order")
-    unique: bool = Field(False, description="whether no two rows may be alike in them")
+    columns: list[Name] = Field(min_length=1, description="columns in index order")
+    unique: bool = Field(False, description="whether the index is unique")
 
 
 class Table(Strict):
     """A declared table, filled by the engine."""
 
-    rows: Whole = Field(ge=0, le=ROWS_MAX, description="how many")
+    rows: Whole = Field(ge=0, le=ROWS_MAX, description="number of rows")
     columns: dict[Name, ColumnModel] = Field(
-        min_length=1, max_length=COLUMNS_MAX, description="by name: a type and a generator"
+        min_length=1,
+        max_length=COLUMNS_MAX,
+        description="columns by name, with a type and a generator",
     )
     indexes: list[Annotated[Index, Short("columns", list)]] = Field(
-        [], description="made once the rows are in; a list of columns, or a mapping"
+        [], description="indexes, created after the rows; a list of columns, or a mapping"
     )
 
 
 class DataSetup(Strict):
-    """What is put into a target before any load, in this order."""
+    """Data of a target before any load, in this order."""
 
     template: str | None = Field(
-        None, description="a stopped data directory of its kind (sqlite: a database file) to copy"
+        None, description="data directory of a stopped server (sqlite: database file) to copy"
     )
     schema_: Name | None = Field(
         None,
         alias="schema",
-        description="the template's schema that is used; default: the only one",
+        description="schema of the template to use; default: the only one",
     )
-    dump: str | None = Field(None, description="a dump in SQL, perhaps .gz or .zst")
-    sql: list[str] = Field([], max_length=FILES_MAX, description="files of SQL, in order")
+    dump: str | None = Field(None, description="SQL dump, optionally .gz or .zst")
+    sql: list[str] = Field([], max_length=FILES_MAX, description="SQL files, in order")
     tables: dict[Name, Table] = Field(
-        {}, max_length=TABLES_MAX, description="tables to make and fill"
+        {}, max_length=TABLES_MAX, description="tables to create and fill"
     )
-    after: list[Statement] = Field([], description="statements once all rows are in")
+    after: list[Statement] = Field([], description="statements to run after all rows are loaded")
 
 
 def typed(model: DataSetup | None, node: Node, base: Path) -> Setup | None:

@@ -50,6 +50,23 @@ def replaced(sql: str, put: Callable[[str], str]) -> str:
     return _TOKEN.sub(of, sql)
 
 
+def written(sql: str, put: Callable[[str], str], at: int) -> int:
+    """The character of a statement that is number `at` of the same with its parameters
+    `replaced`."""
+    longer = 0
+    for match in _TOKEN.finditer(sql):
+        if match["name"] is None:
+            continue
+        put_at = match.start() + longer
+        if at < put_at:
+            break
+        there = put(match["name"])
+        if at < put_at + len(there):
+            return match.start()
+        longer += len(there) - len(match.group())
+    return at - longer
+
+
 def renamed(sql: str, names: Mapping[str, str]) -> str:
     """A statement whose parameters have other names."""
     return replaced(sql, lambda name: f":{names[name]}")

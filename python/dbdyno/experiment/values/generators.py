@@ -36,20 +36,20 @@ def _in_order(value: list[Any]) -> list[Any]:
 
 
 class Generator(Strict):
-    """What all of them have."""
+    """Options of all generators."""
 
-    nulls: Fraction = Field(0.0, description="share of values that are NULL instead")
+    nulls: Fraction = Field(0.0, description="share of NULLs, 0 to 1")
 
 
 AsText = Annotated[
-    bool, Field(description="whether the numbers are texts, as for columns of characters")
+    bool, Field(description="whether to convert the numbers to text, as for character columns")
 ]
 
 
 class _Range(Generator):
     as_text: AsText = False
     decimals: int | None = Field(
-        None, ge=0, le=DECIMALS_MAX, description="digits behind the point; default: as the ends"
+        None, ge=0, le=DECIMALS_MAX, description="decimal places; default: those of the ends"
     )
 
 
@@ -59,19 +59,22 @@ Ends = Annotated[
     AfterValidator(_in_order),
 ]
 Scramble = Annotated[
-    bool, Field(description="whether the hot values are spread; else the lowest are the hottest")
+    bool,
+    Field(
+        description="spread frequent values over the range; otherwise the lowest are most frequent"
+    ),
 ]
-Iterations = Annotated[int, Field(ge=1, le=1000, description="draws averaged")]
+Iterations = Annotated[int, Field(ge=1, le=1000, description="number of uniform draws averaged")]
 
 
 class Uniform(_Range):
-    """Evenly from a range, ends included."""
+    """Uniform distribution over a range, ends included."""
 
     uniform: Ends = Field(description="[lowest, highest]")
 
 
 class Zipfian(_Range):
-    """From a range, the n-th most frequent number in proportion to n^-theta."""
+    """Zipfian distribution over a range: the n-th most frequent number has weight n^-theta."""
 
     zipfian: Ends = Field(description="[lowest, highest]")
     theta: float = Field(0.99, ge=0, le=THETA_MAX, description="exponent")
@@ -79,42 +82,44 @@ class Zipfian(_Range):
 
 
 class Gaussian(_Range):
-    """From a range, around its middle."""
+    """Approximately normal distribution around the middle of a range."""
 
     gaussian: Ends = Field(description="[lowest, highest]")
     iterations: Iterations = 12
 
 
 class Pareto(_Range):
-    """From a range: h of the numbers come up in 1-h of the draws."""
+    """Pareto distribution over a range: a share h of the numbers gets a share 1-h of draws."""
 
     pareto: Ends = Field(description="[lowest, highest]")
-    h: float = Field(0.2, ge=0.001, le=0.999, description="share of hot numbers")
+    h: float = Field(0.2, ge=0.001, le=0.999, description="share of frequent numbers")
     scramble: Scramble = True
 
 
 class Special(_Range):
-    """From a range with a hot part in its middle, as sysbench has it."""
+    """Distribution `special` of sysbench: a range with a more frequent part in its middle."""
 
     special: Ends = Field(description="[lowest, highest]")
     iterations: Iterations = 12
-    pct: int = Field(1, ge=1, le=100, description="hot part of the range, %")
-    res: int = Field(75, ge=0, le=100, description="draws that hit it, %")
+    pct: int = Field(1, ge=1, le=100, description="size of the frequent part, % of the range")
+    res: int = Field(75, ge=0, le=100, description="share of draws from the frequent part, %")
 
 
 class Sequence(Generator):
-    """Numbers upwards from a first one, each once over all sessions of its group."""
+    """Ascending numbers from a first one, each once over all sessions of the group."""
 
     sequence: _Whole64 = Field(description="the first number")
     as_text: AsText = False
 
 
 class Values(Generator):
-    """One of a list."""
+    """A value drawn from a list."""
 
-    values: list[Value] = Field(min_length=1, max_length=VALUES_MAX, description="what to choose")
+    values: list[Value] = Field(
+        min_length=1, max_length=VALUES_MAX, description="values to draw from"
+    )
     weights: list[Annotated[float, Field(ge=0)]] | None = Field(
-        None, description="how often each, in proportion; default: all alike"
+        None, description="weights of the values; default: equal"
     )
 
     @model_validator(mode="after")
@@ -137,20 +142,20 @@ def _column(value: object) -> object:
 
 
 class Column(Generator):
-    """One of the values that a column holds: queried before the load starts."""
+    """A value of an existing column; the values are queried before the load starts."""
 
     column: Annotated[str, BeforeValidator(_column)] = Field(description="table.column")
     theta: float | None = Field(
         None,
         ge=0,
         le=THETA_MAX,
-        description="the n-th most frequent in proportion to n^-theta; default: all alike",
+        description="exponent of a Zipfian distribution of the values; default: equal weights",
     )
 
 
 class Text(Generator):
-    """Text by a pattern: `#` is a digit, `@` a letter a to z, `*` either; a backslash before them
-    takes them as they are."""
+    """Text by a pattern: `#` is a digit, `@` a letter a to z, `*` either; a backslash makes the
+    next character literal."""
 
     text: str = Field(min_length=1, max_length=TEXT_MAX, description="the pattern")
 
@@ -172,7 +177,7 @@ def _moment(text: str) -> datetime:
 
 
 class Dates(Generator):
-    """Days, evenly from a range."""
+    """Dates, uniformly distributed over a range."""
 
     dates: list[str] = Field(min_length=2, max_length=2, description="[first, last]")
 
@@ -183,7 +188,7 @@ class Dates(Generator):
 
 
 class Times(Generator):
-    """Moments with seconds, evenly from a range."""
+    """Dates with times in seconds, uniformly distributed over a range."""
 
     times: list[str] = Field(min_length=2, max_length=2, description="[first, last]")
 
@@ -194,14 +199,14 @@ class Times(Generator):
 
 
 class Sum(Strict):
-    """The sum of other parameters' values in the same statement: a number, day or moment, and what
-    is added to it (numbers, days, seconds). Both ends of a range of drawn width are made so."""
+    """Sum of other parameters of the same statement: a number, date or time, plus numbers, days or
+    seconds. The lower end plus a drawn width gives the upper end of a range."""
 
     sum: list[str] = Field(min_length=2, max_length=8, description="names of parameters")
 
 
 class Const(Generator):
-    """Always the same."""
+    """A constant."""
 
     const: str | int | float | bool = Field(description="the value")
 

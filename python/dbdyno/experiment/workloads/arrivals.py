@@ -39,20 +39,20 @@ POISSON = "poisson"
 
 
 class RateStepModel(Strict):
-    """A stretch of a schedule: `at` a constant rate, or evenly `to` another one from where the
-    rate was (0 at first)."""
+    """Step of a schedule: a constant rate (`at`), or a linear change from the previous rate (0 at
+    first) to another one (`to`)."""
 
     length: Duration | None = Field(
         None, alias="for", description="length of the step; only the last step may omit it"
     )
-    at: RateOrNone | None = Field(None, description="the rate all along")
-    to: RateOrNone | None = Field(None, description="the rate at its end")
+    at: RateOrNone | None = Field(None, description="constant rate of the step")
+    to: RateOrNone | None = Field(None, description="rate at the end of the step")
 
 
 class FindModel(Strict):
-    """The highest rate at which conditions hold, searched within each trial by probes."""
+    """Search within each trial for the highest rate that meets conditions, by probes."""
 
-    rate: Literal["max"] = Field(description="what is searched for")
+    rate: Literal["max"] = Field(description="quantity to maximise")
     conditions: list[str] = Field(
         alias="while",
         min_length=1,
@@ -67,15 +67,15 @@ class FindModel(Strict):
 
 
 class ThinkModel(Strict):
-    """A pause with its distribution."""
+    """Think time: a pause with its distribution."""
 
     mean: Duration
     distribution: Literal["constant", "exponential"] = Field(
-        "constant", description="exponential: as pauses of independent users are"
+        "constant", description="exponential: like pauses of independent users"
     )
     per: Literal["transaction", "operation"] = Field(
         "transaction",
-        description="operation: before each, within the transaction's time, in any loop",
+        description="operation: before each, part of the transaction's latency, in any loop",
     )
 
 

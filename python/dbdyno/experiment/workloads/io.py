@@ -50,19 +50,19 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "block_size",
         SIZE,
-        "size of a block, which is what one operation moves",
+        "size of a block, the unit of one operation",
         16 << 10,
         512,
         64 << 20,
     ),
-    Option("access", WORD, "whether blocks follow each other", words=("sequential", "random")),
+    Option("access", WORD, "order of blocks", words=("sequential", "random")),
     Option(
         "read_share", NUMBER, "share of the transactions that read; the others write", low=0, high=1
     ),
     Option(
         "distribution",
         WORD,
-        "how often each block is chosen; with `access: random`",
+        "distribution of requests over blocks; with `access: random`",
         "uniform",
         words=("uniform", "zipfian"),
     ),
@@ -70,12 +70,12 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "sync_every",
         INTEGER,
-        "writes of a session until what was written is made durable; 0: never",
+        "writes of a session between two syncs; 0: no syncs",
         0,
         0,
         1_000_000_000,
     ),
-    Option("sync_call", WORD, "by which system call", "fsync", words=("fsync", "fdatasync")),
+    Option("sync_call", WORD, "system call of a sync", "fsync", words=("fsync", "fdatasync")),
 )
 
 

@@ -40,7 +40,7 @@ FIELD_BYTES = 2
 
 
 def _proportion(name: str, about: str) -> Option:
-    return Option(name, NUMBER, f"{about}, in proportion to the others", low=0, high=1_000_000_000)
+    return Option(name, NUMBER, f"{about}, as a relative weight", low=0, high=1_000_000_000)
 
 
 KV: tuple[Option, ...] = (
@@ -51,15 +51,15 @@ KV: tuple[Option, ...] = (
     _proportion("read", "reads of all fields of a record"),
     _proportion("update", "updates of one field"),
     _proportion("insert", "inserts of new records"),
-    _proportion("scan", "scans from a key on"),
+    _proportion("scan", "scans from a start key"),
     _proportion("read_modify_write", "a read and an update of the same record"),
     Option("scan_length_max", INTEGER, "records of a scan, 1 to this", 100, 1, 1_000_000),
-    Option("distribution", WORD, "which records are asked for how often", words=DISTRIBUTIONS),
+    Option("distribution", WORD, "distribution of requests over records", words=DISTRIBUTIONS),
     Option("zipfian_theta", NUMBER, "exponent; not with `distribution: uniform`", 0.99, 0, 10),
     Option(
         "key_order",
         WORD,
-        "whether keys lie in the order of their numbers",
+        "order of keys: hashed, or by record number",
         "hashed",
         words=("hashed", "ordered"),
         data=True,

@@ -52,13 +52,16 @@ Value = Scalar | list[Scalar]
 
 
 class LuaOptions(Strict):
-    """A script for sysbench, your own or a built-in one."""
+    """A sysbench script, your own or a built-in one."""
 
     script: str = Field(
-        min_length=1, description="a file, from the experiment's own on, or the name of a built-in"
+        min_length=1,
+        description="file, relative to the experiment's folder, or name of a built-in script",
     )
     options: dict[Name, Value] = Field(
-        {}, description="of the script, and `rand-*`, `*-ignore-errors`, `db-ps-mode`, `validate`"
+        {},
+        description="options of the script; also `rand-*`, `*-ignore-errors`, `db-ps-mode`,"
+        " `validate`",
     )
     reads: bool | None = Field(
         None,

@@ -27,16 +27,15 @@ _LENGTH, _STEADY = BRANCH + "length", BRANCH + "steady"
 
 
 class SteadyModel(Strict):
-    """Measures until throughput is steady and known to within `matters`."""
+    """Measures until the throughput is steady and its mean is known to within `matters`."""
 
     until: Literal["steady"]
     min: Duration | None = Field(
         None,
-        description="slowest cycle that the number must contain, such as a checkpoint; twice as"
-        " long is measured at least. Default: `60s`, or the server's own cycle where that is"
-        " longer",
+        description="slowest cycle to include, such as a checkpoint; the measured time is at least"
+        " twice as long. Default: `60s`, or the server's own cycle if that is longer",
     )
-    max: Duration = Field(description="measured time after which the trial ends in any case")
+    max: Duration = Field(description="maximum measured time")
 
 
 def _shape(value: object) -> str:

@@ -30,6 +30,7 @@ BRANCHES_MAX = 1000  # of a step
 CHOICES_MAX = 64  # that steps of a transaction share
 SQL_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
 ENGINES_OWN = ("begin", "commit", "other")  # names of classes
+PREPARED = ("select", "insert", "update", "delete", "replace", "with", "values")
 FRAME = ("begin", "start", "commit", "rollback", "end", "savepoint", "release", "xa")
 
 Name = Annotated[str, Field(pattern=SQL_NAME)]
@@ -55,10 +56,10 @@ Count = Annotated[
 
 
 class Expect(Strict):
-    """What an answer must be; another one counts as an error `check`."""
+    """Expected result of a statement; a different one counts as an error `check`."""
 
-    rows: Count | None = Field(None, description="rows returned: a number or [least, most]")
-    affected: Count | None = Field(None, description="rows changed: a number or [least, most]")
+    rows: Count | None = Field(None, description="number of rows returned, or [least, most]")
+    affected: Count | None = Field(None, description="number of rows changed, or [least, most]")
 
     @model_validator(mode="after")
     def _check(self) -> Expect:
@@ -68,15 +69,13 @@ class Expect(Strict):
 
 
 class ListOf(Strict):
-    """A list of a statement: how many elements it is sent with."""
+    """A list of variable length in a statement."""
 
-    of: str = Field(min_length=1, description="its element as written in `sql`, once")
+    of: str = Field(min_length=1, description="the element as written once in `sql`")
     lengths: list[Annotated[Whole, Field(ge=1, le=LENGTH_MAX)]] = Field(
-        min_length=1, max_length=100, description="value drawn from a list"
+        min_length=1, max_length=100, description="numbers of elements to draw from"
     )
-    weights: list[Weight] | None = Field(
-        None, description="how often each, in proportion; default: all alike"
-    )
+    weights: list[Weight] | None = Field(None, description="weights of `lengths`; default: equal")
 
     @model_validator(mode="after")
     def _check(self) -> ListOf:
@@ -94,36 +93,41 @@ class ListOf(Strict):
 class Sql(Strict):
     """One statement, with parameters as `:name`."""
 
-    sql: str = Field(min_length=1, max_length=SQL_MAX, description="its text")
+    sql: str = Field(min_length=1, max_length=SQL_MAX, description="text of the statement")
     lists: list[ListOf] | None = Field(
-        None, description="lists of changing length in it: `IN (:id)`, `VALUES (:a, :b)`"
+        None, description="lists of variable length: `IN (:id)`, `VALUES (:a, :b)`"
     )
-    expect: Expect | None = Field(None, description="what its answer must be")
+    expect: Expect | None = Field(None, description="expected result")
     reads: bool | None = Field(
-        None, description="whether it only reads; default: by its first word"
+        None, description="whether the statement only reads; default: from its first word"
     )
 
 
 class Statement(Sql):
     """A statement that is a transaction of its own."""
 
-    weight: Weight = Field(1.0, description="how often, in proportion to the others")
+    weight: Weight = Field(1.0, description="relative frequency")
 
 
 class Step(Sql):
     """A statement of a transaction."""
 
-    name: Name | None = Field(None, description="of its class; default: TRANSACTION_NUMBER")
-    repeat: Repeat | None = Field(None, description="how many times in a row")
+    name: Name | None = Field(
+        None, description="name of the statement class; default: TRANSACTION_NUMBER"
+    )
+    repeat: Repeat | None = Field(None, description="number of consecutive executions")
 
 
 class Branch(Step):
     """A statement that a step may send."""
 
     sql: str | None = Field(  # type: ignore[assignment]
-        None, min_length=1, max_length=SQL_MAX, description="its text; without it nothing is sent"
+        None,
+        min_length=1,
+        max_length=SQL_MAX,
+        description="text of the statement; default: send nothing",
     )
-    weight: Weight = Field(1.0, description="how often, in proportion to the other branches")
+    weight: Weight = Field(1.0, description="relative frequency among the branches")
 
     @model_validator(mode="after")
     def _check(self) -> Branch:
@@ -141,7 +145,7 @@ class OneOf(Strict):
     )
     choice: Name | None = Field(
         None,
-        description="steps of a transaction with the same one take branches of the same position",
+        description="steps of a transaction with the same name take branches of the same position",
     )
     repeat: Repeat | None = Field(None, description="number of repetitions, each with its own draw")
 
@@ -154,14 +158,14 @@ AnyStep: Any = one_of([("one_of", OneOf), ("sql", Step)], _kind_of_step, explain
 
 
 class Transaction(Strict):
-    """Statements that go together."""
+    """A transaction of several statements."""
 
-    weight: Weight = Field(1.0, description="how often, in proportion to the others")
+    weight: Weight = Field(1.0, description="relative frequency")
     atomic: bool | None = Field(
-        None, description="whether its steps run between begin and commit; default: yes"
+        None, description="whether the steps run between BEGIN and COMMIT; default: yes"
     )
     steps: list[Annotated[AnyStep, Short("sql")]] = Field(
-        min_length=1, max_length=STEPS_MAX, description="its statements in order"
+        min_length=1, max_length=STEPS_MAX, description="statements in order"
     )
 
 
@@ -171,8 +175,8 @@ ParamModel: Any = generator(
         Literal["transaction", "statement", "repetition"],
         Field(
             "transaction",
-            description="who shares a value: all statements, or each has its own; repetition: each"
-            " has its own, and a sequence begins again in each transaction",
+            description="scope of a value: shared by the transaction, drawn for each statement, or"
+            " for each repetition (a sequence then restarts in each transaction)",
         ),
     ),
 )
@@ -181,7 +185,7 @@ ParamModel: Any = generator(
 class MixOptions(Strict):
     """Your own statements and transactions, weighted, with typed parameters."""
 
-    params: dict[Name, ParamModel] = Field({}, description="values by name; `:name` in SQL")
+    params: dict[Name, ParamModel] = Field({}, description="parameters by name, `:name` in SQL")
     statements: dict[Name, Annotated[Statement, Short("sql")]] = Field(
         {}, description="single statements by name, each a transaction"
     )
@@ -288,6 +292,16 @@ def statements(options: Options) -> Iterator[tuple[str, str]]:
     """Every statement that is ever sent: its place, and its text."""
     for keys, each in _sqls(WORKLOAD.meaning(options)):
         yield ".".join(keys), each["sql"]
+
+
+def prepared(options: Options) -> dict[str, str]:
+    """Statements that are ever sent and may be prepared to see whether a server takes them, which
+    runs nothing: by their text, the first place of each."""
+    found: dict[str, str] = {}
+    for place, sql in statements(options):
+        if sqltext.keyword(sql) in PREPARED:
+            found.setdefault(sql, place)
+    return found
 
 
 def _sqls(full: Options) -> Iterator[tuple[Keys, Mapping[str, Any]]]:

@@ -62,29 +62,29 @@ _ROWS_MAX = 2_000_000_000
 
 
 def _count(name: str, about: str) -> Option:
-    return Option(name, INTEGER, f"{about} a transaction", low=0, high=10_000)
+    return Option(name, INTEGER, f"{about} per transaction", low=0, high=10_000)
 
 
 OLTP: tuple[Option, ...] = (
     Option("preset", WORD, "counts to start from", DEFAULT_PRESET, words=tuple(PRESETS)),
-    Option("tables", INTEGER, "tables, filled alike", 1, 1, 4096, data=True),
-    Option("rows", INTEGER, "rows a table", 10_000, 1, _ROWS_MAX, data=True),
-    Option("id_range", INTEGER, "keys are drawn from 1 to this; default: rows", None, 1, _ROWS_MAX),
+    Option("tables", INTEGER, "number of tables, all of the same size", 1, 1, 4096, data=True),
+    Option("rows", INTEGER, "rows per table", 10_000, 1, _ROWS_MAX, data=True),
+    Option("id_range", INTEGER, "largest key to draw; default: rows", None, 1, _ROWS_MAX),
     _count("point_selects", "selects by primary key"),
-    Option("in_list", INTEGER, "keys of a point select", 1, 1, 10_000),
+    Option("in_list", INTEGER, "number of keys of a point select", 1, 1, 10_000),
     _count("simple_ranges", "range selects"),
     _count("sum_ranges", "range sums"),
     _count("order_ranges", "sorted range selects"),
     _count("distinct_ranges", "sorted distinct range selects"),
-    _count("filter_ranges", "ranges scanned of which one row returns"),
+    _count("filter_ranges", "range scans that return one row"),
     Option("range_size", INTEGER, "rows of a range", 100, 1, 10_000_000),
     _count("index_updates", "updates of an indexed column"),
     _count("non_index_updates", "updates of a column without an index"),
     _count("delete_inserts", "deletes with an insert of the same key"),
     _count("deletes", "deletes"),
     _count("inserts", "inserts of new keys"),
-    Option("skip_trx", FLAG, "remove begin and commit"),
-    Option("distribution", WORD, "which keys are asked for how often", "uniform", words=SHAPES),
+    Option("skip_trx", FLAG, "omit BEGIN and COMMIT"),
+    Option("distribution", WORD, "distribution of requests over keys", "uniform", words=SHAPES),
     Option("zipfian_theta", NUMBER, "exponent", 0.8, 0, 10, of_distribution="zipfian"),
     Option(
         "gaussian_iterations", INTEGER, "draws averaged", 12, 1, 1000, of_distribution="gaussian"
@@ -92,8 +92,8 @@ OLTP: tuple[Option, ...] = (
     Option("pareto_h", NUMBER, "share of hot keys", 0.2, 0.001, 0.999, of_distribution="pareto"),
     Option("special_iterations", INTEGER, "draws averaged", 12, 1, 1000, of_distribution="special"),
     Option("special_pct", INTEGER, "hot part of the keys, %", 1, 1, 100, of_distribution="special"),
-    Option("special_res", INTEGER, "draws that hit it, %", 75, 0, 100, of_distribution="special"),
-    Option("k_distribution", WORD, "of column k when loading", "uniform", words=SHAPES, data=True),
+    Option("special_res", INTEGER, "draws from it, %", 75, 0, 100, of_distribution="special"),
+    Option("k_distribution", WORD, "distribution of column k", "uniform", words=SHAPES, data=True),
     Option("table_options", TEXT, "appended to CREATE TABLE", "", data=True),
 )
 

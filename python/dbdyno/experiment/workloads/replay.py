@@ -56,21 +56,18 @@ Speed = Annotated[
 
 
 class ReplayOptions(Strict):
-    """Recorded sessions, sent again: each statement on its session, in its order."""
+    """Replay of recorded sessions: each session sends its statements in the recorded order."""
 
     log: str = Field(
         min_length=1,
-        description="a trace that `dyno digest LOG --trace FILE` made, from the experiment's own"
-        " folder on",
+        description="file from `dyno digest LOG --trace FILE`, relative to the experiment's folder",
     )
-    speed: Speed = Field(
-        1.0, description="the log's times by this factor: `2x`; `max`: as fast as answers come"
-    )
+    speed: Speed = Field(1.0, description="speed relative to the log: `2x`; `max`: without pauses")
     writes: bool = Field(
-        False, description="send statements that may write, too; default: no, they are skipped"
+        False, description="send statements that may write; default: no, they are skipped"
     )
     databases: Literal["target", "log"] = Field(
-        "target", description="sessions use the target's database, or those that the log names"
+        "target", description="databases of sessions: that of the target, or those of the log"
     )
 
 

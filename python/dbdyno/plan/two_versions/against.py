@@ -201,7 +201,8 @@ def held_at(claim: Claim, factor: str, level: str) -> Claim:
     """The same claim at one level of a factor that its author did not know."""
     ends_in_levels = (claim.at or claim.each) and claim.operator != EQUAL  # else in `within 3%`
     joined = "," if ends_in_levels else " at"
-    return parse(f"{claim.text}{joined} {factor}={level}", claim.where)
+    held = parse(f"{claim.text}{joined} {factor}={level}", claim.where)
+    return replace(held, say=claim.say)
 
 
 def _left_out(

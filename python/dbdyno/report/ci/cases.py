@@ -17,6 +17,7 @@ from dbdyno.report.sections.verdicts.claims import ClaimView, PartView
 from dbdyno.report.write import Report
 from dbdyno.store.manifest import DIRECTORY, EXPERIMENT_FILE
 from dbdyno.store.run import Run
+from dbdyno.wording.verdicts import headline
 
 CLAIM, COMPARISON = "claim", "comparison"  # kinds
 PASSED, FAILED, OPEN = "passed", "failed", "open"  # outcomes
@@ -33,6 +34,22 @@ class Case:
     verdict: str  # in the report's words
     why: str  # sentences
     line: int
+    say: str = ""  # the author's words for a claim
+
+    @property
+    def title(self) -> str:
+        """The question without its answer."""
+        return headline.quoted(self.say, self.name)
+
+    @property
+    def headline(self) -> str:
+        """The verdict, with the author's words if there are some."""
+        return headline.headline(self.verdict, self.say) or self.verdict
+
+    @property
+    def told(self) -> str:
+        """All of it in a line, in the author's words; empty without words."""
+        return f"{self.headline} ({self.name}). {self.why}" if self.say else ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +83,8 @@ def _claimed(claim: ClaimView, line: int) -> Case:
     if len(claim.parts) > 1:
         words = [f"{part.at}: {part.verdict}, {part.brief}" for part in claim.parts]
     why = _sentences(*words, claim.why)
-    return Case(CLAIM, claim.text, _outcome(claim.verdict), claim.verdict_text, why, line)
+    outcome = _outcome(claim.verdict)
+    return Case(CLAIM, claim.text, outcome, claim.verdict_text, why, line, claim.say)
 
 
 def _compared(part: PartView, line: int) -> Case:

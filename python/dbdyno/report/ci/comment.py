@@ -12,7 +12,7 @@ from dbdyno.report.write import Report
 
 LENGTH_MAX = 50_000  # characters; GitHub takes 65,536, with what share/ci/summary.sh adds
 _BREAK = "\u200b"  # zero-width space
-_REACTED_TO = re.compile(r"@(?=\w)|[#!](?=\d)|:(?=//)|(?i:\bwww)(?=\.)|(?i:\bGH-)(?=\d)")
+_REACTED_TO = re.compile(r"@(?=\w)|[#!&](?=\d)|:(?=//)|(?i:\bwww)(?=\.)|(?i:\bGH-)(?=\d)")
 _QUICK_ACTION = re.compile(r"(?m)^(\s*)/")
 
 

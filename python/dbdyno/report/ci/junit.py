@@ -36,12 +36,12 @@ def draw(report: Report) -> str:
 
 def _case(suite: ElementTree.Element, case: Case, experiment: str, place: str) -> None:
     test = ElementTree.SubElement(
-        suite, "testcase", classname=_text(f"{experiment}.{case.kind}"), name=_text(case.name)
+        suite, "testcase", classname=_text(f"{experiment}.{case.kind}"), name=_text(case.title)
     )
     outcome = {FAILED: "failure", OPEN: "skipped"}.get(case.outcome)
     if outcome:
-        said = ElementTree.SubElement(test, outcome, type=case.kind, message=_text(case.verdict))
-        said.text = _text(f"{case.verdict}: {case.why}\n{place}")
+        said = ElementTree.SubElement(test, outcome, type=case.kind, message=_text(case.headline))
+        said.text = _text(f"{case.told or f'{case.verdict}: {case.why}'}\n{place}")
 
 
 def _text(text: str) -> str:

@@ -60,7 +60,7 @@ def _result(case: Case, found: Cases) -> dict[str, Any]:
         "ruleIndex": list(_RULES).index(case.kind),
         "kind": "fail" if fails else "open",
         "level": "error" if fails else "none",
-        "message": {"text": visible(f"{case.name}: {case.verdict}. {case.why}")},
+        "message": {"text": visible(case.told or f"{case.name}: {case.verdict}. {case.why}")},
         "locations": [
             {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": case.line}}}
         ],

@@ -19,7 +19,7 @@ def draw(report: Report) -> str:
             continue
         command = "error" if case.outcome == FAILED else "warning"
         title = _value(f"dbdyno: {case.verdict}")
-        message = _data(f"{case.name}: {case.why}")
+        message = _data(case.told or f"{case.name}: {case.why}")
         lines.append(
             f"::{command} file={_value(found.file)},line={case.line},title={title}::{message}"
         )

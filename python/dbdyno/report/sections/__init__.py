@@ -20,6 +20,7 @@ from dbdyno.report.sections.load import (
 )
 from dbdyno.report.sections.setting import (
     environment,
+    glossary,
     hooks,
     plans,
     reproduce,
@@ -66,6 +67,7 @@ SECTIONS = (  # in the order of the page, except for the summary at its head
     warnings.SECTION,
     hooks.SECTION,
     environment.SECTION,
+    glossary.SECTION,
     reproduce.SECTION,
 )
 
@@ -77,7 +79,8 @@ def views(context: Context) -> dict[str, Any]:
 
 
 def summary(place: str) -> list[Section]:
-    """The sections that have a place (`header`, `main`, `markdown`, `terminal`), in its order."""
+    """The sections that have a place (`header`, `main`, `markdown`, `terminal`, `brief`), in its
+    order."""
     return sorted(
         (one for one in SECTIONS if getattr(one, place)), key=lambda one: getattr(one, place)
     )

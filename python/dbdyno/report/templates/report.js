@@ -10,7 +10,7 @@ function css(name) { return getComputedStyle(document.documentElement).getProper
 
 /* Numbers as in the rest of the page: three significant digits, comma thousands. */
 function sig3(v) {
-  if (v === null || v === undefined || !isFinite(v)) return "–";
+  if (v === null || v === undefined || !isFinite(v)) return "none here";
   if (v === 0) return "0";
   var digits = 2 - Math.floor(Math.log10(Math.abs(v)));
   if (digits > 8) return v.toExponential(2);
@@ -32,14 +32,6 @@ function mean(t, values) {
   var sum = 0, n = 0;
   values.forEach(function (v, i) { if (v !== null && t[i] > 0) { sum += v; n += 1; } });
   return n ? sum / n : null;
-}
-
-var SOURCES = {cpu: "CPU", memory: "Memory", disk: "Disk", server: "Server process"};
-
-/* "db.server" as "db: server process". */
-function sourceName(source) {
-  var dot = source.lastIndexOf("."), last = source.slice(dot + 1), name = SOURCES[last] || last;
-  return dot < 0 ? name : source.slice(0, dot) + ": " + name.charAt(0).toLowerCase() + name.slice(1);
 }
 
 /* Lines share a chart only where the smaller ones can still be read. */
@@ -153,20 +145,20 @@ function showSamples(trial) {
     var s = trial.sources[source], counters = /(^|\.)status$/.test(source), charts = [];
     var lines = Object.keys(s.v).map(function (name) {
       var human = humanUnit(data.units[source + "." + name] || "", s.v[name]);
-      return {name: name, unit: human.unit, values: human.values, top: biggest(human.values)};
+      return {name: data.names[source + "." + name] || name, unit: human.unit, values: human.values, top: biggest(human.values)};
     });
     lines = lines.filter(function (line) {
-      if (line.top === 0) zero.push(source + "." + line.name);
+      if (line.top === 0) zero.push(data.sources[source] + ": " + line.name);
       return line.top !== 0;
     });
     if (!counters) lines.sort(function (a, b) { return b.top - a.top; });
     lines.forEach(function (line) {
       var home = counters ? null : charts.filter(function (c) { return c.unit === line.unit && c.lines.length < 6 && (line.unit === "%" || c.top < 25 * line.top); })[0];
       if (!home) {
-        home = {title: counters ? line.name : sourceName(source), unit: line.unit, top: line.top, lines: []};
+        home = {title: counters ? line.name : data.sources[source], unit: line.unit, top: line.top, lines: []};
         charts.push(home);
       }
-      home.lines.push({label: counters ? "value" : line.name.replace(/_(percent|bytes_per_s|per_s|bytes|cores|ms)$/, "").replace(/_/g, " "), values: line.values});
+      home.lines.push({label: counters ? "value" : line.name, values: line.values});
     });
     charts.forEach(function (c) {
       if (c.lines.length === 1 && !counters) { c.title += ": " + c.lines[0].label; c.lines[0].label = "value"; }
@@ -181,15 +173,22 @@ function show(id) {
   if (!trial) return;
   current = id;
   clear();
+  document.getElementById("trial-shown").textContent = cellPick.selectedOptions[0].text + ", " + trialPick.selectedOptions[0].text;
   var said = [];
   if (trial.void) said.push("This trial is void and counts nowhere.");
   trial.outages.forEach(function (o) {
     said.push("Outage from " + sig3(o[0]) + " s " + (o[1] === null ? "to the end" : "to " + sig3(o[1]) + " s") + (o[2] ? ": " + o[2] : "") + ".");
   });
-  trial.warnings.forEach(function (w) { said.push("⚠ " + w); });
-  document.getElementById("trial-note").textContent = said.join(" ");
   if (trial.t.length) showLoad(trial);
-  else document.getElementById("trial-note").textContent = said.concat("Nothing was recorded.").join(" ");
+  else said.push("Nothing was recorded.");
+  var note = document.getElementById("trial-note");
+  note.textContent = said.join(" ");
+  trial.warnings.forEach(function (w) {
+    var link = document.createElement("a");
+    link.href = "#warnings"; link.className = "warnmark"; link.textContent = "⚠ " + w;
+    note.appendChild(document.createTextNode(" "));
+    note.appendChild(link);
+  });
   showSamples(trial);
 }
 
@@ -236,6 +235,10 @@ if (main && data.cells.length) {
     window.matchMedia(media).addEventListener("change", function () { show(current); });
   });
 }
+
+/* A phone has no room for the contents beside the text. */
+var contents = document.querySelector(".contents");
+if (contents && window.matchMedia("(max-width:760px)").matches) contents.open = false;
 
 /* Saves a chart with the page's style and colours resolved in it. */
 function rules() {

@@ -23,6 +23,7 @@ _CONTROLS: dict[int, str] = {
     **dict.fromkeys(range(0x80, 0xA0), "�"),
     **dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F], "�"),
 }
+_OPENING = re.compile(r"^(\d*)([-+=.)])")  # of a list's item, or under a heading
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
@@ -73,9 +74,26 @@ def script_json(value: Any) -> Markup:
     return Markup(dumped)
 
 
+def css_string(text: object) -> Markup:
+    """Text as a string of CSS, safe inside a style element: all but letters and digits by their
+    codes."""
+    codes = (c if c.isascii() and c.isalnum() else f"\\{ord(c):x} " for c in visible(text))
+    return Markup(f'"{"".join(codes)}"')
+
+
 def markdown(text: object) -> str:
     """Text for a Markdown paragraph or table cell: one line, nothing in it is markup."""
     return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def paragraphs(text: object) -> str:
+    """Text for Markdown in its own lines and paragraphs, where nothing in it is markup."""
+    blocks = re.split(r"\n\s*\n", visible(text).strip())
+    return "\n\n".join("\\\n".join(map(_line, block.split("\n"))) for block in blocks)
+
+
+def _line(text: str) -> str:
+    return _OPENING.sub(r"\1\\\2", markdown(text))
 
 
 def fence(text: object) -> str:

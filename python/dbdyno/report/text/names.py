@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbdyno.plan.types import Plan
+from dbdyno.wording import sampled
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
         "µs",
         -1,
     ),
+    "mib_per_s": ("MiB/s", "Bandwidth of committed blocks", "MiB/s", 1),
+    "rows_per_s": ("rows/s", "Rows returned", "rows/s", 1),
+    "failed_per_s": ("failed/s", "Transactions given up", "transactions/s", -1),
+    "failed_share": ("failed", "Share of arrivals given up", "", -1),
+    "unfinished_growth": ("unfinished growth", "Growth of unfinished arrivals", "arrivals", -1),
     "probes": ("probes", "Probes of the search", "runs", 0),
     "errors_per_s": ("errors/s", "Failed attempts", "errors/s", -1),
     "retries_per_s": ("retries/s", "Transactions begun again", "retries/s", -1),
@@ -116,6 +122,10 @@ UNCHARTED = frozenset(
         "drain_s",
         "dispatch_lag_us_p99",
         "probes",
+        "rows_per_s",
+        "failed_per_s",
+        "failed_share",
+        "unfinished_growth",
         "transactions_per_s_min",
         "stalls_per_min",
     }
@@ -135,31 +145,8 @@ def describe(name: str, groups: Iterable[str] = ()) -> Metric:
     group, base = base_name(name, groups)
     if base in KNOWN:
         return Metric(name, group, *KNOWN[base])
-    if ".status." in f".{base}":
-        counter = base.split("status.", 1)[1]
-        return Metric(name, "", counter, counter, "per second, or level", 0)
-    return Metric(name, "", base, base, unit_of(base), 0)
-
-
-def unit_of(name: str) -> str:
-    """The unit that ends a name (house rule), for samplers' metrics."""
-    for suffix, unit in (
-        ("bytes_per_s", "bytes/s"),
-        ("_per_s", "per second"),
-        ("_bytes", "bytes"),
-        ("_kb", "kB"),
-        ("_cores", "cores"),
-        ("_pct", "%"),
-        ("_percent", "%"),
-        ("_us_per_op", "µs"),
-        ("_ms", "ms"),
-        ("_us", "µs"),
-        ("_ns", "ns"),
-        ("_s", "s"),
-    ):
-        if name.endswith(suffix):
-            return unit
-    return ""
+    label = sampled.label(base)
+    return Metric(name, "", label, label, sampled.unit(base), 0)
 
 
 def groups_of(plan: Plan) -> tuple[str, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics
 from dbdyno.experiment.claims.amounts import AMOUNT
 from dbdyno.share.redact.texts import Texts
 
 _WORD = re.compile(rf"{AMOUNT.pattern}|[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_%-]+)*")
 _KNOWN_METRICS = frozenset(
-    spelling for each in metrics.METRICS for spelling in (each.name, *each.aliases)
+    spelling for each in known_metrics.METRICS for spelling in (each.name, *each.aliases)
 )
 _SELECTORS = re.compile(r"(\[[^\]]*\]|\bat\b.*$)", re.DOTALL)
 

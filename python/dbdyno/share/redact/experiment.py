@@ -94,7 +94,7 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return texts.setting(last, text)
     if last in ("author", "customer"):
         return texts.name(last, text)
-    if last in _GONE and not parents[1:]:
+    if (last in _GONE and not parents[1:]) or (last == "say" and parents[-1:] == ("claims",)):
         return LEFT_OUT
     if last in _SECRETS:
         return texts.whole("value", text)

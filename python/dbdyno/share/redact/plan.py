@@ -54,6 +54,7 @@ RULES: Mapping[str, Rule] = {
     "Plan.question": Texts.prose,
     "Plan.claims": claim,
     "Plan.untested": Texts.prose,
+    "Plan.claim_words": lambda texts, text: "",
     "Plan.require": claim,
     "Plan.notes": Texts.prose,
     "Plan.spec_text": experiment,
@@ -113,6 +114,8 @@ RULES: Mapping[str, Rule] = {
     "Against.source": _source,
     "Against.spec_text": experiment,
 }
+# Mappings whose keys are claims.
+_OF_CLAIMS = frozenset({"Plan.untested", "Plan.claim_words"})
 # Mappings whose keys are settings, which are the system's own names and say what a value is.
 _SETTINGS = frozenset({"Target.config"})
 # Nested values as in the experiment's file, each judged by its key.
@@ -169,7 +172,7 @@ def _walk(texts: Texts, value: Any, place: str) -> Any:
                 key: texts.setting(key, item) if isinstance(item, str) else item
                 for key, item in value.items()
             }
-        rule = claim if place == "Plan.untested" else Texts.label
+        rule = claim if place in _OF_CLAIMS else Texts.label
         return keyed({rule(texts, key): _walk(texts, v, place) for key, v in value.items()}, value)
     if isinstance(value, list | tuple):
         return tuple(_walk(texts, item, place) for item in value)

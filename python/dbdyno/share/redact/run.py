@@ -26,6 +26,7 @@ from dbdyno.share.redact.plan import keyed
 from dbdyno.share.redact.plan import plan as redacted_plan
 from dbdyno.share.redact.texts import LEFT_OUT, Texts
 from dbdyno.store import record
+from dbdyno.store.manifest import MANIFEST
 from dbdyno.store.record import NO_PLAN, TrialRecord
 from dbdyno.store.run import EVENTS, HISTOGRAMS, SAMPLES, TRIAL, Run
 from dbdyno.store.text import files
@@ -68,7 +69,7 @@ class _Redaction:
 
     def write(self, to: Path | None) -> None:
         """Writes all files into `to`; without it, everything is done but writing."""
-        self._json(to, "manifest.json", self._manifest())
+        self._json(to, MANIFEST, self._manifest())
         for one in self._run.records():
             place = f"trials/{one.id}"
             self._json(to, f"{place}/{TRIAL}", record.to_json(self._record(one)))

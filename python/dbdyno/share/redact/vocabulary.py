@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics
 from dbdyno.experiment.types import DURABILITY, ISOLATION
 from dbdyno.kinds import KINDS
 
@@ -128,10 +128,10 @@ OWN = (
         word.casefold()
         for word in (
             *_OURS.split(),
-            *metrics.FAMILIES,
+            *known_metrics.FAMILIES,
             *(
                 part
-                for metric in metrics.METRICS
+                for metric in known_metrics.METRICS
                 for part in (metric.name, *metric.name.split("_"))
             ),
             *KINDS,

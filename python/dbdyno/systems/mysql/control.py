@@ -20,7 +20,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import sqltext
 from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options, verify
-from dbdyno.systems.base import schema_name
+from dbdyno.systems.base import Refusal, schema_name
 from dbdyno.systems.mysql import sql_files
 from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, refused
@@ -229,6 +229,30 @@ class MysqlControl(ABC):
                 f"{self.kind} cannot explain the statement: {error}", cause=sql[:200]
             ) from None
 
+    @answered(ERRORS)
+    def refusals(
+        self, database: str, session: Sequence[str], statements: Sequence[str]
+    ) -> list[Refusal]:
+        found = []
+        with (
+            closing(self._connect(database, CONTROL_TIMEOUT_S)) as connection,
+            connection.cursor() as cursor,
+        ):
+            for statement in session:
+                cursor.execute(statement)
+            for sql in statements:
+                sent = sqltext.replaced(sql, _marked)
+                try:
+                    cursor.execute(f"PREPARE dyno_prepared FROM {quoted(sent)}")
+                    cursor.execute("DEALLOCATE PREPARE dyno_prepared")
+                except pymysql.MySQLError as error:
+                    code = error.args[0] if error.args else 0
+                    if not isinstance(code, int) or code < 1000 or code in _CLIENTS_CODES:
+                        raise  # the connection broke
+                    why = str(error.args[-1])
+                    found.append(Refusal(sql, why, at=_seen_at(why, sql, sent)))
+        return found
+
     def close_connection(self) -> None:
         """Closes the control connection; the next call opens another."""
         with self._lock:
@@ -236,6 +260,19 @@ class MysqlControl(ABC):
                 with contextlib.suppress(*ERRORS):
                     self._connection.close()
             self._connection = None
+
+
+def _marked(_: str) -> str:
+    return "?"
+
+
+def _seen_at(why: str, sql: str, sent: str) -> int | None:
+    """Where a server sees a mistake: it quotes what is `near`, to the end or 80 characters."""
+    match = re.search(r"near '(.*)' at line \d+\Z", why, re.DOTALL)
+    if match is None or sent.count(match[1] or sent) != 1:
+        return None
+    at = sent.index(match[1]) if match[1] else len(sent)
+    return sqltext.written(sql, _marked, at)
 
 
 _CLIENTS_CODES = range(2000, 3000)  # the connection broke; all others are the server's answers
@@ -297,6 +334,13 @@ def identifier(name: str) -> str:
 def quoted_name(name: str) -> str:
     """A name of the user's, which may hold anything."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def quoted(value: str) -> str:
+    """A literal that means the same under every sql_mode: backslashes are no escapes in some."""
+    if "\\" in value:
+        return f"CONVERT(0x{value.encode().hex()} USING utf8mb4)"
+    return "'" + value.replace("'", "''") + "'"
 
 
 def text(value: Any) -> str:

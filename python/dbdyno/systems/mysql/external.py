@@ -25,7 +25,7 @@ from dbdyno.systems.external.server import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.logins.mysql import connect
 from dbdyno.systems.logins.policy import TAKE_KEY
 from dbdyno.systems.mysql import confined
-from dbdyno.systems.mysql.control import ERRORS, MysqlControl, identifier, quoted_name
+from dbdyno.systems.mysql.control import ERRORS, MysqlControl, identifier, quoted, quoted_name
 from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, understood
 from dbdyno.systems.sql_files import Importer
@@ -268,15 +268,6 @@ class MysqlRemote(MysqlControl, External):
             else "set it in the server's configuration, and restart it by `hooks:`; see "
             "`may.restart` in the guide `external-servers`",
         )
-
-
-def quoted(value: str) -> str:
-    """A literal that means the same under every sql_mode: backslashes are no escapes in some."""
-    return f"CONVERT(0x{value.encode().hex()} USING utf8mb4)" if "\\" in value else _plain(value)
-
-
-def _plain(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _encryption(word: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import pg8000.native
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import sqltext
 from dbdyno.systems import verify
+from dbdyno.systems.base import Refusal
 from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S, SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, refused
 
@@ -204,6 +205,41 @@ class PostgresControl(ABC):
             raise DynoError(
                 f"postgres cannot explain the statement: {message(error)}", cause=sql[:200]
             ) from None
+
+    @answered(ERRORS)
+    def refusals(
+        self, database: str, session: Sequence[str], statements: Sequence[str]
+    ) -> list[Refusal]:
+        found = []
+        with contextlib.closing(self._connect(database, CONTROL_TIMEOUT_S)) as connection:
+            for statement in session:
+                connection.execute_simple(statement)
+            for sql in statements:
+                if ";" in sql:
+                    continue  # the text after one would be run, even if it seems quoted
+                names = sqltext.parameters(sql)
+                numbers = {name: f"${n}" for n, name in enumerate(names, start=1)}
+                sent = sqltext.replaced(sql, numbers.__getitem__)
+                try:
+                    connection.execute_simple(_PREPARE + sent)
+                    connection.execute_simple("DEALLOCATE dyno_prepared")
+                except pg8000.exceptions.DatabaseError as error:
+                    said = error.args[0] if error.args else {}
+                    hint = str(said.get("H", "")) if isinstance(said, dict) else ""
+                    at = _seen_at(said, sent)
+                    at = None if at is None else sqltext.written(sql, numbers.__getitem__, at)
+                    found.append(Refusal(sql, message(error), hint, at))
+        return found
+
+
+_PREPARE = "PREPARE dyno_prepared AS "
+
+
+def _seen_at(said: Any, sent: str) -> int | None:
+    """Where the server sees a mistake. It counts characters of all that it was sent, from 1."""
+    place = str(said.get("P", "")) if isinstance(said, dict) else ""
+    at = int(place) - 1 - len(_PREPARE) if place.isdecimal() else -1
+    return at if 0 <= at <= len(sent) else None
 
 
 VIEWS = (

@@ -16,6 +16,7 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.hosts.base import Host
 from dbdyno.systems import verify
+from dbdyno.systems.base import Refusal
 from dbdyno.systems.process.starting import CONTROL_TIMEOUT_S
 from dbdyno.systems.redis.client import ERRORS, Client, RedisError
 from dbdyno.systems.redis.settings import plain
@@ -136,6 +137,12 @@ class RedisControl(ABC):
 
     def run(self, database: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
         raise _no_sql()
+
+    def refusals(
+        self, database: str, session: Sequence[str], statements: Sequence[str]
+    ) -> list[Refusal]:
+        """None: it has no SQL."""
+        return []
 
     def importer(self, database: str, host: Host) -> Importer:
         raise _no_sql()

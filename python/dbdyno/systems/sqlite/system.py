@@ -19,12 +19,14 @@ from urllib.parse import quote
 
 from dbdyno import installed
 from dbdyno.errors import DynoError
+from dbdyno.experiment.targets import sqltext
 from dbdyno.hosts import LOCAL
 from dbdyno.hosts.base import Host
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import (
     Binaries,
     Copy,
+    Refusal,
     Resolved,
     Server,
     TargetPlan,
@@ -264,6 +266,24 @@ class SqliteServer(InProcess):
             depth[identifier] = depth.get(parent, 0) + 1
             lines.append("  " * (depth[identifier] - 1) + detail)
         return "\n".join(lines)
+
+    def refusals(
+        self, database: str, session: Sequence[str], statements: Sequence[str]
+    ) -> list[Refusal]:
+        found = []
+        with self._open(database) as connection:
+            for sql in statements:
+                none = dict.fromkeys(sqltext.parameters(sql))
+                try:
+                    connection.execute(f"EXPLAIN {sql}", none)  # compiled, and not run
+                except sqlite3.OperationalError as error:
+                    near = re.fullmatch(r'near "(.*)": syntax error', str(error), re.DOTALL)
+                    once = near is not None and sql.count(near[1]) == 1
+                    at = sql.index(near[1]) if near is not None and once else None
+                    found.append(Refusal(sql, str(error), at=at))
+                except (sqlite3.Error, sqlite3.Warning):  # of this library: two statements in one
+                    continue
+        return found
 
     def settle(self, database: str) -> None:
         """After loading: statistics for the planner, and an empty write-ahead log."""

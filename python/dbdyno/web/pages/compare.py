@@ -28,12 +28,14 @@ def shown(site: Site, request: Request) -> Page:
     found = runs.compare(first, second, _earlier(site, b, second.fingerprint))
 
     def data() -> dict[str, object]:
+        with site.opened(b) as run:
+            plan = run.plan
         return {
             "a": a,
             "b": b,
             "found": found,
-            "grids": comparison.grids(found, second.plan),
-            "sentence": comparison.sentence(found, second.plan),
+            "grids": comparison.grids(found, plan),
+            "sentence": comparison.sentence(found, plan),
             "verdicts": comparison.verdicts(found) if found.judged else "",
             "missing": MISSING,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -13,6 +14,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Spec
 from dbdyno.plan.make import check_settings
+from dbdyno.store import lock
 from dbdyno.store.catalogue import Wanted
 from dbdyno.store.manifest import RUNNING
 from dbdyno.web.page import Elsewhere, Page
@@ -44,17 +46,24 @@ claims:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What is wrong with a text, and where (lines and columns from 1; 0: nowhere in particular);
-    or the experiment, where nothing is. `excerpt`: numbered lines about the place."""
+class Mistake:
+    """What is wrong, and where (lines and columns from 1; 0: nowhere in particular). `excerpt`:
+    numbered lines about the place."""
 
-    spec: Spec | None
-    what: str = ""
+    what: str
     cause: str = ""
     fix: str = ""
     line: int = 0
     column: int = 0
     excerpt: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Checked:
+    """All mistakes of a text, by line; if there is none, the experiment."""
+
+    spec: Spec | None
+    mistakes: tuple[Mistake, ...] = ()
 
 
 def shown(site: Site, request: Request) -> Page:
@@ -78,14 +87,16 @@ def sent(site: Site, request: Request, form: FormData) -> Page | Elsewhere:
         _refuse_second(site)
         _runner(site).start(text, found.spec.name)
     except DynoError as error:
-        return _page(site, text, Checked(None, error.what, error.cause, error.fix))
+        return _page(site, text, _refused(error, text))
     return Elsewhere("/experiment")
 
 
 def stopped(site: Site, request: Request, form: FormData) -> Elsewhere:
-    """Ends the run with the id in the address, if it was started here."""
-    run = request.path_params["id"]
-    _runner(site).stop(run, now=form.get("do") == "now")
+    """Ends the run with the id in the address, wherever on this machine it was started. DynoError
+    where that cannot be done from here."""
+    run, now = request.path_params["id"], form.get("do") == "now"
+    if not _runner(site).stop(run, now=now):
+        lock.stop(Path(site.line(run).path), now=now)
     return Elsewhere(f"/runs/{run}" if form.get("from") == "run" else "/experiment")
 
 
@@ -95,10 +106,18 @@ def check(site: Site, text: str) -> Checked:
         spec = load(f"{text}\n", file=site.directory / FOLDER / "experiment.yaml")
         check_settings(spec)
     except DynoError as error:
-        where = error.where
-        line, column = (where.line, where.column) if where else (0, 0)
-        return Checked(None, error.what, error.cause, error.fix, line, column, _excerpt(text, line))
+        return _refused(error, text)
     return Checked(spec)
+
+
+def _refused(error: DynoError, text: str) -> Checked:
+    return Checked(None, tuple(_mistake(one, text) for one in error.each))
+
+
+def _mistake(error: DynoError, text: str) -> Mistake:
+    where = error.where
+    line, column = (where.line, where.column) if where else (0, 0)
+    return Mistake(error.what, error.cause, error.fix, line, column, _excerpt(text, line))
 
 
 def _refuse_second(site: Site) -> None:
@@ -162,5 +181,9 @@ def _as_json(found: Checked | None) -> dict[str, Any] | None:
         spec = found.spec
         return {"ok": True, "experiment": spec.name, "cells": len(spec.cells),
                 "blocks": spec.blocks}  # fmt: skip
-    return {"ok": False, "what": found.what, "cause": found.cause, "fix": found.fix,
-            "line": found.line, "column": found.column}  # fmt: skip
+    mistakes = [
+        {"what": one.what, "cause": one.cause, "fix": one.fix,
+         "line": one.line, "column": one.column}
+        for one in found.mistakes
+    ]  # fmt: skip
+    return {"ok": False, **mistakes[0], "mistakes": mistakes}  # the first also by itself

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from dbdyno.analysis import result
 from dbdyno.errors import DynoError
 from dbdyno.report.write import Drawn, Report
+from dbdyno.store import lock
 from dbdyno.store.catalogue import UNREADABLE, Line, as_json
 from dbdyno.store.manifest import RUNNING
 from dbdyno.web.page import Page
@@ -31,15 +32,25 @@ def shown(site: Site, request: Request) -> Page:
     found = report(site, line) if line.done else None
 
     def data() -> Mapping[str, Any]:
-        running = site.runner.running() if site.runner else None
-        started = running is not None and running.id == line.id and progress is not None
-        facts: dict[str, Any] = {"line": line, "progress": progress, "started": started}
+        asked = progress is not None and not site.read_only
+        refused = _why_not_stoppable(line) if asked else None
+        facts: dict[str, Any] = {"line": line, "progress": progress}
+        facts |= {"stoppable": asked and refused is None, "not_stoppable": refused}
         if found is not None:
             facts["sections"] = Drawn(found[0], "html")
         return facts
 
     template = "run.html.j2" if found else "begun.html.j2"
     return Page(template, data, lambda: _twin(line, progress, found), SCRIPTS if found else ())
+
+
+def _why_not_stoppable(line: Line) -> DynoError | None:
+    """Why the run cannot be stopped from here, and how it can be; None if it can."""
+    try:
+        lock.check_stoppable(Path(line.path))
+    except DynoError as error:
+        return error
+    return None
 
 
 def report(site: Site, line: Line) -> tuple[dict[str, Any], dict[str, Any]]:

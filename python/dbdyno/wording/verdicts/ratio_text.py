@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.analysis.types import SAME, UNDECIDED, Ratio
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 
 NOT_JUDGED = "not judged"
 
@@ -21,7 +21,7 @@ def verdict(metric: str, ratio: Ratio, matters: float) -> str:
         return UNDECIDED
     higher, lower = (
         ("higher", "lower")
-        if metrics.info(metric).direction == metrics.LOWER
+        if metrics.info(metric).direction == known_metrics.LOWER
         else ("faster", "slower")
     )
     return higher if low > 1 else lower

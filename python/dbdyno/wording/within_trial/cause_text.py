@@ -9,6 +9,8 @@ from typing import Any
 from dbdyno.analysis.types import Suspect
 from dbdyno.wording import numbers
 from dbdyno.wording.causes import CAUSES
+from dbdyno.wording.sampled import RATE_OR_LEVEL, label, scaled
+from dbdyno.wording.sampled import unit as unit_of
 from dbdyno.wording.template import fill
 
 PLAIN = {
@@ -54,10 +56,11 @@ def cause_unknown(
     if fitting:
         said = f"{said}: {numbers.listed([*map(cause_title, fitting)])} fit equally well"
     if first is not None:
-        return (
-            f"{said}; what moved most is {first.metric}, {numbers.number(first.during)} {here}"
-            f" against {numbers.number(first.otherwise)} {there}."
-        )
+        unit, factor = scaled(unit_of(first.metric))
+        during, otherwise = (numbers.number(factor * v) for v in (first.during, first.otherwise))
+        counted = "" if unit == RATE_OR_LEVEL else unit
+        moved = f"{label(first.metric)}, {during} {counted}".rstrip()
+        return f"{said}; what moved most is {moved} {here} against {otherwise} {there}."
     if not sampled:
         return f"{said}: nothing was sampled."
     return f"{said}: nothing that was sampled moved clearly."

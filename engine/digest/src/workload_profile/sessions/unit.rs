@@ -3,24 +3,24 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Statements that a session sends one after the other.
+/// Statements that a session sends in sequence: a transaction, or statements under autocommit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unit {
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// Whether between BEGIN and COMMIT.
+    /// Whether the unit is a transaction.
     pub is_transaction: bool,
-    /// Whether it was rolled back.
+    /// Whether the transaction was rolled back.
     pub is_rolled_back: bool,
-    /// Positions in `statements`, with how many times in a row.
+    /// The statements in order.
     pub steps: Vec<Step>,
 }
 
 /// A step of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Step {
-    /// Position in `statements`.
+    /// Index of the statement in `statements`, from 0.
     pub statement: u32,
-    /// Times in a row.
+    /// Number of consecutive executions.
     pub repeat: u32,
 }

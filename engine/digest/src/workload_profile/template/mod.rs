@@ -1,4 +1,4 @@
-//! Makes templates: statements with names in place of values, and with one element of each list.
+//! Builds templates: statements with names in place of values and one element of each list.
 
 mod layout;
 
@@ -13,37 +13,38 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::hash::{DefaultHasher, Hasher};
 
-/// Forms of one class whose values are looked at.
+/// Maximum number of forms of one class whose values are examined.
 const FORMS_MAX: usize = 8;
-/// Places for values in one statement, elements of lists counted each; of more, values are not looked at.
+/// Maximum number of places in one statement, all elements of lists included; values of further places
+/// are ignored.
 const PLACES_MAX: usize = 1000;
-/// Ranges whose widths are known less often than this share of times are none.
+/// Minimum share of executions with a known width for a range.
 const WIDTHS_MIN: f64 = 0.95;
 
-/// Makes templates; keeps its buffers.
+/// Builds templates in reusable buffers.
 pub struct Template {
     language: Language,
-    /// The statement with `:p1` and so on.
+    /// The statement with `:p1`, `:p2`, ... for values.
     text: Vec<u8>,
-    /// The literals, as they stand in the statement.
+    /// The literals as written in the statement.
     places: Vec<Vec<u8>>,
     count: usize,
-    /// Literals within its hints, which stay.
+    /// Literals within hints, which stay in the template; each ends with a zero byte.
     hints: Vec<u8>,
-    /// A sign that belongs to the number behind it.
+    /// A sign that belongs to the next number.
     sign: Option<u8>,
-    /// Where the last place ends in `text`.
+    /// End of the last place in `text`.
     place_end: usize,
     /// The tokens of `text`.
     marks: Vec<Mark>,
-    /// What `text` becomes with one element for each list.
+    /// The short template: `text` with one element of each list.
     short: Vec<u8>,
-    /// Which places each place of `short` stands for.
+    /// For each place of `short`, the places of `text` that it represents.
     slots: Vec<Slot>,
     lists: Vec<Found>,
 }
 
-/// A place of a short template: so many places of the whole one, from `first` on.
+/// A place of a short template: represents `count` places of the full one, from `first` with `stride`.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     first: usize,
@@ -54,37 +55,37 @@ struct Slot {
 /// A list in a short template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Found {
-    /// Its first place, from 0.
+    /// The first place, from 0.
     first: usize,
-    /// Places of an element.
+    /// Number of places in an element.
     places: usize,
-    /// Where the element stands in the text.
+    /// Begin and end of the element in the text, bytes.
     begin: usize,
     end: usize,
     length: usize,
 }
 
-/// A list whose length may change: `IN (...)`, `VALUES (...), (...)`.
+/// A list of variable length: `IN (...)`, `VALUES (...), (...)`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct List {
-    /// Its first place, from 1.
+    /// Number of its first parameter, from 1.
     pub place: u16,
-    /// Places of an element.
+    /// Number of parameters in an element.
     pub places: u16,
-    /// The element as it stands in the template.
+    /// Text of the element in the template.
     pub element: String,
-    /// How many elements it had.
+    /// Distribution of the number of elements.
     pub lengths: Spread,
 }
 
-/// Two places that are the ends of a range.
+/// Two parameters that are the ends of a range.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Range {
-    /// The lower end's place, from 1.
+    /// Number of the parameter at the lower end, from 1.
     pub low: u16,
-    /// The upper end's.
+    /// Number of the parameter at the upper end, from 1.
     pub high: u16,
-    /// The upper end less the lower one; of dates and moments seconds.
+    /// Distribution of the upper end minus the lower end; for dates and moments in seconds.
     pub widths: Spread,
 }
 
@@ -105,7 +106,7 @@ impl Template {
         }
     }
 
-    /// Takes a statement apart. `parameters`: values of `$1` and so on, as PostgreSQL logs them.
+    /// Parses a statement. `parameters`: values of `$1`, `$2`, ... in the format of PostgreSQL's log.
     pub fn take(&mut self, statement: &[u8], parameters: &[u8]) {
         self.text.clear();
         self.count = 0;
@@ -123,12 +124,12 @@ impl Template {
             }
             let text = lexer.text(token);
             let is_place = match token.kind {
-                // A name without its end may be a literal in the client's character set.
+                // An unterminated name may be a literal in the client's character set.
                 Kind::Literal | Kind::CutName | Kind::Question => true,
                 Kind::Parameter => text.first() == Some(&b'$'),
                 _ => false,
             };
-            // Comments and line breaks between tokens become a space. A place needs a space where
+            // Comments and line breaks between tokens become a space. A place may need a space where
             // its literal did not.
             let is_apart = token.begin > end_before && self.sign.is_none();
             if !self.text.is_empty() && (is_apart || self.touches(text, is_place)) {
@@ -165,8 +166,8 @@ impl Template {
         self.shorten();
     }
 
-    /// Reads a hint, whose literals are kept, up to where it ends: servers drop what they cannot read in
-    /// one, so there is no place for a value.
+    /// Reads a hint; returns its end, bytes. Its literals stay, because servers ignore hints that they
+    /// cannot parse, such as one with a parameter.
     fn hint(&mut self, lexer: &mut Lexer<'_>) -> usize {
         loop {
             let token = lexer.next_token();
@@ -185,7 +186,7 @@ impl Template {
         Layout { marks: &self.marks, text: &self.text }
     }
 
-    /// Leaves one element of each list.
+    /// Builds the short template, with one element of each list.
     fn shorten(&mut self) {
         let lists = self.layout().lists();
         self.short.clear();
@@ -232,7 +233,7 @@ impl Template {
         self.short.extend_from_slice(&self.text[done..]);
     }
 
-    /// Ranges of the short template: the places of their ends, from 0.
+    /// Ranges of the short template, as pairs of places from 0.
     fn ranges(&self) -> Vec<(usize, usize)> {
         let number = |at: usize| self.marks[..at].iter().filter(|mark| mark.is_place).count();
         let slot = |at: usize| {
@@ -243,7 +244,7 @@ impl Template {
         ranges.filter_map(|(low, high)| slot(low).zip(slot(high))).collect()
     }
 
-    /// Whether a place and what stands directly before or behind it would run together.
+    /// Whether a place would merge with the adjacent token without a space.
     fn touches(&self, text: &[u8], is_place: bool) -> bool {
         let runs_on = |byte: Option<&u8>| {
             byte.is_some_and(|&b| b.is_ascii_alphanumeric() || b >= 0x80 || b"_`\"'$".contains(&b))
@@ -269,8 +270,8 @@ impl Template {
         place.extend_from_slice(value);
     }
 
-    /// The values, with and without quotes alike; None: the log does not have it, or it differs between
-    /// elements of a list.
+    /// The values, regardless of quotes; `None`: the log does not contain it, or it differs between elements
+    /// of a list.
     pub fn seen(&self) -> impl Iterator<Item = Option<Seen>> {
         (0..self.slots.len()).map(|slot| {
             let mut all = self.values(slot).map(|value| {
@@ -297,13 +298,13 @@ fn put_name(number: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(number.to_string().as_bytes());
 }
 
-/// Whether a number without quotes comes next.
+/// Whether the next token is an unquoted number.
 fn is_number(lexer: &Lexer<'_>) -> bool {
     let next = lexer.peek();
     next.kind == Kind::Literal && matches!(lexer.text(next).first(), Some(b'0'..=b'9' | b'.'))
 }
 
-/// Words after which an expression begins: a sign there belongs to its number.
+/// Words that an expression follows, so that a sign after them belongs to a number.
 const KEYWORDS: [&str; 32] = [
     "all",
     "and",
@@ -343,7 +344,7 @@ fn is_keyword(word: &[u8]) -> bool {
     KEYWORDS.iter().any(|keyword| word.eq_ignore_ascii_case(keyword.as_bytes()))
 }
 
-/// The value of `$7` in `$1 = '..', $7 = '..'`.
+/// The value of a parameter such as `$7` in `$1 = '..', $7 = '..'`.
 fn parameter<'a>(parameters: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut lexer = Lexer::new(parameters, Language::Postgres);
     loop {
@@ -365,7 +366,7 @@ fn parameter<'a>(parameters: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 pub struct Templates {
     forms: Vec<Form>,
     others: u64,
-    /// Literals within hints of the first statement.
+    /// Literals within the hints of the first execution.
     hints: Option<Vec<u8>>,
     hints_differ: bool,
 }
@@ -376,7 +377,7 @@ struct Form {
     count: u64,
     values: Vec<Values>,
     lists: Vec<(Found, Numbers)>,
-    /// Places, from 0, of the ends of ranges, and their widths.
+    /// Ranges, as pairs of places from 0, with their widths.
     ranges: Vec<((usize, usize), Numbers)>,
 }
 
@@ -442,17 +443,17 @@ impl Form {
 #[derive(Default)]
 pub struct Best {
     pub text: String,
-    /// Of all events of the class.
+    /// Share of all events of the class, 0 to 1.
     pub share: f64,
     pub parameters: Vec<Summary>,
     pub lists: Vec<List>,
     pub ranges: Vec<Range>,
-    /// Whether values within hints are not the same in all events of the class.
+    /// Whether values within hints differ between events of the class.
     pub hints_differ: bool,
 }
 
 impl Templates {
-    /// A statement; `ties` know it as the last one.
+    /// Adds an execution, which must be the last statement of `ties`.
     pub fn add(&mut self, template: &Template, ties: &Ties) {
         let hints = self.hints.get_or_insert_with(|| template.hints.clone());
         self.hints_differ |= *hints != template.hints;

@@ -7,37 +7,37 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Different numbers that are counted one by one.
+/// Maximum number of different numbers that are counted exactly.
 const FEW: usize = 20;
-/// Groups of more.
+/// Number of groups of a larger set.
 const GROUPS: usize = 40;
-/// Numbers in the sample.
+/// Size of the sample.
 const SAMPLE: usize = 2000;
 
-/// Gathers numbers.
+/// Collects numbers.
 #[derive(Debug, Default)]
 pub struct Numbers {
     count: u64,
-    /// Each with how often; of more than [`FEW`], the first ones.
+    /// Different numbers with their counts, at most the first [`FEW`].
     counted: Vec<(f64, u64)>,
     is_many: bool,
     sample: Vec<f64>,
     state: u64,
 }
 
-/// Numbers with the share of each.
+/// Distribution of numbers: values with their shares.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Spread {
-    /// How many were seen.
+    /// Number of numbers.
     pub count: u64,
-    /// At most 20 that are exact, or 40 that stand for all; ascending.
+    /// Ascending: at most 20 exact values, or the means of 40 groups of equal size.
     pub values: Vec<f64>,
-    /// Their shares.
+    /// Shares of `values`, 0 to 1, in the same order.
     pub shares: Vec<f64>,
 }
 
 impl Numbers {
-    /// The next one.
+    /// Adds a number.
     pub fn add(&mut self, number: f64) {
         self.count += 1;
         let has_room = self.counted.len() < FEW;
@@ -56,7 +56,7 @@ impl Numbers {
         }
     }
 
-    /// Numbers of 64 bits, the same for the same log (Steele, Lea and Flood, "SplitMix").
+    /// Reproducible 64-bit pseudorandom numbers (Steele, Lea and Flood, "SplitMix").
     fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,7 +64,7 @@ impl Numbers {
         x ^ (x >> 31)
     }
 
-    /// How they are spread.
+    /// The distribution of the numbers.
     pub fn finish(mut self) -> Spread {
         if !self.is_many {
             self.counted.sort_by(|a, b| a.0.total_cmp(&b.0));

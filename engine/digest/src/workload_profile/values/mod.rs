@@ -14,71 +14,72 @@ use std::hash::{DefaultHasher, Hasher};
 pub use texts::Text;
 use texts::Texts;
 
-/// Values counted one by one, to find hot ones (the algorithm "space saving").
+/// Maximum number of counters for frequent values (the algorithm "space saving").
 const COUNTERS: usize = 512;
-/// Shares of values that are told, at most.
+/// Maximum number of reported shares.
 const HOT: usize = 20;
-/// Least hashes kept, to estimate how many different values there are.
+/// Number of smallest hashes stored, to estimate the number of different values.
 const LEAST: usize = 1024;
-/// Gathers the values of one place.
+/// Statistics of the values of one place.
 #[derive(Default)]
 pub struct Values {
     count: u64,
     kinds: [u64; KINDS],
-    /// Of each kind those in quotes.
+    /// Number of quoted values by kind.
     quoted: [u64; KINDS],
     least: Option<f64>,
     greatest: Option<f64>,
-    /// Digits behind the point, at most.
+    /// Maximum number of decimal places.
     decimals: u8,
-    /// Numbers that do not hold on from the statement before in the transaction.
+    /// Numbers that are not repeated from the previous execution in the transaction.
     fresh: u64,
-    /// Those of them that are greater than all before.
+    /// Those of them that are greater than all earlier numbers.
     records: u64,
     upwards: Upwards,
     texts: Texts,
     counters: HashMap<u64, u64>,
     hashes: BinaryHeap<u64>,
-    /// The same hashes, to find one that is there already.
+    /// The same hashes, for lookups.
     known: HashSet<u64>,
 }
 
 const KINDS: usize = Found::NAMES.len();
 
-/// How the values of one place are spread.
+/// Distribution of the values of one parameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// Values seen.
+    /// Number of values.
     pub count: u64,
-    /// `whole`, `decimal`, `date`, `moment`, `text`; `null` if there is nothing else; `unknown` if the
-    /// log has no values for it.
+    /// Type: `whole`, `decimal`, `date`, `moment` (date with time) or `text`; `null` if all are NULL;
+    /// `unknown` if the log does not contain the values.
     pub kind: String,
-    /// Share of them that are NULL.
+    /// Share of NULLs among the known values, 0 to 1.
     pub nulls: f64,
-    /// Whether they stand in quotes, NULL aside.
+    /// Whether most values other than NULL are quoted.
     pub is_quoted: bool,
-    /// The least number; of dates and moments seconds since 1970.
+    /// Smallest number; for dates and moments, seconds since 1970. Null for texts.
     pub least: Option<f64>,
-    /// The greatest.
+    /// Largest number, in the same unit. Null for texts.
     pub greatest: Option<f64>,
-    /// Digits behind the point, at most.
+    /// Maximum number of decimal places.
     pub decimals: u8,
-    /// How many different ones, estimated.
+    /// Number of different values, estimated if above 1,023.
     pub distinct: u64,
-    /// Whether they count upwards, over all or within each session, as keys of new rows do.
+    /// Whether the values ascend, overall or within each session, like keys of new rows.
     pub is_sequence: bool,
-    /// Exponent of the zipfian distribution that comes nearest; 0: none is hotter than the others.
+    /// Exponent of the Zipfian distribution that fits the most frequent value; 0: no value is more frequent
+    /// than others.
     pub theta: f64,
-    /// Shares of those that are more frequent than the others, at most 20; of texts of which there
-    /// are no more than 20, of all of them, unless they may be equally frequent.
+    /// Shares of the values that are more frequent than others, descending, at most 20. For texts with at
+    /// most 20 different values: the shares of all, or none if they may be equally frequent.
     pub hot: Vec<f64>,
-    /// Of texts.
+    /// Lengths and characters of texts; null for other types.
     pub text: Option<Text>,
 }
 
 impl Values {
-    /// A literal as it stands in a statement; empty: the log does not have it. `is_held`: the same as
-    /// the statement had before in its transaction.
+    /// Adds a literal as written in a statement; empty: the log does not contain it. `is_held`: it equals
+    /// the value of the previous execution in the transaction.
     pub fn add(&mut self, literal: &[u8], is_held: bool, session: Option<u64>) {
         self.count += 1;
         let (found, number, is_quoted) = classify(literal);
@@ -131,7 +132,7 @@ impl Values {
         }
     }
 
-    /// A value without a counter takes over the least one, with its count.
+    /// Reassigns the smallest counter, with its count, to a value without one.
     fn replace(&mut self, hash: u64) {
         if let Some((&least, &count)) = self.counters.iter().min_by_key(|counter| *counter.1) {
             self.counters.remove(&least);
@@ -149,7 +150,7 @@ impl Values {
         }
     }
 
-    /// What it comes to.
+    /// Summarises the values.
     pub fn finish(self) -> Summary {
         let of = |kind: Found| self.kinds[kind as usize];
         let distinct = self.distinct();
@@ -186,7 +187,7 @@ impl Values {
         }
     }
 
-    /// NULL says nothing of the others; any text among numbers makes all of them texts.
+    /// The type of the values, regardless of NULLs; one text makes all values texts.
     fn kind(&self) -> Found {
         let of = |kind: Found| self.kinds[kind as usize];
         let kinds = [Found::Whole, Found::Decimal, Found::Date, Found::Moment, Found::Unknown];
@@ -203,7 +204,7 @@ impl Values {
         }
     }
 
-    /// Shares of all values, of which each has a counter; none if chance explains how they differ.
+    /// Shares of all values, each of which has a counter; empty if chance explains their differences.
     fn shares(&self, present: u64) -> Vec<f64> {
         let counts = self.counts();
         let even = present as f64 / counts.len().max(1) as f64;
@@ -217,17 +218,17 @@ impl Values {
         counts.into_iter().map(|count| count as f64 / present as f64).collect()
     }
 
-    /// How often values came up, the most frequent first.
+    /// Counts of the values, descending.
     fn counts(&self) -> Vec<u64> {
         let mut counts: Vec<u64> = self.counters.values().copied().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         counts
     }
 
-    /// Shares of the values that surely come up more often than the others.
+    /// Shares of the values that are certainly more frequent than others.
     fn hot(&self, present: u64, distinct: u64) -> Vec<f64> {
         let counts = self.counts();
-        // A counter that changed hands may exceed the true count by at most the smallest counter.
+        // A reassigned counter exceeds the true count by at most the smallest counter.
         let error =
             if distinct > COUNTERS as u64 { counts.last().copied().unwrap_or(0) } else { 0 };
         let even = present as f64 / distinct.max(1) as f64;
@@ -240,7 +241,7 @@ impl Values {
     }
 }
 
-/// The exponent with which the hottest value would come up as often as it does, among so many.
+/// The exponent at which the most frequent of `distinct` values has its share.
 fn theta(hot: &[f64], distinct: u64) -> f64 {
     let Some(&first) = hot.first() else { return 0.0 };
     let n = distinct.clamp(2, 10_000_000);
@@ -252,7 +253,7 @@ fn theta(hot: &[f64], distinct: u64) -> f64 {
     (f64::midpoint(low, high) * 100.0).round() / 100.0
 }
 
-/// The sum of n^-theta: the first thousand one by one, the rest by the integral.
+/// The sum of k^-theta for k from 1 to n: the first thousand exactly, the rest by the integral.
 fn harmonic(n: u64, theta: f64) -> f64 {
     let exact = n.min(1000);
     let sum: f64 = (1..=exact).map(|k| (k as f64).powf(-theta)).sum();
@@ -278,7 +279,7 @@ mod tests {
         values.finish()
     }
 
-    /// Numbers from 0 below 2^64, spread evenly and always the same.
+    /// Reproducible uniform numbers from 0 to 2^64 - 1.
     fn draw(n: u64) -> u64 {
         let mut x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,10 +4,10 @@ use super::literal::is_document;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Characters of a text whose kinds are looked at.
+/// Maximum number of characters in a pattern.
 const PATTERN_MAX: usize = 128;
 
-/// What is known of texts.
+/// Statistics of texts.
 #[derive(Default)]
 pub struct Texts {
     bytes_least: Option<u64>,
@@ -17,34 +17,34 @@ pub struct Texts {
     has_digits: bool,
     has_letters: bool,
     has_others: bool,
-    /// Whether something is there that hexadecimal digits and dashes do not have.
+    /// Whether a text contains a character other than hexadecimal digits and dashes.
     has_no_hex: bool,
-    /// Those that are no documents.
+    /// Number of texts that are not documents.
     plain: u64,
 }
 
-/// Lengths and characters of texts.
+/// Lengths and characters of the texts of a parameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Text {
-    /// The shortest, bytes.
+    /// Length of the shortest text, bytes.
     pub bytes_least: u64,
-    /// The longest.
+    /// Length of the longest text, bytes.
     pub bytes_greatest: u64,
-    /// Their mean.
+    /// Mean length, bytes.
     pub bytes_mean: f64,
-    /// If all are alike in length: `#` for a digit, `@` for a letter, `*` for either or another, and
-    /// the signs `- : . / _` and space where all have them.
+    /// Kind of character by position: `#` a digit, `@` a letter, `*` different or other characters; `-`,
+    /// `:`, `.`, `/`, `_` and space if all texts have them there. Null if lengths differ or exceed 128.
     pub pattern: Option<String>,
-    /// Kinds of characters in them: `#` digits, `@` letters, `*` others.
+    /// Kinds of characters that occur: `#` digits, `@` letters, `*` others.
     pub alphabet: String,
-    /// Whether all consist of hexadecimal digits and dashes, as UUIDs do.
+    /// Whether all texts consist of hexadecimal digits and dashes, like UUIDs.
     pub is_hex: bool,
-    /// Whether all stand in braces or brackets, as JSON documents and arrays do.
+    /// Whether all texts are enclosed in braces or brackets, like JSON documents and arrays.
     pub is_document: bool,
 }
 
 impl Texts {
-    /// Adds one.
+    /// Adds a text.
     pub fn add(&mut self, text: &[u8]) {
         let bytes = text.len() as u64;
         self.bytes_least = Some(self.bytes_least.map_or(bytes, |least| least.min(bytes)));
@@ -72,7 +72,7 @@ impl Texts {
         }
     }
 
-    /// What all of them have in common; `count`: how many there were.
+    /// Summarises all texts; `count`: number of texts.
     pub fn finish(self, count: u64) -> Text {
         let bytes_least = self.bytes_least.unwrap_or(0);
         let fits = bytes_least == self.bytes_greatest && bytes_least <= PATTERN_MAX as u64;

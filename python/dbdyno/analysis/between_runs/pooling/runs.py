@@ -111,7 +111,7 @@ def _alike(sources: Sequence[Source]) -> tuple[list[Source], list[LeftOut]]:
     ordered = sorted(sources, key=lambda one: one.run.created_unix_s)
     newest = max(
         ordered,
-        key=lambda one: (one.run.plan.imported is None, one.run.created_unix_s),
+        key=lambda one: (not one.run.plan.imported, one.run.created_unix_s),
         default=None,
     )
     left_out, used, seen = [], [], set()

@@ -20,7 +20,7 @@ from dbdyno.analysis.claims.holm import ALPHA
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ratios import pairs
-from dbdyno.experiment.claims import metrics
+from dbdyno.experiment.claims import known_metrics, metrics
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def measured_axis(
 ) -> Axis:
     """A metric, paired within blocks. `equal_at`: the ratio of a cell to its rival at which they
     are alike."""
-    lower = metrics.info(metric).direction == metrics.LOWER
+    lower = metrics.info(metric).direction == known_metrics.LOWER
 
     def evidence(one: int, other: int) -> Evidence | None:
         compared = pairs(measured, (one, metric), (other, metric))

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import click
 
-from dbdyno.cli.running.watching.text import counted, duration
+from dbdyno.cli.running.watching.text import duration
 from dbdyno.digest.workload.yamltext import visible
 from dbdyno.plan import cpus, external
 from dbdyno.plan.outlook import estimate
@@ -19,6 +19,8 @@ from dbdyno.plan.stored import json as plan_json
 from dbdyno.plan.two_versions.differences import differences
 from dbdyno.plan.types import Plan
 from dbdyno.rules import machine as machine_checks
+from dbdyno.wording.plurals import count
+from dbdyno.wording.verdicts.headline import quoted
 
 
 def show(
@@ -54,8 +56,8 @@ def show(
 
 def _lines(plan: Plan, cost: Estimate) -> list[str]:
     lines = [
-        f"{counted(cost.cells, 'cell')} x {counted(cost.blocks, 'block')} = "
-        f"{counted(cost.trials, 'trial')}",
+        f"{count(cost.cells, 'cell')} x {count(cost.blocks, 'block')} = "
+        f"{count(cost.trials, 'trial')}",
         f"seed {plan.seed} (to repeat its order, requests and rows: --set seed={plan.seed})",
         *_looks(plan, cost),
         "factors: "
@@ -70,8 +72,8 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
             if cost.probes_max > 1
             else ""
         ),
-        f"servers started {counted(cost.restarts, 'time')}, "
-        f"data loaded {counted(cost.loads, 'time')}, restored {counted(cost.restores, 'time')}",
+        f"servers started {count(cost.restarts, 'time')}, "
+        f"data loaded {count(cost.loads, 'time')}, restored {count(cost.restores, 'time')}",
         f"disk: about {_size(cost.disk_bytes)}; memory: about {_size(cost.memory_bytes)}",
     ]
     lines += [_touched(touched) for touched in cost.touched]
@@ -83,7 +85,10 @@ def _lines(plan: Plan, cost: Estimate) -> list[str]:
             lines.append(f"{at}: generator and servers share all of them")
     lines += [f"differs: {difference}" for difference in differences(plan)]
     lines += [f"skipped: {skipped.what}: {skipped.why}" for skipped in plan.skipped]
-    lines += [f"not tested here: {claim}: {why}" for claim, why in plan.untested.items()]
+    lines += [
+        f"not tested here: {quoted(plan.claim_words.get(claim, ''), claim)}: {why}"
+        for claim, why in plan.untested.items()
+    ]
     lines += [f"note: {note}" for note in plan.notes]
     lines += _commands(plan)
     lines.append("order (block: trials):")
@@ -103,7 +108,7 @@ def _looks(plan: Plan, cost: Estimate) -> list[str]:
         return []
     return [
         f"ends once every claim is decided: interim looks from block {plan.looks.first} on, after"
-        f" each block, {counted(cost.blocks, 'block')} at most"
+        f" each block, {count(cost.blocks, 'block')} at most"
     ]
 
 

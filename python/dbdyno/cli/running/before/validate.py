@@ -13,6 +13,7 @@ from dbdyno.cli.running.against import read as read_base
 from dbdyno.cli.running.before import schema_checks
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.digest.workload.yamltext import visible
+from dbdyno.errors import Mistakes
 from dbdyno.experiment import load
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import check_settings
@@ -31,20 +32,28 @@ def check(
 ) -> int:
     """Validates an experiment and the settings it asks for, and whether it can run `against` a
     base; returns the exit code. DynoError for what is wrong. `with_schema`: servers are asked what
-    of it will fail."""
+    of it will fail; a statement that they refuse is wrong."""
     loaded = load(studies.find(experiment), list(overrides))
     with placed(loaded):
         check_settings(loaded)
     memory.check(loaded, Machine.read())
     if against is not None:
         unite(loaded, read_base(against, trust=trust))
-    warned = schema_checks.found(loaded, asks=with_schema)
+    found = schema_checks.found(loaded, asks=with_schema)
+    mistakes = Mistakes()
+    for mistake in found.refused:
+        mistakes.add(mistake)
+    mistakes.stop()
     if as_json:
         facts: dict[str, Any] = {"file": str(loaded.path), "experiment": loaded.name}
-        facts |= {"cells": len(loaded.cells), "blocks": loaded.blocks, "warnings": warned}
+        facts |= {
+            "cells": len(loaded.cells),
+            "blocks": loaded.blocks,
+            "warnings": [*found.warnings],
+        }
         click.echo(json.dumps({"ok": True, **facts}, indent=1))
     else:
-        for line in warned:
+        for line in found.warnings:
             click.echo(f"warning: {visible(line)}", err=True)
         click.echo(f"{loaded.path}: ok", err=True)
     return 0

@@ -10,9 +10,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from dbdyno.analysis.under_way.so_far import Asked, Mean, SoFar
 from dbdyno.cli.running.watching.eta import Eta
 from dbdyno.cli.running.watching.lines import Silent
-from dbdyno.cli.running.watching.so_far import Asked, Mean, SoFar
 from dbdyno.cli.running.watching.text import (
     BOUNDS,
     headline_of,
@@ -176,10 +176,15 @@ def _ratios(asked: Sequence[tuple[Asked, tuple[float, int]]]) -> RenderableType:
     table.add_column(overflow="ellipsis", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
+    said = ""
     for one, (value, blocks) in asked[:RATIOS_MAX]:
+        if one.say and one.say != said:
+            table.add_row(Text(f"claimed: {one.say}"))
+        said = one.say
         text = f"{numbers.ratio(value)}x" if one.right else f"{value:,.4g}"
         asks = f", claimed {one.claimed}" if one.claimed else ""
-        table.add_row(Text(one.text), text, f"of {count(blocks, 'block')}{asks}")
+        shown = Text(f"  {one.text}", style="dim") if one.say else Text(one.text)
+        table.add_row(shown, text, f"of {count(blocks, 'block')}{asks}")
     if len(asked) > RATIOS_MAX:
         table.add_row(Text(f"{len(asked) - RATIOS_MAX} more in the report", style="dim"))
     return table

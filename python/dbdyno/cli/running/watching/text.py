@@ -1,4 +1,4 @@
-"""Texts on a run in progress: lines, lengths of time, counted nouns."""
+"""Texts on a run in progress: lines, lengths of time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dbdyno.execute.engine.job import Event
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.wording.plurals import count
 
 
 def trial_line(plan: Plan, trial: TrialPlan, cell: Cell, attempt: int) -> str:
@@ -27,7 +28,7 @@ def record_line(record: TrialRecord) -> str:
     """What came of a trial: `tps 1,234.5  p95 0.31 ms  (1 warning)`, or why it is void."""
     if record.status != COMPLETE:
         return f"void: {record.void_reason}"
-    warned = f"  ({counted(len(record.warnings), 'warning')})" * bool(record.warnings)
+    warned = f"  ({count(len(record.warnings), 'warning')})" * bool(record.warnings)
     return "  ".join(headline(record.metrics, record.bounds)) + warned
 
 
@@ -128,8 +129,3 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 cell`, `2 cells`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -20,8 +20,8 @@ from dbdyno.digest.workload.schema.catalog import CHOICES, WHOLE, Catalog, Colum
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.generators import VALUES_MAX
 from dbdyno.systems.mysql.control import ERRORS as MYSQL_ERRORS
-from dbdyno.systems.mysql.control import quoted_name, text
-from dbdyno.systems.mysql.external import MysqlRemote, quoted
+from dbdyno.systems.mysql.control import quoted, quoted_name, text
+from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres.control import ERRORS as POSTGRES_ERRORS
 from dbdyno.systems.postgres.external import PostgresRemote, literal
 from dbdyno.systems.server_errors import understanding

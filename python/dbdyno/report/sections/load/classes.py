@@ -18,13 +18,14 @@ from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import MISSING, sig3
+from dbdyno.report.text.numbers import sig3
 from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.histogram import Histogram
 
 OTHER = "other"
 QUANTILES = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"))
 BEYOND = 10  # statements that must lie beyond a percentile for it to be given
+TOO_FEW = "too few"
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _rows(
 def _quantile(histogram: Histogram, q: float) -> str:
     value = histogram.quantile_ns(q)
     if value is None or histogram.count * (1 - q) < BEYOND:
-        return MISSING
+        return TOO_FEW
     return sig3(value / 1e6)
 
 

@@ -18,7 +18,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import MISSING, sig3
+from dbdyno.report.text.numbers import sig3
 from dbdyno.wording import hosts_text
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured
@@ -43,6 +43,7 @@ class CounterTable:
     factors: tuple[str, ...]
     columns: tuple[Column, ...]
     rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]  # levels, values
+    alike: tuple[tuple[Column, str], ...] = ()  # columns whose value is the same in all rows
 
 
 def _plain(short: str, name: str, scale: float = 1.0) -> Column:
@@ -135,7 +136,7 @@ def view(context: Context) -> list[CounterTable] | None:
     gets = {c.index: _machine(c) for c in cells}
     title = "machine of the load generator" if hosts_text.elsewhere(plan) else "machine"
     tables.append(_table(title, MACHINE, cells, gets, layout))
-    return [table for table in tables if table.columns] or None
+    return [table for table in tables if table.columns or table.alike] or None
 
 
 def _servers(plan: Plan) -> list[tuple[str, str]]:
@@ -181,16 +182,28 @@ def _table(
     layout: Layout,
 ) -> CounterTable:
     values = {c.index: [column.value(gets[c.index]) for column in columns] for c in cells}
-    kept = [i for i in range(len(columns)) if any(row[i] for row in values.values())]
+    known = [i for i in range(len(columns)) if any(row[i] for row in values.values())]
+    texts = {i: [_text(values[c.index][i]) for c in cells] for i in known}
+    alike = [i for i in known if len(cells) > 1 and len(set(texts[i])) == 1]
+    kept = [i for i in known if i not in alike]
     rows = tuple(
         (
             tuple(grouped(c.levels[f.name]) for f in layout.factors),
-            tuple(MISSING if v is None else sig3(v) for v in (values[c.index][i] for i in kept)),
+            tuple(texts[i][row] for i in kept),
         )
-        for c in cells
+        for row, c in enumerate(cells)
     )
-    factors = tuple(layout.short(f.name) for f in layout.factors)
-    return CounterTable(title, factors, tuple(columns[i] for i in kept), rows)
+    return CounterTable(
+        title,
+        tuple(layout.short(f.name) for f in layout.factors),
+        tuple(columns[i] for i in kept),
+        rows,
+        tuple((columns[i], texts[i][0]) for i in alike),
+    )
+
+
+def _text(value: float | None) -> str:
+    return "not measured" if value is None else sig3(value)
 
 
 SECTION = Section(view, inside="results")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate, Findings
-from dbdyno.experiment.claims.metrics import COST
-from dbdyno.plan.types import Plan
+from dbdyno.experiment.claims.known_metrics import COST, OPEN, SEARCH
+from dbdyno.experiment.claims.metrics import info
+from dbdyno.plan.types import Cell, Plan
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
@@ -23,11 +25,12 @@ from dbdyno.report.sections.verdicts.claims import headline
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.names import Metric
-from dbdyno.report.text.numbers import MISSING, bounded, interval, sig3
+from dbdyno.report.text.numbers import bounded, interval, sig3
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
 from dbdyno.wording import hosts_text
 
+_PERCENTILE = re.compile(r"_ms_p[0-9]+$")
 SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
 
@@ -60,7 +63,7 @@ def view(context: Context) -> View:
         f"{plan.repeats}s",
         hosts_text.sentences(plan, [name for r in context.complete for name in r.metrics]),
         {one.bound for cell in findings.cells for one in cell.metrics.values()},
-        cell_tables(findings, layout, groups),
+        cell_tables(findings, layout, groups, plan),
         cells_csv(findings.cells, layout),
         trials_csv(context.records, plan, layout),
         headline(context)[1:] + rate_figures(findings.cells, plan, layout, groups),
@@ -84,10 +87,11 @@ def charted(context: Context) -> list[str]:
 
 @dataclass(frozen=True)
 class Value:
-    """A number and its interval, as written."""
+    """A number and its interval, as written; or why there is no number, which is `missing`."""
 
     mean: str
-    interval: str
+    interval: str = ""
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,9 +112,12 @@ class CellTable:
     factors: tuple[str, ...]
     metrics: tuple[Metric, ...]
     rows: tuple[CellRow, ...]
+    warnings: tuple[str, ...] = ()  # of all cells alike, if there are several
 
 
-def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> list[CellTable]:
+def cell_tables(
+    findings: Findings, layout: Layout, groups: Sequence[str], plan: Plan
+) -> list[CellTable]:
     """The main tables. A metric that was zero everywhere (errors) stays: that zero is a result."""
     measured = {name for cell in findings.cells for name in cell.metrics}
     wanted = [
@@ -129,12 +136,12 @@ def cell_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> li
     ]
     of_group = list(dict.fromkeys(m.group for m in wanted if m.group))
     if not of_group:
-        return [_cell_table("", tuple(wanted), findings, layout)]
+        return [_cell_table("", tuple(wanted), findings, layout, plan)]
     tables = []
     for i, group in enumerate(of_group):
         # What belongs to no group (CPU of the server) is in the first table.
         metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
-        tables.append(_cell_table(group, metrics, findings, layout))
+        tables.append(_cell_table(group, metrics, findings, layout, plan))
     return tables
 
 
@@ -155,18 +162,49 @@ def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
 
 
 def _cell_table(
-    title: str, metrics: tuple[Metric, ...], findings: Findings, layout: Layout
+    title: str, metrics: tuple[Metric, ...], findings: Findings, layout: Layout, plan: Plan
 ) -> CellTable:
-    rows = tuple(
+    rows = [
         CellRow(
             tuple(grouped(cell.levels[f.name]) for f in layout.factors),
             cell.trials,
-            tuple(_value(cell.metrics.get(m.name)) for m in metrics),
+            tuple(_of_cell(cell, m, plan.cells[cell.index]) for m in metrics),
             (*cell.warnings, *_partial(cell, metrics)),
         )
         for cell in findings.cells
-    )
-    return CellTable(title, tuple(layout.short(f.name) for f in layout.factors), metrics, rows)
+    ]
+    alike = _alike([row.warnings for row in rows])
+    rows = [replace(r, warnings=tuple(w for w in r.warnings if w not in alike)) for r in rows]
+    factors = tuple(layout.short(f.name) for f in layout.factors)
+    return CellTable(title, factors, metrics, tuple(rows), alike)
+
+
+def _alike(warnings: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What all of several cells are warned of."""
+    if len(warnings) < 2:
+        return ()
+    return tuple(one for one in warnings[0] if all(one in others for others in warnings))
+
+
+def _of_cell(cell: CellResult, metric: Metric, planned: Cell) -> Value:
+    """What the cell measured, or why it has no number."""
+    if metric.name in cell.metrics:
+        return _value(cell.metrics[metric.name])
+    groups = [one for one in planned.groups if metric.group in ("", one.name)]
+    known = info(metric.name)
+    if not cell.trials:
+        why = "no trial"
+    elif not groups:
+        why = "no such group"
+    elif known.loop == OPEN and all(one.arrivals is None and one.find is None for one in groups):
+        why = "closed loop"
+    elif known.loop == SEARCH and all(one.find is None for one in groups):
+        why = "no search"
+    elif _PERCENTILE.search(metric.name):  # 10 / (1 - q) operations a trial at least
+        why = "too few operations"
+    else:
+        why = "not measured"
+    return Value(why, missing=True)
 
 
 def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:
@@ -178,14 +216,12 @@ def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:
     ]
 
 
-def _value(estimate: Estimate | None) -> Value:
-    if estimate is None:
-        return Value(MISSING, "")
+def _value(estimate: Estimate) -> Value:
     if estimate.bound:
-        return Value(bounded(sig3(estimate.mean), estimate.bound), "")
+        return Value(bounded(sig3(estimate.mean), estimate.bound))
     low, high = estimate.ci_low, estimate.ci_high
     if low is None or high is None or low == high:
-        return Value(sig3(estimate.mean), "")
+        return Value(sig3(estimate.mean))
     return Value(sig3(estimate.mean), interval(low, high))
 
 

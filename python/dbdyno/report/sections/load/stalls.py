@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from markupsafe import Markup
@@ -26,6 +26,7 @@ from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.store.metrics.stalls import shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
 from dbdyno.store.run import Run
+from dbdyno.wording import sampled
 from dbdyno.wording.plurals import count
 
 SHOWN = 4  # cells with a chart, those that stalled longest; the others have their sentence
@@ -119,8 +120,9 @@ def _suspects(cause: Cause | None, groups: tuple[str, ...]) -> tuple[Row, ...]:
         if when != "at once":
             when += " later" if one.lag_s > 0 else " before"
         metric = names.describe(one.metric, groups)
-        label = one.metric + (f" ({metric.unit})" if metric.unit else "")
-        rows.append(Row(label, sig3(one.during), sig3(one.otherwise), when))
+        unit, factor = sampled.scaled(metric.unit)
+        label = metric.label + (f" ({unit})" if unit else "")
+        rows.append(Row(label, sig3(factor * one.during), sig3(factor * one.otherwise), when))
     return tuple(rows)
 
 
@@ -142,7 +144,9 @@ def _figure(
     samples = trace.samples.get(metric)
     if samples is not None and len(samples.t_s):
         known = names.describe(metric, groups)
-        curves.append(_sampled(samples, known.label, known.unit, low, high))
+        unit, factor = sampled.scaled(known.unit)
+        shown = replace(samples, values=factor * samples.values)
+        curves.append(_sampled(shown, known.label, unit, low, high))
     title = f"A trial{' at ' + where if where else ''}, block {typical.block}"
     shaded = [(one.start_s, one.start_s + one.length_s) for one in typical.stalls]
     part = "" if high - low >= typical.measured_s - 1e-9 else f", {low:.0f} to {high:.0f} of"
@@ -226,4 +230,4 @@ def form(found: list[View]) -> Iterator[RenderableType]:
         yield Text(f"Stalls at {count(more, 'more cell')} in the report")
 
 
-SECTION = Section(view, "Stalls", header=40, markdown=40, terminal=70, form=form)
+SECTION = Section(view, "Stalls", header=40, markdown=40, terminal=70, brief=70, form=form)

@@ -7,16 +7,17 @@ from typing import Any
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text import names
+from dbdyno.report.text.escaping import visible
 from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE
+from dbdyno.wording import sampled
 
 OUTAGES_MAX, WARNINGS_MAX = 50, 10  # of a trial
 
 
 def view(context: Context) -> dict[str, Any] | None:
-    """Cells with the ids of their trials, an entry a trial, units; None where nothing was recorded
-    over time."""
+    """Cells with the ids of their trials, an entry a trial, names and units; None where nothing
+    was recorded over time."""
     plan, read = context.plan, context.trials
     points = series.points_for(len(read.series), len(read.samples) + 3 * len(context.groups))
     cells = []
@@ -24,7 +25,7 @@ def view(context: Context) -> dict[str, Any] | None:
         own = [r.id for r in context.records if r.cell == cell.index]
         seen = plan.imported is None or any(read.series[trial].t for trial in own)
         if own and seen:  # tools that print no interval lines leave nothing to draw
-            cells.append({"label": context.layout.cell(cell.levels), "trials": own})
+            cells.append({"label": visible(context.layout.cell(cell.levels)), "trials": own})
     if not cells:
         return None
     entries = {}
@@ -32,15 +33,21 @@ def view(context: Context) -> dict[str, Any] | None:
         entry = series.compact(read.series[r.id], read.samples, points)
         entry["block"] = r.block
         entry["void"] = r.status != COMPLETE
-        outages = [[o["start_s"], o.get("end_s"), str(o.get("cause", ""))] for o in r.outages]
+        outages = [[o["start_s"], o.get("end_s"), visible(o.get("cause", ""))] for o in r.outages]
         entry["outages"] = outages[:OUTAGES_MAX]
-        entry["warnings"] = list(r.warnings)[:WARNINGS_MAX]
+        entry["warnings"] = [visible(text) for text in r.warnings[:WARNINGS_MAX]]
         entries[r.id] = entry
-    units = {
-        f"{s}.{n}": "share" if s.rpartition(".")[2] == "cpu" and "_" not in n else names.unit_of(n)
-        for s, n in read.samples
+    short = {
+        f"{source}.{name}": sampled.short(f"{source.rpartition('.')[2]}.{name}")
+        for source, name in read.samples
     }
-    return {"cells": cells, "trials": entries, "units": units}
+    return {
+        "cells": cells,
+        "trials": entries,
+        "sources": {source: sampled.source(source) for source, _ in read.samples},
+        "names": short,
+        "units": {metric: sampled.unit(metric) for metric in short},
+    }
 
 
 SECTION = Section(view, "Over time")

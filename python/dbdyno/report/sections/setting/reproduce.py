@@ -35,4 +35,4 @@ def command(run: Run) -> str:
     return f"dyno run {run.plan.name}.yaml{' --quick' if run.plan.quick else ''}"
 
 
-SECTION = Section(view, "Reproduce")
+SECTION = Section(view, "Reproduce", brief=100)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from dbdyno import kinds
+from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import About
 from dbdyno.experiment.workloads.measuring import CYCLES
 from dbdyno.plan import cpus
@@ -16,6 +18,7 @@ from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import warnings
 from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord
+from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.plurals import count
 
 
@@ -24,10 +27,15 @@ class View:
     """What was tested, in a line, and its context."""
 
     about: About
-    tested: str
-    split: str  # how the CPUs were divided
+    setting: dict[str, str]  # systems, measurements and machine, by their headings
+    split: str  # how the CPUs were divided; empty where the answer says that they were shared
     looking: str  # number of interim looks
     gaps: warnings.View
+
+    @property
+    def tested(self) -> str:
+        """The setting as one line."""
+        return " · ".join(text for text in self.setting.values() if text)
 
 
 def view(context: Context) -> View:
@@ -35,28 +43,33 @@ def view(context: Context) -> View:
     if plan.imported:
         said = _imported(plan, context.complete)
     else:
-        said = sentence(plan, context.complete, context.run.environment)
+        said = setting(plan, context.complete, context.run.environment)
     gaps = warnings.view(context)
-    return View(plan.about, said, split(plan), looking.sentence if looking else "", gaps)
+    divided = "" if shared(plan) else split(plan)
+    return View(plan.about, said, divided, looking.sentence if looking else "", gaps)
 
 
-def sentence(plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]) -> str:
-    """One line: systems, design, durations, machine."""
-    parts = [", ".join(versions(records))]
+def setting(
+    plan: Plan, records: Sequence[TrialRecord], environment: Mapping[str, Any]
+) -> dict[str, str]:
+    """Systems, design with durations, machine; each may be empty."""
     done = sum(r.status == COMPLETE for r in records)
     planned = len(plan.trials)
     design = f"{count(len(plan.cells), 'cell')} × {count(plan.blocks, 'block')}"
     trials = count(done, "trial") if done == planned else f"{done:,} of {count(planned, 'trial')}"
-    parts.append(f"{design}, {trials} measured")
+    measured = f"{design}, {trials} measured"
     lengths = {(cell.warmup_s, cell.duration_s, cell.until_steady) for cell in plan.cells}
     if len(lengths) == 1:
         warmup_s, duration_s, until_steady = lengths.pop()
         each = f"{seconds(duration_s)} each"
         if until_steady:
             each = f"each until steady, {seconds(duration_s)} at most{_contained(records)},"
-        parts.append(f"{each} after {seconds(warmup_s)} of warm-up")
-    parts.append(machine(environment))
-    return " · ".join(part for part in parts if part)
+        measured += f" · {each} after {seconds(warmup_s)} of warm-up"
+    return _headed(", ".join(versions(records)), measured, machine(environment))
+
+
+def _headed(systems: str, measured: str, machine: str) -> dict[str, str]:
+    return {"Systems": systems, "Measured": measured, "Machine": machine}
 
 
 def _contained(records: Sequence[TrialRecord]) -> str:
@@ -69,17 +82,16 @@ def _contained(records: Sequence[TrialRecord]) -> str:
     return f" (nothing slower than {seconds(min(lengths_s))} is in them)" if lengths_s else ""
 
 
-def _imported(plan: Plan, records: Sequence[TrialRecord]) -> str:
-    """One line: tools, design, durations. Nothing is known about the machines."""
+def _imported(plan: Plan, records: Sequence[TrialRecord]) -> dict[str, str]:
+    """Tools, design with durations. Nothing is known about the machines."""
     assert plan.imported is not None
-    parts = [f"imported from {', '.join(plan.imported.tools)}"]
-    parts.append(f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}")
+    measured = f"{count(len(plan.cells), 'cell')}, {count(len(records), 'run')}"
     lengths = sorted(cell.duration_s for cell in plan.cells if cell.duration_s)
     if lengths:
         short, long = (seconds(float(f"{end:.3g}")) for end in (lengths[0], lengths[-1]))
-        parts.append(f"{short} each" if short == long else f"{short} to {long} each")
-    parts.append("machines and servers not seen")
-    return " · ".join(parts)
+        measured += f" · {short} each" if short == long else f" · {short} to {long} each"
+    tools = f"imported from {', '.join(plan.imported.tools)}"
+    return _headed(tools, measured, "machines and servers not seen")
 
 
 def identity(facts: Mapping[str, Any]) -> str:
@@ -116,6 +128,28 @@ def split(plan: Plan) -> str:
     return " ".join(_split(*one) for one in cpus.said(plan))
 
 
+def shared(plan: Plan) -> str:
+    """That load generator and servers had the same CPUs, if they had: to be read with the answer.
+    Nothing of a system that runs in the load generator, or of one on another machine."""
+    cells = [
+        cell
+        for cell in plan.cells
+        if plan.imported is None
+        and not (plan.generator_cpus_of(cell) or plan.server_cpus_of(cell))
+        and any(map(_serves_here, cell.targets))
+    ]
+    if not cells:
+        return ""
+    where = "" if len(cells) == len(plan.cells) else f" in {len(cells)} of {len(plan.cells)} cells"
+    return f"Load generator and server shared all CPUs{where}: each took from the other."
+
+
+def _serves_here(target: TargetPlan) -> bool:
+    if target.url is not None:
+        return server_url.parse(target.url).on_this_machine
+    return not kinds.of(target.kind).in_engine
+
+
 def _split(where: str, generator: Sequence[int], servers: Sequence[int]) -> str:
     at = f"At {where} the load" if where else "The load"
     if not generator and not servers:
@@ -141,4 +175,4 @@ def moment(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-SECTION = Section(view, main=50, markdown=90)
+SECTION = Section(view, main=50, markdown=90, brief=90)

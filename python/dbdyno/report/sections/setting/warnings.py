@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -22,6 +22,7 @@ from dbdyno.wording import numbers
 from dbdyno.wording.plurals import count
 
 WARNINGS_MAX = 3  # in the terminal
+BRIEF_MAX = 4  # of each kind in the short form
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,12 @@ class View:
     skipped: tuple[Skipped, ...]  # of these, what the plan omitted
     void: list[Void]
     void_trials: int
+    more: int = 0  # what the short form omits
 
 
 def view(context: Context) -> View:
     plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
-    tables = results.cell_tables(findings, layout, groups)
+    tables = results.cell_tables(findings, layout, groups, plan)
     columns = [metric.name for table in tables for metric in table.metrics]
     shown = dict.fromkeys((*columns, *results.charted(context)))
     void = void_attempts(context.run.voided(), context.records, plan, layout)
@@ -64,6 +66,13 @@ def view(context: Context) -> View:
         void,
         len({one.trial for one in void}),
     )
+
+
+def shortened(view: View) -> View:
+    """The first of each kind, and how many more there are."""
+    kept, gaps = view.warnings[:BRIEF_MAX], view.not_tested[:BRIEF_MAX]
+    more = len(view.warnings) + len(view.not_tested) - len(kept) - len(gaps)
+    return replace(view, warnings=kept, not_tested=gaps, more=more)
 
 
 def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> list[Skipped]:
@@ -168,4 +177,4 @@ def form(view: View) -> Iterator[RenderableType]:
         yield Text(f"not tested: {visible(one.what)} ({visible(one.why)})", style="dim")
 
 
-SECTION = Section(view, "Warnings", terminal=120, form=form)
+SECTION = Section(view, "Warnings", terminal=120, brief=80, form=form, shortened=shortened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 from rich.console import RenderableType
@@ -42,6 +42,7 @@ from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
 from dbdyno.report.text.table import terminal_table
+from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.verdicts import verdict_text as why
 
 # verdict -> (CSS class, mark that shows it without colour)
@@ -59,6 +60,7 @@ _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
 CLAIMED = "†"  # behind the interval of a ratio that a claim is about
 # Parts of one claim that are listed before the rest is folded away.
 SHOWN = 4
+BRIEF_MAX = 6  # claims of the short form
 
 _DETAIL = re.compile(r" \([^()]*\)$")
 # "generator-bound (lag)" has its explanation among the warnings; it is not repeated for each claim.
@@ -100,6 +102,17 @@ class ClaimView:
     foot: str  # of several parts: confidence of the intervals and what they are compared with
     figures: str = ""  # AGREE or CONTRADICT: what imported figures say of a claim left open
     checks: tuple[str, ...] = ()  # what other methods say, a line a comparison
+    say: str = ""  # the author's words for it
+
+    @property
+    def lead(self) -> str:
+        """What stands before the author's words."""
+        return in_words.lead(self.verdict_text)
+
+    @property
+    def headline(self) -> str:
+        """The author's words behind the verdict; empty without words."""
+        return in_words.headline(self.verdict_text, self.say)
 
     @property
     def verdict_text(self) -> str:
@@ -125,6 +138,7 @@ class View:
     claims: list[ClaimView]
     figures: list[Figure]  # one, or none
     looking: str  # number of interim looks
+    more: int = 0  # claims that the short form omits
 
 
 def view(context: Context) -> View | None:
@@ -135,6 +149,11 @@ def view(context: Context) -> View | None:
     if not shown and not figures:
         return None
     return View(shown, figures, looking.sentence if looking else "")
+
+
+def shortened(view: View) -> View:
+    """The first claims: their verdicts and the chart are a page at most."""
+    return replace(view, claims=view.claims[:BRIEF_MAX], more=len(view.claims[BRIEF_MAX:]))
 
 
 def headline(context: Context) -> list[Figure]:
@@ -151,10 +170,9 @@ def views(plan: Plan, findings: Findings, layout: Layout) -> list[ClaimView]:
     named = {claim.text for claim in findings.claims}
     for text in plan.claims:
         if text in plan.untested and text not in named:
-            css, mark = MARKS[NOT_TESTED]
-            shown.append(
-                ClaimView(text, NOT_TESTED, css, mark, False, plan.untested[text], (), (), "")
-            )
+            say = plan.claim_words.get(text, "")
+            untested = ClaimResult(text, NOT_TESTED, (), plan.untested[text], (), say=say)
+            shown.append(judged(untested, layout, groups))
     return shown
 
 
@@ -221,6 +239,7 @@ def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVi
         _foot(claim),
         claim.figures,
         tuple(_checks(part, layout) for part in claim.parts if part.checks),
+        claim.say,
     )
 
 
@@ -397,6 +416,10 @@ def _claim_table(views: list[ClaimView]) -> Table:
         style = STYLE[claim.css]
         verdict = Text(f"{claim.mark} {claim.verdict_text}", style=style)
         body = Text(visible(claim.text))
+        if claim.say:
+            verdict = Text(claim.mark, style=style)
+            body = Text.assemble((f"{claim.lead} ", style), visible(claim.say))
+            body.append(f"\n{visible(claim.text)}", style="dim")
         words = claim.parts[0].words if len(claim.parts) == 1 else ""
         if words and claim.css != "undecided":  # whose reason says its interval
             body.append(f"\n{visible(words)}", style="dim")
@@ -423,4 +446,4 @@ def _short(why: str) -> str:
     )
 
 
-SECTION = Section(view, main=10, markdown=80, terminal=80, form=form)
+SECTION = Section(view, main=10, markdown=80, terminal=80, brief=40, form=form, shortened=shortened)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from dbdyno.analysis.types import Costs, Offer
+from dbdyno.analysis.types import Costs, Offer, Ratio
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
 from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, edge, sig3
+from dbdyno.report.text.numbers import edge, sig3
 from dbdyno.wording.costs.costs_text import money
 
 
@@ -57,17 +57,24 @@ def _row(offer: Offer, costs: Costs, plan: Plan, layout: Layout) -> Row:
     best = plan.cells[offer.cell].levels if offer.cell is not None else {}
     rest = {name: level for name, level in best.items() if name not in offer.levels}
     ratio = offer.ratio
-    ends = (ratio.ci_low, ratio.ci_high) if ratio else (None, None)
     return Row(
         offer=_named(offer.levels, layout),
         price=money(offer.price_per_month),
-        best=layout.label(rest) if rest else MISSING,
+        best=layout.label(rest),
         per_s=sig3(offer.per_s),
-        cost=MISSING if offer.cost is None else money(offer.cost),
-        against=MISSING if ratio is None else f"{ratio.ratio:.3f}×",
-        interval=MISSING if None in ends else f"{edge(ends[0])}× to {edge(ends[1])}×",
+        cost="none" if offer.cost is None else money(offer.cost),
+        against="" if ratio is None else f"{ratio.ratio:.3f}×",
+        interval=_interval(ratio),
         remark=_remark(offer, costs, layout),
     )
+
+
+def _interval(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return ""  # the cheapest, or without a cost: the remark says which
+    if ratio.ci_low is None or ratio.ci_high is None:
+        return "not judged"
+    return f"{edge(ratio.ci_low)}× to {edge(ratio.ci_high)}×"
 
 
 def _remark(offer: Offer, costs: Costs, layout: Layout) -> str:
@@ -90,4 +97,4 @@ def form(view: View) -> Iterator[RenderableType]:
     yield Text(visible(view.sentence))
 
 
-SECTION = Section(view, "Costs", main=40, markdown=60, terminal=50, form=form)
+SECTION = Section(view, "Costs", main=40, markdown=60, terminal=50, brief=60, form=form)

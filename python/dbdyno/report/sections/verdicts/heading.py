@@ -39,6 +39,12 @@ class View:
     loud: str
     logo: str = ""  # an image as a data: URL
 
+    @property
+    def whose(self) -> str:
+        """For whom and by whom: "for Blue, by Ann"."""
+        sides = (("for", self.about.customer), ("by", self.about.author))
+        return ", ".join(f"{word} {name}" for word, name in sides if name)
+
 
 def view(context: Context) -> View:
     plan = context.plan
@@ -62,9 +68,12 @@ def _loud(plan: Plan, findings: Findings) -> str:
 
 
 def form(view: View) -> Iterator[RenderableType]:
-    yield from (Text(visible(view.question), style="bold"), Text())
+    yield Text(visible(view.question), style="bold")
+    if view.whose:
+        yield Text(visible(view.whose), style="dim")
+    yield Text()
     if view.loud:
         yield from (Text(view.loud, style="bold yellow"), Text())
 
 
-SECTION = Section(view, header=10, markdown=10, terminal=10, form=form)
+SECTION = Section(view, header=10, markdown=10, terminal=10, brief=10, form=form)

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.types import Comparison, Findings
 from dbdyno.report.charts.dots import ratio_axis, ratio_dot
 from dbdyno.report.charts.scale import ratio_range, reach
@@ -20,9 +21,10 @@ from dbdyno.report.sections.verdicts.claims import CLAIMED, levels_note
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.names import Metric
-from dbdyno.report.text.numbers import MISSING, change, edge, times
+from dbdyno.report.text.numbers import change, edge, times
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
 
+NONE = "none"  # an interval that cannot be given; the words say why
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
 
 PAIRED = "Compared within blocks: the geometric mean of each block's ratio, and its interval."
@@ -84,18 +86,30 @@ def ratio_tables(findings: Findings, layout: Layout, groups: Sequence[str]) -> l
     for row in findings.comparisons:
         found.setdefault(row.metric, {}).setdefault(row.factor, []).append(row)
     main = [layout.main.name] if layout.main else []
+    unjudged = _why(any(row.ratio.ci_low is not None for row in findings.comparisons))
     tables = []
     for i, name in enumerate(names.order(found, groups, findings.headline_metric)):
         metric = names.describe(name, groups)
         for factor in sorted(found[name], key=lambda factor: factor not in main):
             rows = found[name][factor]
             is_open = i < FIRST_METRICS and factor in (main or factor)
-            tables.append(_ratio_table(metric, rows, layout, is_open))
+            tables.append(_ratio_table(metric, rows, layout, is_open, unjudged))
     return tables
 
 
+def _why(judged: bool) -> Callable[[int], str]:
+    """Words for a ratio without an interval, by its blocks: the reason, if others have one; else
+    the head of the report says it once."""
+    few = f"not judged: fewer than {BLOCKS_MIN} blocks"
+    return lambda blocks: few if judged and blocks < BLOCKS_MIN else "not judged"
+
+
 def _ratio_table(
-    metric: Metric, rows: list[Comparison], layout: Layout, is_open: bool
+    metric: Metric,
+    rows: list[Comparison],
+    layout: Layout,
+    is_open: bool,
+    unjudged: Callable[[int], str],
 ) -> RatioTable:
     values = [
         v
@@ -105,11 +119,16 @@ def _ratio_table(
         if v is not None and v > 0
     ]
     span = ratio_range(values)
-    shown = tuple(_ratio_row(row, layout, span) for row in rows)
+    shown = tuple(_ratio_row(row, layout, span, unjudged) for row in rows)
     return RatioTable(metric, layout.short(rows[0].factor), ratio_axis(span), shown, is_open)
 
 
-def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> RatioRow:
+def _ratio_row(
+    row: Comparison,
+    layout: Layout,
+    span: tuple[float, float],
+    unjudged: Callable[[int], str],
+) -> RatioRow:
     r = row.ratio
     clear = r.ci_low is not None and r.ci_high is not None and not r.ci_low <= 1 <= r.ci_high
     told = (1.0,) if clear else ()
@@ -126,7 +145,7 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
         if clear
         else "no clear difference"
         if r.ci_low is not None
-        else "not judged",
+        else unjudged(r.n),
         r.n,
         clear,
         ratio_dot(
@@ -144,7 +163,7 @@ def _ratio_row(row: Comparison, layout: Layout, span: tuple[float, float]) -> Ra
 def _interval(row: Comparison) -> str:
     low, high = row.ratio.ci_low, row.ratio.ci_high
     if low is None or high is None:
-        return MISSING
+        return NONE
     mark = f" {CLAIMED}" if row.claimed else ""
     return f"{edge(low, 1.0)}× to {edge(high, 1.0)}×{mark}"
 
@@ -191,7 +210,7 @@ def _drawn(table: RatioTable) -> Table:
 
 def _words(row: RatioRow) -> str:
     """A ratio in a word or two; from 2 on it is unquoted."""
-    if row.interval == MISSING:
+    if row.interval == NONE:
         return row.words  # not judged
     if not row.clear:
         return "not clear"

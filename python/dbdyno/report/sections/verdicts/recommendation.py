@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
+from dbdyno.report.text.escaping import visible
 
 
 @dataclass(frozen=True)
@@ -21,4 +26,8 @@ def view(context: Context) -> View | None:
     return View(text) if text else None
 
 
-SECTION = Section(view, header=35, markdown=35)
+def form(view: View) -> Iterator[RenderableType]:
+    yield from (Text(), Text.assemble(("Recommendation: ", "bold"), visible(view.text)))
+
+
+SECTION = Section(view, header=35, markdown=35, terminal=35, brief=35, form=form)

@@ -99,4 +99,4 @@ def form(view: View) -> Iterator[RenderableType]:
     yield from (head, Text())
 
 
-SECTION = Section(view, header=20, markdown=20, terminal=20, form=form)
+SECTION = Section(view, header=20, markdown=20, terminal=20, brief=20, form=form)

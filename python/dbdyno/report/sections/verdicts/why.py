@@ -34,4 +34,4 @@ def form(view: View) -> Iterator[RenderableType]:
         yield Text(f"Moved with it: {visible(view.moved_with)}", style="dim")
 
 
-SECTION = Section(view, main=20, markdown=50, terminal=40, form=form)
+SECTION = Section(view, main=20, markdown=50, terminal=40, brief=50, form=form)

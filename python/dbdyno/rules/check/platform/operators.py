@@ -56,8 +56,8 @@ def _units(facts: Facts) -> Iterator[Found]:
 
 
 def _decimal(path: str, text: str) -> bool:
-    """A limit of memory in powers of 1000: servers size their caches by it. Disks are sold that way,
-    and requests only place pods."""
+    """A limit of memory in powers of 1000: servers size their caches by it. Disks are sold that
+    way, and requests only place pods."""
     return path.endswith("limits.memory") and text[-1:] in ("k", "M", "G", "T")
 
 

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import workloads
 from dbdyno.experiment.claims.grammar import CELL
 from dbdyno.experiment.claims.metrics import is_ratio_scaled
 from dbdyno.experiment.values.bounds import together
+from dbdyno.kinds.kind import IO
 from dbdyno.plan import level_text
 from dbdyno.plan.claims import resolved_claims
 from dbdyno.plan.types import GroupPlan, Plan
@@ -45,6 +47,7 @@ class Asked:
     left: tuple[int, str]  # cell and metric
     right: tuple[int, str] | None
     claimed: str = ""  # `> 1`: what the claim asks of it; empty: no claim does
+    say: str = ""  # the claim in its author's words
 
 
 class SoFar:
@@ -104,7 +107,8 @@ class SoFar:
 
 
 def _columns(plan: Plan) -> tuple[Column, ...]:
-    """Throughput and p95 of each group; of an open loop its response, of a search its rate."""
+    """Throughput and p95 of each group; of an open loop its response, of a search its rate, of
+    reads and writes of files how much they move."""
     groups = plan.cells[0].groups
     return tuple(column for one in groups for column in _of_group(one, len(groups) > 1))
 
@@ -120,6 +124,8 @@ def _of_group(group: GroupPlan, several: bool) -> Iterator[Column]:
         yield Column(f"{prefix}response p95 ms", f"{prefix}response_ms_p95")
     else:
         yield Column(f"{prefix}p95 ms", f"{prefix}service_ms_p95")
+    if group.workload in workloads.WORKLOADS and IO in workloads.of(group.workload).needs:
+        yield Column(f"{prefix}MiB/s", f"{prefix}mib_per_s")
 
 
 def _asked(plan: Plan) -> tuple[Asked, ...]:
@@ -132,7 +138,9 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
         claims = resolved_claims(plan)
     except DynoError:  # a cell that a claim names was skipped: the report has it
         return ()
-    for part in (part for claim in claims for part in claim.parts):
+    for say, part in (
+        (plan.claim_words.get(claim.text, ""), part) for claim in claims for part in claim.parts
+    ):
         left, right = part.left, part.right
         if left.kind != CELL or left.cell is None or (right and right.kind != CELL):
             continue
@@ -142,7 +150,7 @@ def _asked(plan: Plan) -> tuple[Asked, ...]:
         within = f" within {part.margin:.3g}" if part.margin else ""
         asks = f"{part.operator} {part.threshold:g}{within}"
         text = f"{text} at {at}" if at else text
-        found.append(Asked(text, (left.cell, left.metric), other, asks))
+        found.append(Asked(text, (left.cell, left.metric), other, asks, say))
     return tuple(found)
 
 

@@ -1,0 +1,230 @@
+"""The metrics that dbdyno knows: name, short form, unit, direction and synonyms; open families."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HIGHER = "higher"
+LOWER = "lower"
+NEITHER = ""
+
+ANY, OPEN, SEARCH, BLOCKS = "", "open", "search", "blocks"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is known about a metric. `direction` says which way is better, or "" if neither is."""
+
+    name: str
+    short: str  # what a DBA calls it; heads columns of tables
+    unit: str  # "1/s", "ms", "us", ""
+    direction: str
+    about: str
+    aliases: tuple[str, ...] = ()
+    per_group: bool = True
+    loop: str = ANY  # groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS
+
+
+def _service(quantile: str, about: str, *aliases: str) -> Metric:
+    return Metric(
+        f"service_ms_{quantile}",
+        f"{quantile} ms",
+        "ms",
+        LOWER,
+        about,
+        (
+            *(quantile, f"{quantile}_ms", f"{quantile} ms"),
+            *(f"latency_{quantile}", f"latency_{quantile}_ms", *aliases),
+        ),
+    )
+
+
+def _response(quantile: str, about: str, *aliases: str) -> Metric:
+    return Metric(
+        f"response_ms_{quantile}",
+        f"response {quantile} ms",
+        "ms",
+        LOWER,
+        about,
+        (f"response_{quantile}", f"response_{quantile} ms", *aliases),
+        loop=OPEN,
+    )
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        *("transactions_per_s", "tps", "1/s", HIGHER, "committed transactions a second"),
+        ("tps", "throughput"),
+    ),
+    Metric(
+        "operations_per_s", "qps", "1/s", HIGHER, "statements of committed transactions", ("qps",)
+    ),
+    _service("p50", "half of the transactions took at most this", "median"),
+    _service("p95", "95 % of the transactions took at most this"),
+    _service("p99", "99 % of the transactions took at most this"),
+    _service("p999", "99.9 % of the transactions took at most this", "p99.9", "p99.9 ms"),
+    _service("mean", "arithmetic mean of the transactions' service times"),
+    _response("p50", "half of the arrivals were answered within this of being due"),
+    _response("p95", "95 % of the arrivals were answered within this of being due"),
+    _response("p99", "99 % of the arrivals were answered within this of being due"),
+    _response("p999", "99.9 % were answered within this of being due", "response_p99.9"),
+    _response("mean", "arithmetic mean of the times from due time to the answer"),
+    Metric("due_per_s", "due/s", "1/s", NEITHER, "arrivals that were due", ("due",), loop=OPEN),
+    Metric(
+        "backlog_max",
+        "backlog max",
+        "",
+        LOWER,
+        "most arrivals that were due and not begun, sampled ten times a second",
+        ("backlog",),
+        loop=OPEN,
+    ),
+    Metric(
+        "backlog_end",
+        "backlog end",
+        "",
+        LOWER,
+        "arrivals due and not begun when the measured time ended",
+        loop=OPEN,
+    ),
+    Metric(
+        "drain_s",
+        "drain s",
+        "s",
+        LOWER,
+        "how long that backlog took to be worked off, at most `drain`",
+        ("drain",),
+        loop=OPEN,
+    ),
+    Metric(
+        "unfinished_growth",
+        "unfinished growth",
+        "",
+        LOWER,
+        "by how many arrivals those due and not finished grew, from the least of the first fifth of"
+        " the measured time to the least of the last; says whether the rate was sustained",
+        loop=OPEN,
+    ),
+    Metric(
+        "failed_share",
+        "failed",
+        "",
+        LOWER,
+        "share of the arrivals that were given up: refused without a retry left, at their deadline,"
+        " or with a lost connection",
+        loop=OPEN,
+    ),
+    Metric("left", "left", "", LOWER, "arrivals not finished when the drain was over", loop=OPEN),
+    Metric(
+        "dispatch_lag_us_p99",
+        "dispatch lag us",
+        "us",
+        LOWER,
+        "how late the generator itself began arrivals that found a free session",
+        ("dispatch_lag",),
+        loop=OPEN,
+    ),
+    Metric(
+        "rate_max_per_s",
+        "max rate/s",
+        "1/s",
+        HIGHER,
+        "committed transactions a second at the highest rate that meets the conditions of `find`",
+        ("rate_max", "max_rate"),
+        loop=SEARCH,
+    ),
+    Metric("probes", "probes", "", NEITHER, "runs that a search took", loop=SEARCH),
+    Metric(
+        "mib_per_s",
+        "MiB/s",
+        "1/s",
+        HIGHER,
+        "MiB a second that committed transactions of blocks moved (workload `io`)",
+        loop=BLOCKS,
+    ),
+    Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
+    Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
+    Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
+    Metric("failed_per_s", "failed/s", "1/s", LOWER, "transactions given up", ("failed",)),
+    Metric(
+        "transactions_spread",
+        "tps spread",
+        "",
+        LOWER,
+        "standard deviation of one-second throughput over its mean; from 5 s on",
+        ("tps_spread",),
+    ),
+    Metric(
+        "transactions_per_s_p5",
+        "tps p5",
+        "1/s",
+        HIGHER,
+        "throughput of the slowest 20th of the seconds; from 20 s on",
+        ("tps_p5",),
+    ),
+    Metric(
+        "transactions_per_s_min",
+        "tps min",
+        "1/s",
+        HIGHER,
+        "throughput of the slowest second; from 5 s on",
+        ("tps_min",),
+    ),
+    Metric(
+        "stalled_share",
+        "stalled",
+        "",
+        LOWER,
+        "share of the time in stalls: half a second or more of far fewer commits than usual; not"
+        " where commits are so few that a full stop of a second could be chance",
+        ("stalled",),
+        per_group=False,
+    ),
+    Metric(
+        "stalls_per_min",
+        "stalls/min",
+        "1/min",
+        LOWER,
+        "stalls a minute, of all groups together; where `stalled_share` is",
+        ("stalls",),
+        per_group=False,
+    ),
+    Metric(
+        "generator_cpu_us_per_op",
+        "generator us/op",
+        "us",
+        LOWER,
+        "CPU time of the load generator an operation",
+        per_group=False,
+    ),
+    Metric(
+        "server_cpu_us_per_op",
+        "server us/op",
+        "us",
+        LOWER,
+        "CPU time of the servers an operation",
+        per_group=False,
+    ),
+)
+
+COST = "cost_per_billion_"
+METRICS += tuple(
+    Metric(
+        f"{COST}{what}",
+        f"cost/1e9 {short}",
+        "",
+        LOWER,
+        f"price of a billion committed {what} of all groups, in the currency of `prices`",
+        per_group=False,
+    )
+    for what, short in (("operations", "op"), ("transactions", "tx"))
+)
+
+TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
+KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
+MACHINE_FAMILIES = (
+    *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
+    *("generator", TOOL_FAMILY, KIND_FAMILY),
+)
+TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
+FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)

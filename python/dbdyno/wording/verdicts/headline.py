@@ -1,0 +1,18 @@
+"""A claim in its author's words, which nothing has checked: behind a verdict, or quoted."""
+
+from __future__ import annotations
+
+
+def lead(verdict: str) -> str:
+    """What stands before the words: `Refuted:`."""
+    return f"{verdict[:1].upper()}{verdict[1:]}:"
+
+
+def headline(verdict: str, say: str) -> str:
+    """`Refuted: Switching the cache off helps`; empty without words."""
+    return f"{lead(verdict)} {say}" if say else ""
+
+
+def quoted(say: str, text: str) -> str:
+    """The words, quoted, before the claim itself; that alone without words."""
+    return f"“{say}” ({text})" if say else text

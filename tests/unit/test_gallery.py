@@ -1,0 +1,188 @@
+"""The gallery: each row has its page, pages are what the evidence says, and commands can be run."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import platform
+import re
+import shlex
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tools.gallery import bundles, page
+from tools.gallery.article import Article, Conclusion, articles, measurements
+from tools.gallery.evidence import figures, read, runs
+from tools.gallery.inputs import LOGS
+from tools.gallery.places import EXPERIMENTS, PAGES, ROOT, RUNS
+from tools.gallery.verdict import NOT_TESTED, REFUTED, SUPPORTED, UNDECIDED, Judged, joined
+from tools.proof.rows import rows as proof_rows
+
+import dbdyno
+from dbdyno.cli import studies
+from dbdyno.cli.main import dyno
+
+ROWS = [
+    f"{letter}{n:02}"
+    for letter, last in (("A", 22), ("B", 12), ("C", 20))
+    for n in range(1, last + 1)
+]
+CONCLUSIONS = [(one.row, conclusion) for one in articles() for conclusion in one.conclusions]
+BUNDLES = sorted(RUNS.glob("*.zip"))
+# The bounds of what a checkout carries along.
+BUNDLE_BYTES_MAX, ALL_BYTES_MAX = 200_000, 2_000_000
+
+
+def test_every_row_has_an_article_and_a_page() -> None:
+    assert [one.row for one in articles()] == ROWS
+    assert {path.name for path in PAGES.glob("*.md")} == {
+        "README.md",
+        *(f"{row.lower()}.md" for row in ROWS),
+    }
+
+
+def test_pages_are_what_the_evidence_says() -> None:
+    for name, text in page.pages().items():
+        assert (PAGES / name).read_text() == text, f"docs/articles/{name} is stale: make gallery"
+
+
+@pytest.mark.parametrize("article", articles(), ids=lambda one: one.row)
+def test_a_row_is_whole(article: Article) -> None:
+    assert article.question.endswith("?")
+    assert article.said.endswith(".") and article.trap.endswith(".")
+    assert article.conclusions
+
+
+@pytest.mark.parametrize(("row", "conclusion"), CONCLUSIONS, ids=lambda x: getattr(x, "says", x))
+def test_no_verdict_is_without_evidence(row: str, conclusion: Conclusion) -> None:
+    if not conclusion.by:
+        assert conclusion.untested
+        assert conclusion.judge().verdict == NOT_TESTED
+    assert conclusion.judge().here, row
+
+
+def test_a_verdict_follows_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = {"at": {"n": "1"}, "kind": "ratio", "ratio": 0.5, "ci_low": 0.4, "ci_high": 0.6}
+    claim = {"text": "tps[a] > tps[b] at each n", "verdict": REFUTED, "figures": None}
+    parts = [part | {"verdict": REFUTED}, part | {"at": {"n": "2"}, "verdict": SUPPORTED}]
+    monkeypatch.setattr(bundles, "result", lambda run: {"claims": [claim | {"parts": parts}]})
+    monkeypatch.setattr(bundles, "path", lambda run: Path(__file__))
+    judged = runs.Claimed("some", [str(claim["text"])])
+    assert judged.judge() == Judged(
+        REFUTED, "`tps[a] > tps[b] at each n`: 0.5 (0.4 to 0.6) at n 1, 0.5 (0.4 to 0.6) at n 2"
+    )
+    assert runs.Claimed("some", judged.claims, at={"n": "2"}).judge().verdict == SUPPORTED
+    with pytest.raises(ValueError, match="no claim"):
+        runs.Claimed("some", ["tps[b] > tps[a]"]).judge()
+    with pytest.raises(ValueError, match="no part"):
+        runs.Claimed("some", judged.claims, at={"n": "3"}).judge()
+
+
+def test_a_run_that_was_not_measured_tests_nothing() -> None:
+    assert runs.Claimed("no-such-run", ["a > b"]).judge().verdict == NOT_TESTED
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        ((SUPPORTED, REFUTED, UNDECIDED), REFUTED),
+        ((SUPPORTED, UNDECIDED), UNDECIDED),
+        ((SUPPORTED, NOT_TESTED), SUPPORTED),
+        ((NOT_TESTED,), NOT_TESTED),
+    ],
+)
+def test_evidence_against_decides_first(verdicts: tuple[str, ...], whole: str) -> None:
+    assert joined([Judged(one, "") for one in verdicts]).verdict == whole
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "verdict"),
+    [
+        (figures.Figure(said="46.9"), 46.875, SUPPORTED),
+        (figures.Figure(said="46.9"), 49.15, REFUTED),
+        (figures.Figure(said="20"), 16.87, REFUTED),
+        (figures.Figure(said="900", within="5%"), 943.7, SUPPORTED),
+        (figures.Figure(said="900", within="4%"), 943.7, REFUTED),
+        (figures.Figure(at_least="10", at_most="20"), 10.5, SUPPORTED),
+        (figures.Figure(at_least="10", at_most="20"), 8.2, REFUTED),
+    ],
+)
+def test_a_figure_is_right_if_the_number_rounds_to_it(
+    figure: figures.Figure, value: float, verdict: str
+) -> None:
+    assert figure.verdict(value) == verdict
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"says": "nothing"},
+        {"computed": "1", "model": "cost"},
+    ],
+)
+def test_evidence_of_no_kind_or_two_is_refused(entry: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="evidence is one of"):
+        read(entry)
+
+
+def test_every_command_can_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    commands = {
+        line
+        for path in PAGES.glob("*.md")
+        for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL)
+        for line in block.splitlines()
+    }
+    assert len(commands) > 50
+    for command in commands:
+        runs_at_all(command)
+
+
+def runs_at_all(command: str) -> None:
+    words = shlex.split(command)
+    if words[:2] == ["make", "proof"]:
+        assert words[2].removeprefix("ROWS=") in {row.name for row in proof_rows()}
+    elif words[:2] == ["python", "-m"]:
+        assert words[2:4] == ["tools.gallery", "--log"] and words[4] in LOGS
+        assert "dyno digest" in command
+    elif words[:2] == ["dyno", "import"]:
+        assert studies.find_imported(words[3]).is_file()
+    else:
+        assert words[0] == "dyno" and words[1] in ("run", "model")
+        further = "--check" if words[1] == "run" else "--json"
+        done = CliRunner().invoke(dyno, [*words[1:], further], standalone_mode=False)
+        assert done.exception is None, (command, done.exception)
+
+
+def test_nothing_lies_about_that_no_row_needs() -> None:
+    used = {one.run for _, c in CONCLUSIONS for one in c.by if isinstance(one, runs.Claimed)}
+    assert used == measurements().keys()
+    assert {path.stem for path in BUNDLES} <= used
+    experiments = {run.experiment for run in measurements().values()}
+    assert {path.stem for path in EXPERIMENTS.glob("*")} <= experiments
+
+
+@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: path.stem)
+def test_a_bundle_is_small_and_tells_nothing_of_its_machine(bundle: Path) -> None:
+    assert bundle.stat().st_size <= BUNDLE_BYTES_MAX
+    with zipfile.ZipFile(bundle) as archive:
+        assert json.loads(archive.read("dbdyno-bundle.json"))["redacted"]
+        text = b"\n".join(archive.read(name) for name in archive.namelist())
+    for place in (b"/root", b"/home", b"/work", b"/tmp", b"/var/"):
+        assert place not in text, place
+    for name in {platform.node(), getpass.getuser()}:
+        assert re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])".encode(), text) is None, name
+
+
+def test_a_bundle_s_verdicts_are_those_of_its_records() -> None:
+    """Of the article's own table, which is analysed fast; no series are left in it."""
+    again = dbdyno.open(bundles.path("cost-published")).verdicts()
+    found = [(claim["text"], claim["figures"]) for claim in again]
+    kept = bundles.result("cost-published")["claims"]
+    assert found == [(claim["text"], claim["figures"]) for claim in kept]
+
+
+def test_bundles_are_small_together() -> None:
+    assert sum(path.stat().st_size for path in BUNDLES) <= ALL_BYTES_MAX
