@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
@@ -85,6 +86,30 @@ def test_a_rule_that_is_not_there_is_an_error(conf: Path) -> None:
     for option in ("--only=no-such-rule", "--ignore=no-such-rule:why"):
         with pytest.raises(Exception, match="no rule"):
             code(run(conf, option))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--for", "10s"), "--for is for a server's URL"),
+        (("--password-env", "P"), "--password-env is for a server's URL"),
+        (("--engine", "redis-7.2"), "not of redis"),
+        (("--server", "mysqld"), "no my.cnf"),
+        (("--only", "no-such-*"), "no rule and no pack"),
+        (("--collect", "--only", "platform"), "only reads"),
+        (("--json", "--sarif"), "one format"),
+        (("--memory", "much"), "--memory much"),
+        (("--engine", "oracle-19"), "no engine"),
+    ],
+)
+def test_no_option_is_taken_and_ignored(options: tuple[str, ...], said: str, conf: Path) -> None:
+    with pytest.raises((DynoError, click.UsageError), match=re.escape(said)):
+        code(run(conf, *options))
+
+
+def test_options_of_files_are_not_for_directories(tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match="--as is for a file"):
+        code(run(tmp_path, "--as", "log"))
 
 
 def test_only_takes_rules_and_packs(conf: Path) -> None:

@@ -131,6 +131,8 @@ class Facts:
         return self.source == "server"
 
     def _why(self, key: str) -> str:
+        if key.startswith(f"{HOST}."):
+            return "the host is not seen: see --memory"
         if self.is_server:
             return "the server does not tell it"
         if key == "validated":

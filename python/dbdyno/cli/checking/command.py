@@ -14,6 +14,7 @@ from dbdyno.rules.check.rule import SEVERITIES
 
 FORMS = ("text", "json", "markdown", "sarif")
 FILES = ("log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf", "redis.conf")
+_OF_FINDINGS = ("html", "baseline", "write_baseline", "only", "ignored")
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -70,8 +71,9 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
 
     ignored = _ignored(typed["ignored"])
     form = _form(typed)
-    if typed["collect"] and (form != "text" or typed["html"] or typed["baseline"]):
+    if typed["collect"] and (form != "text" or any(typed[name] for name in _OF_FINDINGS)):
         raise click.UsageError("--collect only reads: it has no findings to show")
+    _refuse_idle(targets, typed)
     asked = _asked(typed)
     for target in targets:
         server_url.refuse_unknown(target)
@@ -90,6 +92,22 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
         if typed["write_baseline"] is not None:
             findings.write_baseline(judged, typed["write_baseline"])
     return 1 if judged.at_least(typed["fail_on"]) else 0
+
+
+def _refuse_idle(targets: tuple[str, ...], typed: dict[str, Any]) -> None:
+    """click.UsageError for options that no target has a use for."""
+    from dbdyno.experiment.targets import server_url
+    from dbdyno.facts import targets as reading
+
+    used = (
+        ("a server's URL", ("for_", *login.NAMES), map(server_url.is_url, targets)),
+        ("a file", ("engine", "form_of_file", "server"), map(reading.is_file, targets)),
+    )
+    for what, names, has in used:
+        idle = [name for name in names if typed[name] is not None]
+        if idle and not any(has):
+            option = {"form_of_file": "as"}.get(idle[0], idle[0]).strip("_").replace("_", "-")
+            raise click.UsageError(f"--{option} is for {what}, and no target is one")
 
 
 def _form(typed: dict[str, Any]) -> str:
