@@ -4,7 +4,7 @@ or a bundle."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -43,7 +43,8 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 @dataclass(frozen=True)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
-    not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched."""
+    not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
+    `server`: the program that is asked about an option file."""
 
     credentials: Credentials
     tls: str | None = None
@@ -52,14 +53,17 @@ class Asked:
     version: Version = ()
     memory_bytes: int | None = None
     for_s: float = 0.0
+    server: str | None = None
 
 
-def read_all(targets: Sequence[str], asked: Asked) -> list[Facts]:
-    """Facts of each target, in order. DynoError for one that cannot be read."""
-    found: list[Facts] = []
-    for target in targets:
-        found += _read(target, asked)
-    return [_completed(one, asked) for one in found]
+def read(target: str, asked: Asked) -> list[Facts]:
+    """Facts of a target; of a bundle, of all its subjects. DynoError if it cannot be read."""
+    return [_completed(one, asked) for one in _read(target, asked)]
+
+
+def is_file(target: str) -> bool:
+    """Whether it is parsed: neither a server nor a directory."""
+    return not server_url.is_url(target) and not Path(target).is_dir()
 
 
 def _read(target: str, asked: Asked) -> list[Facts]:
