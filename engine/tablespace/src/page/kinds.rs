@@ -1,5 +1,7 @@
 //! Codes of page types, as MySQL and MariaDB write them.
 
+use crate::bytes::be16;
+
 /// Page types that the scan looks into or counts apart.
 pub mod code {
     #![allow(missing_docs)]
@@ -41,10 +43,6 @@ pub fn name(kind: u16, is_mariadb: bool) -> &'static str {
         11 => "compressed_blob_first",
         12 => "compressed_blob",
         13 => "unknown",
-        code::COMPRESSED => "compressed",
-        code::ENCRYPTED => "encrypted",
-        code::COMPRESSED_AND_ENCRYPTED => "compressed_encrypted",
-        code::ENCRYPTED_RTREE => "encrypted_spatial_index",
         code::SDI_BLOB_OR_INSTANT if is_mariadb => "instant_index_root",
         code::SDI_BLOB_OR_INSTANT => "sdi_blob",
         19 => "sdi_compressed_blob",
@@ -64,6 +62,20 @@ pub fn name(kind: u16, is_mariadb: bool) -> &'static str {
         code::PAGE_COMPRESSED => "page_compressed",
         code::PAGE_COMPRESSED_ENCRYPTED => "page_compressed_encrypted",
         _ => "other",
+    }
+}
+
+/// Whether MySQL compressed or encrypted the page after it was filled.
+pub fn is_mysql_transformed(kind: u16) -> bool {
+    matches!(kind, code::COMPRESSED..=code::ENCRYPTED_RTREE)
+}
+
+/// The type that such a page had before, which its header keeps.
+pub fn original(kind: u16, page: &[u8]) -> u16 {
+    match kind {
+        // In its place, pages of spatial indexes have a number of their own.
+        code::ENCRYPTED_RTREE => code::RTREE,
+        _ => be16(page, 28),
     }
 }
 

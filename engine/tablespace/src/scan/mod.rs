@@ -5,8 +5,8 @@ mod lsn;
 mod rebuild;
 
 use crate::document::{
-    Checksum, Corrupt, CorruptPage, Extents, Format, Free, Kind, Lsn, PageCompressed, PageType,
-    Rebuild, Segment, Segments, Tablespace, Vendor,
+    Checksum, Corrupt, CorruptPage, Extents, Format, Free, Index, Kind, Lsn, PageCompressed,
+    PageType, Rebuild, Segment, Segments, Tablespace, Vendor,
 };
 use crate::page::checksum::{Algorithm, Checked, Fault, Sum};
 use crate::page::doublewrite::Doublewrite;
@@ -53,6 +53,7 @@ pub struct Scan {
     header: Option<SpaceHeader>,
     server_version: Option<u32>,
     map: Option<ExtentMap>,
+    is_mysql_transformed: bool,
     doublewrite: Doublewrite,
     doublewrite_pages: u64,
     types: Counts,
@@ -76,6 +77,7 @@ impl Scan {
             header: None,
             server_version: None,
             map: None,
+            is_mysql_transformed: false,
             doublewrite: Doublewrite::default(),
             doublewrite_pages: 0,
             types: Counts::new(),
@@ -108,8 +110,9 @@ impl Scan {
         if header.number != number {
             faults.push(Fault::Number);
         }
-        // Page-compressed pages of full_crc32 files begin their content before the space.
-        let has_space = !self.start.layout.is_full_crc32 || checked.compressed_bytes.is_none();
+        // In full_crc32 files, what is compressed or encrypted begins before the space.
+        let has_space = !self.start.layout.is_full_crc32
+            || (checked.compressed_bytes.is_none() && !checked.is_encrypted);
         if has_space && header.space != self.start.space {
             faults.push(Fault::Space);
         }
@@ -155,11 +158,16 @@ impl Scan {
         if checked.is_readable() {
             self.content(number, page, &header);
         }
-        let kind = if self.start.layout.is_full_crc32 && checked.compressed_bytes.is_some() {
+        let kind = match header.kind {
             // The type is the compressed size; what the page holds is inside.
-            code::PAGE_COMPRESSED
-        } else {
-            header.kind
+            _ if self.start.layout.is_full_crc32 && checked.compressed_bytes.is_some() => {
+                code::PAGE_COMPRESSED
+            }
+            kind if kinds::is_mysql_transformed(kind) => {
+                self.is_mysql_transformed = true;
+                kinds::original(kind, page)
+            }
+            kind => kind,
         };
         self.count(kind, number);
     }
@@ -250,7 +258,7 @@ impl Scan {
         let (indexes, omitted_pages) =
             std::mem::take(&mut self.indexes).found(&mut self.segments, is_one_table);
         segments.unowned = self.segments.len() as u64;
-        let rebuild = self.rebuild(kind, &indexes, file.apparent_bytes);
+        let rebuild = self.rebuild(kind, format.vendor, &indexes, file.apparent_bytes);
         let mut page_types: Vec<PageType> = self
             .types
             .iter()
@@ -341,7 +349,6 @@ impl Scan {
         let layout = &self.start.layout;
         let has = |kinds: &[u16]| kinds.iter().any(|kind| self.types.contains_key(kind));
         let is_mariadb_compression = !layout.is_full_crc32 && layout.flags >> 16 & 1 == 1;
-        let mysql = [code::COMPRESSED, code::ENCRYPTED, code::COMPRESSED_AND_ENCRYPTED];
         let all = [
             (Vendor::Mariadb, layout.is_full_crc32, "full_crc32 format"),
             (Vendor::Mariadb, is_mariadb_compression, "flag of MariaDB's page compression"),
@@ -358,7 +365,11 @@ impl Scan {
             ),
             (Vendor::Mysql, self.flags_say_sdi(), "flag of serialized dictionary information"),
             (Vendor::Mysql, has(&[code::SDI, code::RSEG_ARRAY]), "page types of MySQL 8 and later"),
-            (Vendor::Mysql, has(&mysql), "page types of MySQL's compression or encryption"),
+            (
+                Vendor::Mysql,
+                self.is_mysql_transformed,
+                "page types of MySQL's compression or encryption",
+            ),
         ];
         let found: Vec<_> = all.iter().filter(|(_, is_so, _)| *is_so).collect();
         let vendor = found.first().map_or(Vendor::Unknown, |(vendor, ..)| *vendor);
@@ -378,7 +389,7 @@ impl Scan {
         }
     }
 
-    fn rebuild(&self, kind: Kind, indexes: &[crate::document::Index], bytes: u64) -> Rebuild {
+    fn rebuild(&self, kind: Kind, vendor: Vendor, indexes: &[Index], bytes: u64) -> Rebuild {
         let has = |kind| self.types.contains_key(&kind);
         let unknown = match () {
             () if !matches!(kind, Kind::Table | Kind::Partition) => "not the file of one table",
@@ -395,7 +406,7 @@ impl Scan {
                     indexes,
                     blob_pages: of_blobs.map(|(_, (pages, free))| pages - free).sum(),
                     layout: &self.start.layout,
-                    has_sdi: self.has_sdi(),
+                    vendor,
                     bytes,
                 });
             }

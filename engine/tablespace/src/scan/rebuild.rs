@@ -3,15 +3,16 @@
 //! OPTIMIZE TABLE and ALTER TABLE ... FORCE read the rows in order and write full pages
 //! (`innodb_fill_factor=100`, the default): 1/16 of each page of the clustered index stays free (MySQL
 //! manual, "Sorted Index Builds"). Each segment takes half an extent of single pages, then whole extents.
-//! The file ends with the extents that the server keeps free: two, 1 % of the file, and what the last
-//! operation needed; beyond 32 extents it grows by four at once.
+//! MySQL's file ends with the extents that the server keeps free: two, 1 % of the file, and what the last
+//! operation needed. MariaDB's (seen of 10.11 and 11.8) ends with the last extent used, until the first
+//! change of a row makes it grow. Beyond 32 extents a file grows by four at once.
 
-use crate::document::{Index, Level, Rebuild};
+use crate::document::{Index, Level, Rebuild, Vendor};
 use crate::page::layout::Layout;
 
 /// Pages of a file before its first segment: header, change buffer bitmap, inodes.
 const FIRST_PAGES: u64 = 3;
-/// Pages that a new file has, of MySQL 8 and later.
+/// Pages that a new file has, of MySQL.
 const LEAST_PAGES_MYSQL: u64 = 7;
 /// Pages that a new file has, of MariaDB.
 const LEAST_PAGES_MARIADB: u64 = 4;
@@ -33,8 +34,8 @@ pub struct Content<'a> {
     pub blob_pages: u64,
     /// Its layout.
     pub layout: &'a Layout,
-    /// Whether MySQL 8 or later made it.
-    pub has_sdi: bool,
+    /// Whose server will rebuild it.
+    pub vendor: Vendor,
     /// Its size.
     pub bytes: u64,
 }
@@ -57,8 +58,10 @@ pub fn predict(content: &Content<'_>) -> Rebuild {
             extents += whole;
         }
     }
-    let least = if content.has_sdi { LEAST_PAGES_MYSQL } else { LEAST_PAGES_MARIADB };
-    let bytes = file_pages(pages, extents, layout).max(least) * u64::from(layout.physical);
+    let is_mariadb = content.vendor == Vendor::Mariadb;
+    let least = if is_mariadb { LEAST_PAGES_MARIADB } else { LEAST_PAGES_MYSQL };
+    let bytes =
+        file_pages(pages, extents, layout, !is_mariadb).max(least) * u64::from(layout.physical);
     Rebuild {
         bytes: Some(bytes),
         gain_bytes: Some(content.bytes.saturating_sub(bytes)),
@@ -98,7 +101,7 @@ fn segment_of(pages: u64, extent: u64) -> (u64, u64) {
 }
 
 /// Pages of a file with so many single pages, and extents of segments.
-fn file_pages(pages: u64, extents: u64, layout: &Layout) -> u64 {
+fn file_pages(pages: u64, extents: u64, layout: &Layout, keeps_free: bool) -> u64 {
     let extent = u64::from(layout.extent_pages());
     if extents == 0 && pages < extent {
         return pages;
@@ -110,7 +113,7 @@ fn file_pages(pages: u64, extents: u64, layout: &Layout) -> u64 {
         let used = extents + pages.div_ceil(extent) + size / described;
         // Of free extents, the reserve and the one that an operation takes must be exceeded; of those not
         // described yet, one does not count.
-        let needed = used + 2 + size * 2 / 200 + 3;
+        let needed = used + if keeps_free { 2 + size * 2 / 200 + 3 } else { 0 };
         if size >= needed {
             return size * extent;
         }
@@ -174,7 +177,7 @@ mod tests {
             indexes: &indexes,
             blob_pages: 0,
             layout: &layout(),
-            has_sdi: false,
+            vendor: Vendor::Mariadb,
             bytes: 1 << 20,
         };
         assert_eq!(predict(&content).bytes, Some(4 * 16_384));
@@ -183,8 +186,10 @@ mod tests {
     #[test]
     fn a_large_file_keeps_one_percent_free_and_grows_by_four_extents() {
         // 1,000 extents used: 1,000 + 2 + 10 + 3, and a multiple of 4.
-        assert_eq!(file_pages(64, 999, &layout()) / 64, 1020);
-        assert_eq!(file_pages(40, 1, &layout()) / 64, 7);
+        assert_eq!(file_pages(64, 999, &layout(), true) / 64, 1020);
+        assert_eq!(file_pages(40, 1, &layout(), true) / 64, 7);
+        assert_eq!(file_pages(64, 999, &layout(), false) / 64, 1004);
+        assert_eq!(file_pages(40, 1, &layout(), false) / 64, 2);
     }
 
     proptest! {
@@ -193,7 +198,7 @@ mod tests {
             let levels = vec![level(0, u64::from(rows), record, 1)];
             let indexes = [index(true, levels)];
             let blob_pages = u64::from(blobs);
-            let content = Content { indexes: &indexes, blob_pages, layout: &layout(), has_sdi: true, bytes: 0 };
+            let content = Content { indexes: &indexes, blob_pages, layout: &layout(), vendor: Vendor::Mysql, bytes: 0 };
             let bytes = predict(&content).bytes.unwrap();
             prop_assert!(bytes >= blob_pages.min(1) * 16_384);
         }
