@@ -129,7 +129,9 @@ class PostgresServer(PostgresControl, Managed):
     @answered(ERRORS)
     def settle(self, database: str) -> None:
         """After loading: statistics, visibility map and hint bits, as autovacuum would in time."""
-        self.run_in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
+        # Rows of a commit whose log is not flushed yet get no hint bits, and their pages no marks.
+        statements = ["CHECKPOINT", "VACUUM (ANALYZE)", "CHECKPOINT"]
+        self.run_in(database, statements, SETTLE_TIMEOUT_S)
 
 
 # (pattern in the log, likely cause, next step)
