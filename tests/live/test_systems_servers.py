@@ -194,7 +194,8 @@ def test_what_was_just_loaded_is_marked_visible_once_it_is_settled() -> None:
     """Also if its commit's log is not flushed when VACUUM comes."""
     with running("postgres", config={**LOADING, **LOADING_WAL}) as (_, server):
         server.create_schema("dyno_test")
-        server.run("dyno_test", ["CREATE TABLE t AS SELECT * FROM generate_series(1, 50000)"])
+        made = "CREATE TABLE t AS SELECT * FROM generate_series(1, 200000)"
+        server.run("dyno_test", ["CREATE TABLE s (i INT)", made, "CREATE TABLE u (i INT)"])
         server.settle("dyno_test")
         marked = "SELECT relpages, relallvisible FROM pg_class WHERE relname = 't'"
         ((pages, visible),) = server.run("dyno_test", [marked])
