@@ -55,12 +55,12 @@ def _copy(full: Path, small: Path) -> None:
         for entry in there.infolist():
             name, content = Path(entry.filename).name, there.read(entry)
             if name == TRIAL:
-                content = json.dumps(_record(json.loads(content), claims)).encode()
+                content = json.dumps(reduced(json.loads(content), claims)).encode()
             if name not in LEFT_OUT:
                 made.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
 
 
-def _record(record: Mapping[str, Any], claims: str) -> dict[str, Any]:
+def reduced(record: Mapping[str, Any], claims: str) -> dict[str, Any]:
     """A trial's record with the counters that claims name, and without settings."""
     return {
         **record,
