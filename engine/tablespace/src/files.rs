@@ -82,10 +82,14 @@ fn walk(
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let Ok(kind) = entry.file_type() else { continue };
+        let (path, is_named) = (entry.path(), is_tablespace(&entry.file_name().to_string_lossy()));
         if kind.is_dir() && depth < DEPTH_MAX {
-            walk(&entry.path(), depth + 1, files, skipped);
-        } else if kind.is_file() && is_tablespace(&entry.file_name().to_string_lossy()) {
-            files.push_back(entry.path());
+            walk(&path, depth + 1, files, skipped);
+        } else if kind.is_file() && is_named {
+            files.push_back(path);
+        } else if kind.is_symlink() && (is_named || path.is_dir()) {
+            // Else a schema on another disk would be missing without a word.
+            skipped.push((path, "is a symbolic link: give its target as well".to_owned()));
         }
     }
 }
@@ -119,17 +123,18 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("db")).unwrap();
         fs::write(at("db/none.ibd"), "no tablespace").unwrap();
+        std::os::unix::fs::symlink(directory.path(), at("db/linked")).unwrap();
         let events = Mutex::new(Vec::new());
         let paths = [at("db"), at("missing.ibd"), "/dev/null".into()];
         let totals = read_all(&paths, 2, &AtomicBool::new(false), |event| {
             events.lock().unwrap().push(event);
         });
-        assert_eq!((totals.files, totals.skipped), (0, 3));
+        assert_eq!((totals.files, totals.skipped), (0, 4));
         let events = serde_json::to_value(events.into_inner().unwrap()).unwrap();
         let said = |part: &str| {
             events.as_array().unwrap().iter().any(|one| one.to_string().contains(part))
         };
         assert!(said("no first page") && said("No such file") && said("not a regular file"));
-        assert_eq!(events[3]["event"], "end");
+        assert!(said("symbolic link") && events[4]["event"] == "end");
     }
 }
