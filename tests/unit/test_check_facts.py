@@ -87,6 +87,18 @@ def test_a_manifest_has_several_documents() -> None:
     assert fields["spec.volumes[0].emptyDir"]["place"].endswith("manifest.yaml:11:5")
 
 
+def test_variables_arguments_and_files_of_a_manifest_are_hidden() -> None:
+    facts = file(
+        "manifest",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {a: geheim}}\nspec:\n"
+        "  containers:\n  - name: c\n    env: [{name: MYSQL_ROOT_PASSWORD, value: geheim}]\n"
+        "    args: [--pass, geheim]\n    image: mysql:8.4\n  configuration: |\n    [client]\n"
+        "    password=geheim\n---\napiVersion: v1\nkind: ConfigMap\ndata: {x: geheim}\n",
+    )
+    text = json.dumps(document.document([facts]))
+    assert "geheim" not in text and "mysql:8.4" in text
+
+
 SAMPLES = {
     "log": "2026-01-01T00:00:00 0 [ERROR] [MY-012574] [InnoDB] Unable to lock ./ibdata1: 11\n",
     "manifest": "apiVersion: v1\nkind: Pod\n",
@@ -107,7 +119,8 @@ def test_each_form_is_found_out_and_by_no_other() -> None:
 @pytest.mark.parametrize(
     "name",
     ["password", "requirepass", "masterauth", "wsrep_sst_auth", "primary_conninfo",
-     "ssl_passphrase_command", "authentication_string", "vault.token", "master-password"],
+     "ssl_passphrase_command", "authentication_string", "vault.token", "master-password",
+     "tls-key-file-pass"],
 )  # fmt: skip
 def test_names_of_secrets(name: str) -> None:
     assert looks_secret(name)

@@ -61,6 +61,14 @@ def test_with_many_threads_counters_do_not_decide() -> None:
     assert "query-cache" in outcome.findings[0].found.fix.edits[0]
 
 
+def test_sessions_that_wait_for_its_lock_decide() -> None:
+    """A hit ratio of 90 % does not make up for a queue; two running threads make none."""
+    for running, severity in ((32, "medium"), (2, "info")):
+        outcome = verdict(cached(hits=900, inserts=100, running=running, waiting=20))
+        assert [one.severity for one in outcome.findings] == [severity]
+        assert any("query cache lock" in fact.key for fact in outcome.findings[0].found.evidence)
+
+
 def test_no_select_in_the_time_watched_is_not_known() -> None:
     assert verdict(cached(0, 0)).state == NOT_KNOWN
 

@@ -11,7 +11,7 @@ from typing import Any
 
 HIDDEN = "(hidden)"
 _SECRET = re.compile(
-    r"passw(or)?d|passphrase|pwd|secret|credential|conninfo|masterauth|requirepass"
+    r"passw(or)?d|passphrase|(^|_)pass(_|$)|pwd|secret|credential|conninfo|masterauth|requirepass"
     r"|authentication_string|auth_string|(^|[_.])(token|api_?key|private_?key|auth)$"
     r"|encryption_key$|^(init_connect|init_slave|init_replica)$|rename_command"
     r"|^(archive|restore|recovery_end|archive_cleanup|ssl_passphrase)_command$"

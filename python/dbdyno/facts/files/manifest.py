@@ -12,7 +12,11 @@ from dbdyno.experiment.file.document import Node
 from dbdyno.facts.fact import Facts
 from dbdyno.facts.files import text
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.secret import HIDDEN
 
+_PRIVATE = re.compile(
+    r"(^|\.)(env|args|command|data|stringData|binaryData|annotations)(\.|\[|$)", re.IGNORECASE
+)
 _SIGN = re.compile(r"^apiVersion\s*:", re.M)
 
 
@@ -23,7 +27,8 @@ def detect(path: Path, content: str) -> bool:
 
 def read(path: Path, found: Gathered) -> Facts:
     """Tables `objects` (object, kind, api, name, namespace, place) and `fields` (object, path,
-    value, place). `data` of Secrets is not collected."""
+    value, place). Of Secrets nothing is collected, and of other objects no variables, arguments or
+    embedded files."""
     objects, fields = [], []
     for number, root in enumerate(document.parse_all(text.read(path), path)):
         top = root.mapping
@@ -54,6 +59,8 @@ def _fields(node: Node, path: str) -> Iterator[dict[str, Any]]:
         yield from _fields(child, f"{path}[{index}]")
     if not node.mapping and not node.items:
         value = node.text if node.is_scalar and node.value is not None else None
+        if value and (_PRIVATE.search(path) or "\n" in value):
+            value = HIDDEN  # variables, arguments and embedded files may hold passwords
         yield {"path": path, "name": path.rpartition(".")[2], "value": value,
                "place": str(node.place)}  # fmt: skip
 

@@ -33,6 +33,11 @@ QUERIES = (
         "SELECT plugin_name, plugin_status, plugin_type FROM information_schema.plugins",
         ("mysql", "mariadb"),
     ),
+    Query(  # what waits for the query cache; states are the server's words, without statements
+        "session_states",
+        "SELECT state, COUNT(*) AS sessions FROM information_schema.processlist GROUP BY state",
+        ("mysql <8.0.3", "mariadb"),
+    ),
     Query(
         "engines_in_use",
         "SELECT engine, COUNT(*) AS tables FROM information_schema.tables WHERE table_type ="

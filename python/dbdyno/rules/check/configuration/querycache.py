@@ -8,9 +8,10 @@ SELECTs that were searched in the cache while we watched,
 
 A lookup that misses costs up to 13 % of the statement; one that hits saves 70 % of a lookup of one
 row, the cheapest statement (it is 238 % faster), and more of dearer ones. Both numbers are of one
-session. With more than `FEW` threads at work the cache's one lock decides, which no counter shows:
-that is to be measured (study `query-cache`). Com_select is not used: MySQL leaves hits out of it,
-MariaDB does not.
+session. With more than `FEW` threads at work the cache's one lock decides. No counter shows it: if
+sessions are seen to wait for it, it costs, else that is to be measured (study `query-cache`).
+
+Com_select is not used: MySQL leaves hits out of it, MariaDB does not.
 
 Source: the MySQL 5.7 manual, "The MySQL Query Cache"; MariaDB's page "Query Cache".
 """
@@ -24,6 +25,7 @@ from dbdyno.rules.check.rule import Fix, Found, Rule, edits
 
 COST, SAVING = 0.13, 1 - 1 / 3.38
 BREAK_EVEN = COST / (COST + SAVING)
+LOCK = "Waiting for query cache lock"  # a state of sessions
 FEW = 4  # threads running at once, ours among them
 DEFAULT_SIZE = 1 << 20  # MariaDB's, while the cache is off
 _WRITES = ("com_insert", "com_update", "com_delete", "com_replace")
@@ -68,7 +70,19 @@ def _verdict(facts: Facts) -> Iterator[Found]:
         f" ({_ratio(facts, 'status')[0]:.0%} since the start), with {writes / seconds:,.1f}"
         f" writes/s and {running.number:.0f} threads running; it pays from {BREAK_EVEN:.0%} on"
     )
+    waiting = _waiting(facts)
+    if waiting is not None:
+        evidence.append(waiting)
     yield _found(ratio, running.number, seen, evidence, facts)
+
+
+def _waiting(facts: Facts) -> Fact | None:
+    """Sessions that waited for the cache's lock when they were listed; None: none was seen."""
+    states = facts.tables.get("session_states")
+    for row in states.rows if states is not None else ():
+        if states is not None and row.get("state") == LOCK:
+            return states.fact(row, "sessions", LOCK)
+    return None
 
 
 def _found(ratio: float, running: float, seen: str, evidence: list[Fact], facts: Facts) -> Found:
@@ -80,6 +94,16 @@ def _found(ratio: float, running: float, seen: str, evidence: list[Fact], facts:
             evidence=evidence,
             effect=f"about {COST * (1 - ratio) - SAVING * ratio:.0%} of the time of cheap SELECTs,"
             " at one session; more with many",
+            fix=_OFF,
+            undo=back,
+            severity="medium",
+        )
+    waiting = _waiting(facts)
+    if running > FEW and waiting is not None:
+        return Found(
+            what=f"sessions wait for the query cache's lock: {seen}",
+            evidence=evidence,
+            effect=f"{waiting.number:.0f} of {running:.0f} running threads waited for it at once",
             fix=_OFF,
             undo=back,
             severity="medium",
