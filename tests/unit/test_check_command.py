@@ -20,7 +20,7 @@ from dbdyno.rules.check.rule import FINE, NOT_KNOWN, Finding, Found, edits, sett
 from fixtures.rules import file, server
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
-BAD = "configdb = c1:27019, c2:27019\nnojournal = true\n"
+BAD = "configdb = c1:27019, c2:27019\nnojournal = true\nkeyFile = /key\nnoscripting = true\n"
 
 
 @pytest.fixture

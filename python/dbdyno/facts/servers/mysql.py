@@ -11,6 +11,7 @@ import pymysql
 from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
 
@@ -40,6 +41,7 @@ QUERIES = (
         " 'performance_schema') GROUP BY engine",
         ("mysql", "mariadb"),
     ),
+    *accounts.QUERIES,
 )
 
 
