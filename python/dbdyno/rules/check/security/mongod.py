@@ -36,8 +36,7 @@ def _authorizes(facts: Facts) -> bool:
     if _get(facts, "security.keyFile", "keyFile", "security.clusterAuthMode", "clusterAuthMode"):
         return True
     asked = _get(facts, "security.authorization")
-    old = _get(facts, "auth")
-    return (asked is not None and asked.text == "enabled") or (old is not None and old.on)
+    return asked is not None and asked.text == "enabled"
 
 
 def _bind(facts: Facts) -> tuple[Fact, bool]:
@@ -58,7 +57,7 @@ def _authorization(facts: Facts) -> Iterator[Found]:
         return
     router = _is_router(facts)
     name = "security.keyFile" if router else "security.authorization"
-    fact = _get(facts, "security.authorization", "noauth", "auth") or _absent(facts, name)
+    fact = _get(facts, "security.authorization", "noauth") or _absent(facts, name)
     yield Found(
         what="clients need not log in: "
         + (

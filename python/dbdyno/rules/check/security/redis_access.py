@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.facts.fact import Fact, Facts
+from dbdyno.facts.fact import Fact, Facts, Missing
 from dbdyno.rules.check.rule import Found, Rule, edits, setting, statements
 from dbdyno.rules.check.security import settings
 from dbdyno.rules.check.security.settings import one_of, rule
@@ -30,7 +30,12 @@ def _users(facts: Facts) -> Iterator[tuple[Mapping[str, Any], Fact]]:
 def _default_open(facts: Facts) -> Iterator[tuple[Fact, ...]]:
     """What shows that a client needs no password, if so. Before 6 there is but one password."""
     if not facts.is_server or facts.version < (6,):
-        word = facts.setting("requirepass")
+        word = facts.get("setting.requirepass")
+        if word is None and not facts.is_server:
+            if facts.get("setting.user") or facts.get("setting.aclfile"):
+                raise Missing("acl_users", "users of a file are not read: see the server itself")
+            word = Fact("setting.requirepass", None, facts.table("options").place)
+        word = word or facts.setting("requirepass")
         if not word.text:
             yield (word,)
         return
