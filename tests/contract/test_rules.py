@@ -57,7 +57,11 @@ def test_every_family_of_a_pack_is_listed() -> None:
 
 
 # Files of a pack that hold no rules.
-HELPERS = {"platform": ("manifest",), "security": ("settings",)}
+HELPERS = {
+    "platform": ("manifest",),
+    "replication": ("gtids", "topology"),
+    "security": ("settings",),
+}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

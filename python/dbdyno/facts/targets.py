@@ -59,7 +59,22 @@ def read_all(targets: Sequence[str], asked: Asked) -> list[Facts]:
     found: list[Facts] = []
     for target in targets:
         found += _read(target, asked)
+    if any("replicas" in one.tables and one.tables["replicas"].rows for one in found):
+        found = _read_late(targets, asked, found)
     return [_completed(one, asked) for one in found]
+
+
+def _read_late(targets: Sequence[str], asked: Asked, found: Sequence[Facts]) -> list[Facts]:
+    """Sources go on while their replicas are read: servers tell once more what they have executed
+    by now, or their replicas would seem to be ahead."""
+    urls = [one for one in targets if server_url.is_url(one)]
+    if len(urls) < 2:
+        return list(found)
+    again = iter(urls)
+    return [
+        live.read_late(next(again), asked.credentials, asked.tls, one) if one.is_server else one
+        for one in found
+    ]
 
 
 def _read(target: str, asked: Asked) -> list[Facts]:
