@@ -56,7 +56,12 @@ def test_every_family_of_a_pack_is_listed() -> None:
         }
 
 
-HELPERS = {"platform": ("manifest",)}  # files of a pack that hold no rules
+# Files of a pack that hold no rules.
+HELPERS = {
+    "platform": ("manifest",),
+    "replication": ("gtids", "topology"),
+    "security": ("settings",),
+}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno import analysis
+from dbdyno.analysis import result as analysis_result
 from dbdyno.analysis.costs.cost import price_per_month
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
@@ -146,11 +146,11 @@ def test_what_committed_nothing_has_no_cost() -> None:
 
 def test_result_json_holds_the_offers() -> None:
     plan = _plan()
-    result = analysis.to_json(analyse(plan, _records(plan)), plan, {})
+    result = analysis_result.to_json(analyse(plan, _records(plan)), plan, {})
     valid("result", result)
     assert result["costs"]["offers"][0]["levels"] == {"machine": "n2-64"}
     plain = _plan(more="")
-    assert analysis.to_json(analyse(plain, _records(plain)), plain, {})["costs"] is None
+    assert analysis_result.to_json(analyse(plain, _records(plain)), plain, {})["costs"] is None
 
 
 @given(base=st.floats(0, 1e6), machine=st.floats(0, 1e6), level=st.sampled_from(["a", "b"]))

@@ -30,7 +30,7 @@ from fixtures.rules import file, server
 from fixtures.rules.cases import CASES
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
-BAD = "configdb = c1:27019, c2:27019\nnojournal = true\n"
+BAD = "configdb = c1:27019, c2:27019\nnojournal = true\nkeyFile = /key\nnoscripting = true\n"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from dbdyno.errors import DynoError
@@ -46,6 +47,27 @@ def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> 
             return redis.read(server, found)
     finally:
         server.stop()
+
+
+def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts) -> Facts:
+    """The same facts, and what a server of MySQL's family has executed by now."""
+    if facts.engine not in ("mysql", "mariadb"):
+        return facts
+    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    found = Gathered()
+    try:
+        with understanding(server.place, "its facts"):
+            assert isinstance(server, MysqlRemote)
+            mysql.read_late(server, found, facts)
+    finally:
+        server.stop()
+    late = found.facts(facts.subject, facts.source, facts.engine)
+    return replace(
+        facts,
+        facts={**facts.facts, **late.facts},
+        tables={**facts.tables, **late.tables},
+        missing={**facts.missing, **late.missing},
+    )
 
 
 def _usual_tls(text: str) -> str | None:

@@ -4,7 +4,7 @@ or a bundle."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -64,6 +64,22 @@ def read(target: str, asked: Asked) -> list[Facts]:
 def is_file(target: str) -> bool:
     """Whether it is parsed: neither a server nor a directory."""
     return not server_url.is_url(target) and not Path(target).is_dir()
+
+
+def with_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:
+    """The facts of all targets. Sources go on while their replicas are read: if any is a replica,
+    servers tell once more what they have executed by now, or replicas would seem to be ahead."""
+    facts = [one for _, found in read for one in found]
+    urls = [target for target, _ in read if server_url.is_url(target)]
+    if len(urls) < 2 or not any(
+        one.tables["replicas"].rows for one in facts if "replicas" in one.tables
+    ):
+        return facts
+    return [
+        live.read_late(target, asked.credentials, asked.tls, one) if target in urls else one
+        for target, found in read
+        for one in found
+    ]
 
 
 def _read(target: str, asked: Asked) -> list[Facts]:

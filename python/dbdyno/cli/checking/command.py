@@ -79,7 +79,8 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
         server_url.refuse_unknown(target)
     files = [target for target in targets if reading.is_file(target)]
     with stored(*files or targets):
-        facts = [one for target in targets for one in findings.facts_of(target, asked)]
+        read = [(target, findings.facts_of(target, asked)) for target in targets]
+        facts = reading.with_late(read, asked)
         if typed["collect"]:
             made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
             output.put(made, typed["out"], "facts")

@@ -25,6 +25,8 @@ _LINES = re.compile(
 )
 _LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*?)\s*(?:\s#.*)?$")
 
+_SWITCH = {"true": "enabled", "false": "disabled"}
+
 
 def detect(path: Path, content: str) -> bool:
     """Sections of its YAML, or options of its older lines."""
@@ -75,5 +77,8 @@ def _of_lines(path: Path, content: str) -> list[dict[str, Any]]:
         if parts is None or line.lstrip().startswith("#"):
             continue
         place = f"{path}:{number}:{text.column(line, parts[1])}"
-        rows.append({"name": parts[1], "spelled": parts[1], "value": parts[2], "place": place})
+        name, value = parts[1], parts[2]
+        if name == "auth":  # a switch, whose name alone would hide it
+            name, value = "security.authorization", _SWITCH.get(value.lower(), value)
+        rows.append({"name": name, "spelled": parts[1], "value": value, "place": place})
     return rows

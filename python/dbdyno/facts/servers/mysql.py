@@ -11,6 +11,8 @@ import pymysql
 from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.servers import mysql_accounts as accounts
+from dbdyno.facts.servers import mysql_replication as replication
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
 
@@ -45,16 +47,14 @@ QUERIES = (
         " 'performance_schema') GROUP BY engine",
         ("mysql", "mariadb"),
     ),
+    *accounts.QUERIES,
+    *replication.QUERIES,
 )
 
 
 def read(server: MysqlRemote, found: Gathered) -> Facts:
     """All facts. DynoError if it does not answer at all; what it refuses is missing."""
-    for statement in SESSION[server.kind]:
-        try:
-            server.rows(statement)
-        except pymysql.Error as error:  # before 5.7.8 and 10.1 there is no such variable
-            found.lacks(statement, str(error.args[-1]))
+    _confine(server, found)
     try:
         for name, value in server.rows(VARIABLES):
             found.setting(str(name).lower(), value, VARIABLES)
@@ -72,8 +72,38 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
         except pymysql.Error as error:
             found.lacks(query.table, str(error.args[-1]))
             continue
-        found.table(query.table, [_small(row) for row in rows], query.sql)
+        small = [_small(row) for row in rows]
+        if query.table == "replicas":
+            small = [replication.kept(row) for row in small]
+        found.table(query.table, small, query.sql)
     return known
+
+
+def read_late(server: MysqlRemote, found: Gathered, known: Facts) -> None:
+    """What it has executed by now, after all other servers were read, and of a replica the GTIDs
+    with which its binary logs begin."""
+    _confine(server, found)
+    for name in replication.LATE[server.kind]:
+        sql = f"SELECT @@GLOBAL.{name}"
+        try:
+            found.add(f"late.{name}", server.rows(sql)[0][0], sql)
+        except pymysql.Error as error:
+            found.lacks(f"late.{name}", str(error.args[-1]))
+    replicas = known.tables.get("replicas")
+    if replicas is not None and replicas.rows:
+        try:
+            headers = list(replication.headers(server.rows, server.records))
+            found.table("binlog_headers", headers, replication.LOGS)
+        except pymysql.Error as error:
+            found.lacks("binlog_headers", str(error.args[-1]))
+
+
+def _confine(server: MysqlRemote, found: Gathered) -> None:
+    for statement in SESSION[server.kind]:
+        try:
+            server.rows(statement)
+        except pymysql.Error as error:  # before 5.7.8 and 10.1 there is no such variable
+            found.lacks(statement, str(error.args[-1]))
 
 
 def counters(server: MysqlRemote) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.servers import postgres_accounts as accounts
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.systems.postgres.external import PostgresRemote
@@ -27,8 +28,12 @@ QUERIES = (
         "SELECT extname AS name, extversion AS version FROM pg_extension",
         ("postgres",),
     ),
+    *accounts.QUERIES,
 )
-_NAMES = {"extensions": ("name", "version")}  # of columns: the protocol's simple form has none
+_NAMES = {
+    "extensions": ("name", "version"),
+    **accounts.NAMES,
+}  # of columns: the protocol's simple form has none
 
 
 def read(server: PostgresRemote, found: Gathered) -> Facts:

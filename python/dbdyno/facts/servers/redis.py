@@ -1,6 +1,8 @@
-"""Facts of a running Redis: its settings and INFO. Source: Redis documentation, CONFIG GET, INFO.
+"""Facts of a running Redis: its settings and INFO. Source: Redis documentation, CONFIG GET, INFO,
+ACL LIST.
 
-`CONFIG GET *` answers passwords too; they are hidden before anything else sees them.
+`CONFIG GET *` answers passwords too, and `ACL LIST` hashes of them; they are hidden, or only
+counted, before anything else sees them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dbdyno.systems.redis.client import ERRORS
 from dbdyno.systems.redis.external import RedisRemote
 
 SETTINGS = ("CONFIG", "GET", "*")
+USERS = ("ACL", "LIST")
 SECTIONS = ("server", "clients", "memory", "persistence", "stats", "replication", "keyspace")
 
 
@@ -27,4 +30,23 @@ def read(server: RedisRemote, found: Gathered) -> Facts:
             found.setting(str(name), value, " ".join(SETTINGS))
     except ERRORS as error:
         found.lacks("settings", str(error))
+    try:
+        rows = [_user(str(line)) for line in server.ask(*USERS)]
+        found.table("acl_users", rows, " ".join(USERS))
+    except ERRORS as error:  # before 6, or without the right
+        found.lacks("acl_users", str(error))
     return found.facts(server.place, "server", "redis", version_of(server.version))
+
+
+def _user(line: str) -> dict[str, object]:
+    """`user app on #HASH ~* +@all` without its hashes."""
+    _, name, *rules = line.split()
+    return {
+        "name": name,
+        "enabled": "on" in rules,
+        "nopass": "nopass" in rules,
+        "hashes": sum(one.startswith("#") for one in rules),
+        "all_keys": "~*" in rules or "allkeys" in rules,
+        "all_commands": "+@all" in rules or "allcommands" in rules,
+        "takes_away": sum(one.startswith("-") for one in rules if one != "-@all"),
+    }

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from dbdyno.rules.check import configuration, platform
+from dbdyno.rules.check import configuration, platform, replication, security
 from dbdyno.rules.check.rule import Rule
 
 PACKS: Mapping[str, Sequence[ModuleType]] = {
     "configuration": configuration.FAMILIES,
     "platform": platform.FAMILIES,
+    "replication": replication.FAMILIES,
+    "security": security.FAMILIES,
 }
 RULES: tuple[Rule, ...] = tuple(
     rule for families in PACKS.values() for family in families for rule in family.RULES

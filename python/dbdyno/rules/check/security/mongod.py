@@ -1,0 +1,321 @@
+"""mongod.conf: who gets in, and what is on the wire.
+
+Omitted settings have mongod's defaults: no authorization, JavaScript on, and since 3.6
+only the loopback address. Source: the MongoDB manual, "Security Checklist" and "Configuration File
+Options".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dbdyno.facts.fact import Fact, Facts, Missing
+from dbdyno.rules.check.rule import Found, Rule, edits, setting
+from dbdyno.rules.check.security import settings
+from dbdyno.rules.check.security.settings import is_off, is_on, rule
+
+_MANUAL = "https://www.mongodb.com/docs/manual/"
+_OPTIONS = _MANUAL + "reference/configuration-options/"
+
+
+def _get(facts: Facts, *names: str) -> Fact | None:
+    found = (facts.get(f"setting.{name}") for name in names)
+    return next((fact for fact in found if fact is not None), None)
+
+
+def _is_router(facts: Facts) -> bool:
+    return _get(facts, "sharding.configDB", "configdb") is not None
+
+
+def _absent(facts: Facts, name: str) -> Fact:
+    return Fact(f"setting.{name}", None, facts.table("options").place)
+
+
+def _authorizes(facts: Facts) -> bool:
+    if _get(facts, "security.keyFile", "keyFile", "security.clusterAuthMode", "clusterAuthMode"):
+        return True
+    asked = _get(facts, "security.authorization")
+    return asked is not None and asked.text == "enabled"
+
+
+def _bind(facts: Facts) -> tuple[Fact, bool]:
+    """The setting, and whether other hosts reach it. Missing: that depends on the version."""
+    every = _get(facts, "net.bindIpAll", "bind_ip_all")
+    if every is not None and every.on:
+        return every, True
+    bind = _get(facts, "net.bindIp", "bind_ip")
+    if bind is not None:
+        return bind, not settings.is_near(bind.text)
+    if not facts.version:
+        raise Missing("version", "before 3.6 the default was all addresses: see --engine")
+    return _absent(facts, "net.bindIp"), facts.version < (3, 6)
+
+
+def _authorization(facts: Facts) -> Iterator[Found]:
+    if _authorizes(facts):
+        return
+    router = _is_router(facts)
+    name = "security.keyFile" if router else "security.authorization"
+    fact = _get(facts, "security.authorization", "noauth") or _absent(facts, name)
+    yield Found(
+        what="clients need not log in: "
+        + (
+            "there is no keyFile"
+            if router
+            else f"{name} is {fact.text or 'not set, and disabled by default'}"
+        ),
+        evidence=(fact,),
+        effect="a client that reaches the port reads, writes and drops every database",
+        fix=edits("Set security.keyFile on all members.") if router else setting(name, "enabled"),
+        undo=setting(name, fact.text or None),
+        about=name,
+    )
+
+
+def _wide(facts: Facts) -> Iterator[Found]:
+    fact, far = _bind(facts)
+    wide = far and (
+        fact.value is None or fact.key.endswith(("All", "all")) or settings.is_wide(fact.text)
+    )
+    if wide:
+        yield Found(
+            what=f"it listens on all addresses: {fact.key.partition('.')[2]} is"
+            f" {fact.text or 'not set'}",
+            evidence=(fact,),
+            effect="every network of the host reaches the port, if no firewall stops it",
+            fix=edits("Set net.bindIp to the addresses that clients and members use."),
+            undo=edits("Put the line back as it was."),
+            severity="low" if _authorizes(facts) else "high",
+        )
+
+
+def _tls(facts: Facts) -> Iterator[Found]:
+    bind, far = _bind(facts)
+    mode = _get(facts, "net.tls.mode", "net.ssl.mode", "sslMode")
+    if far and (mode is None or mode.text not in ("requireTLS", "requireSSL")):
+        shown = mode or _absent(facts, "net.tls.mode")
+        yield Found(
+            what=f"other hosts connect without TLS: net.tls.mode is {shown.text or 'not set'}",
+            evidence=(shown, bind),
+            effect="documents and commands are read on the way",
+            fix=edits(
+                "Set net.tls.mode to requireTLS, and its certificateKeyFile and CAFile; go"
+                " through allowTLS and preferTLS while clients change."
+            ),
+            undo=edits("Set net.tls.mode back."),
+            about="net.tls.mode",
+        )
+
+
+def _script(facts: Facts) -> Iterator[Found]:
+    name = "security.javascriptEnabled"
+    fact = _get(facts, name, "noscripting") or _absent(facts, name)
+    off = fact.key.endswith("noscripting")
+    if fact.value is None or fact.on != off:
+        yield Found(
+            what=f"JavaScript runs in the server: {name} is {fact.text or 'not set, and on'}",
+            evidence=(fact,),
+            effect="what is injected into $where, $function or mapReduce runs there",
+            fix=setting(name, "false"),
+            undo=setting(name, fact.text or None),
+        )
+
+
+def _mechanisms(facts: Facts) -> Iterator[Found]:
+    fact = _get(facts, "setParameter.authenticationMechanisms")
+    if fact is not None and "MONGODB-CR" in fact.text:
+        yield Found(
+            what=f"logins by MONGODB-CR are allowed: {fact.text}",
+            evidence=(fact,),
+            effect="MD5 hashes that log in as they are; 4.0 removed them",
+            fix=edits("Remove MONGODB-CR from setParameter.authenticationMechanisms."),
+            undo=setting("setParameter.authenticationMechanisms", fact.text),
+        )
+
+
+def _protocols(facts: Facts) -> Iterator[Found]:
+    fact = _get(facts, "net.tls.disabledProtocols", "net.ssl.disabledProtocols")
+    if fact is None:
+        return
+    missing = [one for one in ("TLS1_0", "TLS1_1") if one not in fact.text]
+    if missing:
+        name = fact.key.partition(".")[2]
+        yield Found(
+            what=f"{' and '.join(missing)} are offered: {name} is {fact.text}",
+            evidence=(fact,),
+            effect="an attacker between both ends can bring them down to it (RFC 8996)",
+            fix=setting(name, "TLS1_0,TLS1_1"),
+            undo=setting(name, fact.text),
+        )
+
+
+def _rule(id: str, title: str, about: str, severity: str, judge: Any, page: str) -> Rule:
+    return Rule(
+        id=f"mongodb-{id}",
+        pack="security",
+        title=title,
+        about=about,
+        severity=severity,
+        applies=("mongodb",),
+        sources=("file",),
+        needs=("options",),
+        judge=judge,
+        source=_MANUAL + page,
+    )
+
+
+def _switch(
+    *names: str,
+    id: str,
+    title: str,
+    about: str,
+    severity: str,
+    effect: str,
+    wrong: Any = is_on,
+    right: str | None = "false",
+    applies: str = "mongodb",
+) -> Rule:
+    return rule(
+        *names,
+        id=f"mongodb-{id}",
+        title=title,
+        about=about,
+        severity=severity,
+        applies=(applies,),
+        wrong=wrong,
+        right=right,
+        effect=effect,
+        source=_OPTIONS,
+        sources=("file",),
+    )
+
+
+RULES = (
+    _rule(
+        "authorization-off",
+        "Clients need not log in",
+        "No security.authorization, and no keyFile, which turns it on.",
+        "high",
+        _authorization,
+        "administration/security-checklist/",
+    ),
+    _rule(
+        "listens-everywhere",
+        "The server listens on all addresses",
+        "bindIp with 0.0.0.0 or ::,"
+        " bindIpAll, or no bindIp before 3.6. Of low severity with authorization.",
+        "high",
+        _wide,
+        "administration/security-checklist/",
+    ),
+    _rule(
+        "tls-not-required",
+        "Other hosts without TLS",
+        "net.tls.mode is not requireTLS, and other hosts reach the port.",
+        "medium",
+        _tls,
+        "tutorial/configure-ssl/",
+    ),
+    _rule(
+        "javascript-enabled",
+        "JavaScript in the server",
+        "Few applications need it; it is on by default.",
+        "low",
+        _script,
+        "core/server-side-javascript/",
+    ),
+    _rule(
+        "challenge-response",
+        "MONGODB-CR is allowed",
+        "A mechanism of before 3.0.",
+        "medium",
+        _mechanisms,
+        "core/security-scram/",
+    ),
+    _rule(
+        "tls-old",
+        "TLS before 1.2 is offered",
+        "disabledProtocols is without TLS 1.0 or 1.1.",
+        "medium",
+        _protocols,
+        "tutorial/configure-ssl/",
+    ),
+    _switch(
+        "net.tls.allowInvalidCertificates",
+        "net.ssl.allowInvalidCertificates",
+        id="tls-any-certificate",
+        title="Any certificate will do",
+        about="allowInvalidCertificates is for tests.",
+        severity="high",
+        effect="TLS does not show who the other end is",
+    ),
+    _switch(
+        "net.tls.allowInvalidHostnames",
+        "net.ssl.allowInvalidHostnames",
+        id="tls-any-host",
+        title="A certificate of any host will do",
+        about="allowInvalidHostnames: members do not compare names.",
+        severity="medium",
+        effect="any certificate of the same authority stands for any member",
+    ),
+    _switch(
+        "net.http.enabled",
+        "httpinterface",
+        "rest",
+        "net.http.RESTInterfaceEnabled",
+        id="http-interface",
+        title="The interface by HTTP is on",
+        about="It was removed by 3.6.",
+        severity="high",
+        applies="mongodb <3.6",
+        effect="it answers without TLS, and its REST part without a login",
+    ),
+    _switch(
+        "setParameter.enableTestCommands",
+        id="test-commands",
+        title="Commands for tests",
+        about="enableTestCommands is for the server's own tests.",
+        severity="high",
+        effect="commands that stop, empty or change the server are there",
+        right=None,
+    ),
+    _switch(
+        "setParameter.enableLocalhostAuthBypass",
+        id="localhost-exception",
+        title="The localhost exception is on",
+        severity="low",
+        about="It lets the first user be made without a login; said outright, it stays.",
+        effect="while there is no user, any process of the host makes itself the first",
+    ),
+    _switch(
+        "security.transitionToAuth",
+        id="transition-to-auth",
+        severity="medium",
+        title="Logins are not demanded yet",
+        about="A step on the way to authorization, which is left after it.",
+        effect="members and clients come in with or without a login",
+        applies="mongodb >=3.4",
+        right=None,
+    ),
+    _switch(
+        "net.wireObjectCheck",
+        "objcheck",
+        id="documents-unchecked",
+        severity="medium",
+        title="Documents are not checked",
+        wrong=is_off,
+        right="true",
+        about="wireObjectCheck is off.",
+        effect="a client's malformed BSON reaches the files",
+    ),
+    _switch(
+        "systemLog.quiet",
+        "quiet",
+        id="log-quiet",
+        severity="low",
+        title="Logins are not logged",
+        about="systemLog.quiet keeps connections from the log.",
+        effect="0 connections can be found afterwards",
+    ),
+)

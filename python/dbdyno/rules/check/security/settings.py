@@ -1,0 +1,88 @@
+"""Rules about one setting, which is most of hardening: a value that is wrong, and the one that is
+right. The setting decides, so a file that does not have it is "not known"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dbdyno.facts.fact import Fact, Facts
+from dbdyno.rules.check.rule import Found, Rule, setting
+
+
+def rule(
+    *names: str,
+    id: str,
+    title: str,
+    about: str,
+    severity: str,
+    applies: tuple[str, ...],
+    wrong: Callable[[Fact], bool],
+    right: str | None,
+    effect: str,
+    source: str,
+    sources: tuple[str, ...] = ("server", "file"),
+) -> Rule:
+    """A rule on the first of `names` that is set. `right`: None to take the line away."""
+
+    def judge(facts: Facts) -> Iterator[Found]:
+        name, fact = _first(facts, names)
+        if wrong(fact):
+            yield Found(
+                what=f"`{name}` is {fact.text or 'empty'}",
+                evidence=(fact,),
+                effect=effect,
+                fix=setting(name, right),
+                undo=setting(name, fact.value),
+                about=name,
+            )
+
+    return Rule(
+        id=id,
+        pack="security",
+        title=title,
+        about=about,
+        severity=severity,
+        applies=applies,
+        sources=sources,
+        judge=judge,
+        source=source,
+    )
+
+
+def _first(facts: Facts, names: tuple[str, ...]) -> tuple[str, Fact]:
+    for name in names:
+        if fact := facts.get(f"setting.{name}"):
+            return name, fact
+    return names[0], facts.setting(names[0])
+
+
+def is_on(fact: Fact) -> bool:
+    """Wrong if on."""
+    return fact.on
+
+
+def is_off(fact: Fact) -> bool:
+    """Wrong if off."""
+    return not fact.on
+
+
+def one_of(*values: str) -> Callable[[Fact], bool]:
+    """Wrong if it has one of these values, in small letters."""
+    return lambda fact: fact.text.strip().lower() in values
+
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def is_wide(addresses: str) -> bool:
+    """Whether a list of addresses is every one of the host. An empty list is not."""
+    words = addresses.replace(",", " ").split()
+    return any(word.lstrip("-") in ("*", "0.0.0.0", "::", "::*") for word in words)
+
+
+def is_near(addresses: str) -> bool:
+    """Whether a list of addresses is of this machine only."""
+    words = addresses.replace(",", " ").split()
+    return bool(words) and all(
+        word.lstrip("-") in LOOPBACK or word.startswith("127.") or "/" in word for word in words
+    )

@@ -1,0 +1,110 @@
+"""What old articles on hardening get wrong by version, and what the statements never read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dbdyno.facts import applies
+from dbdyno.facts.fact import Facts
+from dbdyno.facts.servers import mysql, mysql_accounts, postgres_accounts
+from dbdyno.rules.check.packs import RULES
+from dbdyno.rules.check.rule import FINE, FOUND, NOT_APPLICABLE, NOT_KNOWN
+from fixtures.rules import file, server
+from fixtures.rules.security_mysql import APP, ROOT, SOCKET, account, accounts
+
+RULE = {rule.id: rule for rule in RULES}
+PACK = Path(mysql_accounts.__file__).parents[2] / "rules" / "check" / "security"
+
+
+def asked(engine: str, *version: int) -> str:
+    """The statement that reads accounts there."""
+    known = Facts("s", "server", engine, version)
+    [sql] = [
+        query.sql
+        for query in mysql.QUERIES
+        if query.table == "accounts" and applies.matches(query.applies, known)
+    ]
+    return sql
+
+
+@pytest.mark.parametrize("version", [(5, 7, 44), (8, 0, 36), (8, 4, 3), (9, 1, 0)])
+def test_a_column_that_is_gone_is_not_asked_for(version: tuple[int, ...]) -> None:
+    sql = asked("mysql", *version).lower()
+    assert "authentication_string" in sql and not re.search(r"\bpassword\b", sql)
+
+
+def test_older_servers_are_asked_for_the_column_that_they_have() -> None:
+    assert re.search(r"\bpassword\b", asked("mysql", 5, 6, 51))
+    assert re.search(r"\bpassword\b", asked("mariadb", 10, 3, 39))
+    assert "mysql.global_priv" in asked("mariadb", 10, 11, 6)
+    assert "mysql.global_priv" in asked("mariadb", 11, 8, 2)
+
+
+def test_no_statement_returns_a_hash() -> None:
+    """Columns of hashes only stand inside LENGTH, CASE and COALESCE."""
+    for query in (*mysql_accounts.QUERIES, *postgres_accounts.QUERIES):
+        plain = re.sub(r" IN \([^()]*\)", "", query.sql)
+        for _ in range(4):
+            plain = re.sub(r"\b(LENGTH|COALESCE|IFNULL|IF|JSON_VALUE|length)\([^()]*\)", "x", plain)
+        plain = re.sub(r"CASE .*? END", "x", plain)
+        listed = plain.split(" FROM ")[0]
+        assert not re.search(r"authentication_string|rolpassword|\bpassword\b", listed), query.sql
+
+
+def test_no_fix_has_syntax_that_was_removed() -> None:
+    text = "\n".join(path.read_text() for path in PACK.glob("*.py"))
+    assert not re.search(r"(SET|=)\s+PASSWORD\(|mysql\.users\b|IDENTIFIED BY PASSWORD", text)
+
+
+def test_auto_created_accounts_are_a_matter_of_the_version() -> None:
+    rule = RULE["mysql-grant-creates-accounts"]
+    mode = {"sql_mode": "STRICT_TRANS_TABLES"}
+    assert rule.look(server("mysql", "5.7.44", mode)).state == FOUND
+    assert rule.look(server("mariadb", "10.11.6", mode)).state == FOUND
+    for version in ("8.0.11", "8.4.3", "9.1.0"):  # the mode is gone, and GRANT creates none
+        assert rule.look(server("mysql", version, mode)).state == NOT_APPLICABLE
+
+
+def test_the_old_plugin_is_marias_default() -> None:
+    rule = RULE["mysql-plugin-deprecated"]
+    native = account("app", "10.0.0.1", "mysql_native_password", "sha1")
+    assert rule.look(accounts(native, engine="mysql-8.0.36")).state == FOUND
+    assert rule.look(accounts(native, engine="mariadb-10.11.6")).state == NOT_APPLICABLE
+    assert rule.look(accounts(native, engine="mysql-5.7.44")).state == NOT_APPLICABLE
+
+
+def test_an_anonymous_account_is_found_by_being_there_not_by_the_version() -> None:
+    rule = RULE["mysql-account-anonymous"]
+    assert rule.look(accounts(ROOT, APP, engine="mysql-8.0.36")).state == FINE
+    assert rule.look(accounts(ROOT, account("", "%", "x"), engine="mysql-9.1.0")).state == FOUND
+
+
+@pytest.mark.parametrize("plugin", ["unix_socket", "auth_socket", "pam", "gssapi", "auth_pam"])
+def test_plugins_without_passwords_are_fine(plugin: str) -> None:
+    rule = RULE["mysql-account-without-password"]
+    assert rule.look(accounts(SOCKET, account("a", "localhost", plugin, "none"))).state == FINE
+
+
+def test_a_null_and_an_empty_secure_file_priv_are_opposites() -> None:
+    rule = RULE["mysql-secure-file-priv"]
+    for value, state in (("", FOUND), (None, FINE), ("NULL", FINE), ("/var/lib/x/", FINE)):
+        assert rule.look(server("mysql", "9.1.0", {"secure_file_priv": value})).state == state
+
+
+def test_mongod_without_a_line_has_its_default() -> None:
+    rule = RULE["mongodb-authorization-off"]
+    assert rule.look(file("mongod.conf", "net:\n  bindIp: 127.0.0.1\n")).state == FOUND
+    for text in ("security:\n  authorization: enabled\n", "dbpath = /d\nauth = true\n"):
+        assert rule.look(file("mongod.conf", text)).state == FINE
+
+
+def test_a_redis_conf_without_a_password_has_none() -> None:
+    rule = RULE["redis-default-user-open"]
+    wire = "bind 0.0.0.0\nprotected-mode no\n"
+    [finding] = rule.look(file("redis.conf", wire)).findings
+    assert finding.severity == "critical"
+    assert rule.look(file("redis.conf", wire + "requirepass long-one\n")).state == FINE
+    assert rule.look(file("redis.conf", wire + "aclfile /etc/acl\n")).state == NOT_KNOWN
