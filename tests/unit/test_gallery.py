@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from tools.gallery import bundles, packing, page
 from tools.gallery.article import Article, Conclusion, articles, measurements
-from tools.gallery.evidence import figures, read, runs
+from tools.gallery.evidence import figures, plans, read, runs
 from tools.gallery.inputs import LOGS
 from tools.gallery.places import EXPERIMENTS, PAGES, ROOT, RUNS
 from tools.gallery.verdict import NOT_TESTED, REFUTED, SUPPORTED, UNDECIDED, Judged, joined
@@ -80,8 +80,17 @@ def test_a_verdict_follows_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         runs.Claimed("some", judged.claims, at={"n": "3"}).judge()
 
 
+def test_a_verdict_follows_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = {"visibility": "vacuumed", "plan": "count-star"}
+    asked = plans.Planned(plan="index-only-scans", at=at, has="Index Only Scan")
+    for plan, verdict in (("->  Index Only Scan", SUPPORTED), ("->  Seq Scan", REFUTED)):
+        monkeypatch.setattr(bundles, "explained", lambda run, at, p=plan: {"count": p})
+        assert asked.judge().verdict == verdict
+
+
 def test_a_run_that_was_not_measured_tests_nothing() -> None:
     assert runs.Claimed("no-such-run", ["a > b"]).judge().verdict == NOT_TESTED
+    assert plans.Planned(plan="no-such-run", at={}, has="x").judge().verdict == NOT_TESTED
 
 
 @pytest.mark.parametrize(
