@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import platform
 import re
 import shlex
 import zipfile
@@ -179,10 +177,7 @@ def test_a_bundle_is_small_and_tells_nothing_of_its_machine(bundle: Path) -> Non
     with zipfile.ZipFile(bundle) as archive:
         assert json.loads(archive.read("dbdyno-bundle.json"))["redacted"]
         text = b"\n".join(archive.read(name) for name in archive.namelist())
-    for place in (b"/root", b"/home", b"/work", b"/tmp", b"/var/"):
-        assert place not in text, place
-    for name in {platform.node(), getpass.getuser()}:
-        assert re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])".encode(), text) is None, name
+    assert re.findall(rb"(?<![\w.])/(?:root|home|work|tmp|var|usr|etc|srv|mnt|opt)\b", text) == []
 
 
 def test_a_bundle_s_verdicts_are_those_of_its_records() -> None:
