@@ -31,8 +31,8 @@ LEFT_OUT = (EVENTS, HISTOGRAMS, SAMPLES, RESULT)
 
 
 def keep(run: Path, to: Path) -> None:
-    """Packs a run directory, redacted. CalledProcessError if it cannot be reported on, ValueError if
-    the name of this host or user is left in it."""
+    """Packs a run directory, redacted. CalledProcessError if it cannot be reported on; ValueError
+    if the name of this host or user is left in it."""
     with tempfile.TemporaryDirectory(prefix="gallery-") as directory:
         full = Path(directory) / "full.zip"
         _report(run, "--redact", "--bundle", full)
