@@ -18,7 +18,7 @@ def measure(run: Measurement) -> int:
     a result. CalledProcessError if the run fails."""
     with tempfile.TemporaryDirectory(prefix="gallery-") as directory:
         out = Path(directory) / run.name
-        call = [str(DYNO), *run.arguments(), "--dir", str(out)]
+        call: list[str | Path] = [DYNO, *run.arguments(), "--dir", out]
         subprocess.run(call, check=True, cwd=ROOT, stdout=sys.stderr)
         keep(out, bundles.path(run.name))
     return bundles.path(run.name).stat().st_size
