@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tools.gallery.places import RUNS
+
+from dbdyno.store.run import TRIAL
 
 
 def path(run: str) -> Path:
@@ -32,3 +35,18 @@ def _read(run: str, name: str) -> dict[str, Any]:
     with zipfile.ZipFile(path(run)) as archive:
         found: dict[str, Any] = json.loads(archive.read(name))
         return found
+
+
+def explained(run: str, at: Mapping[str, str]) -> dict[str, str]:
+    """Plans of the statements in the cell with these levels. KeyError if none was kept."""
+    cells = [
+        c["index"] for c in manifest(run)["plan"]["cells"] if at.items() <= c["levels"].items()
+    ]
+    with zipfile.ZipFile(path(run)) as archive:
+        for name in archive.namelist():
+            if name.endswith(f"/{TRIAL}"):
+                record = json.loads(archive.read(name))
+                if [record["cell"]] == cells and record["explain"]:
+                    found: dict[str, str] = record["explain"]
+                    return found
+    raise KeyError(f"{run} has no plan at {dict(at)}")

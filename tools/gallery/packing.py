@@ -7,7 +7,10 @@ verdicts agree.
 
 from __future__ import annotations
 
+import getpass
 import json
+import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,11 +31,13 @@ LEFT_OUT = (EVENTS, HISTOGRAMS, SAMPLES, RESULT)
 
 
 def keep(run: Path, to: Path) -> None:
-    """Packs a run directory, redacted. CalledProcessError if it cannot be reported on."""
+    """Packs a run directory, redacted. CalledProcessError if it cannot be reported on; ValueError
+    if the name of this host or user is left in it."""
     with tempfile.TemporaryDirectory(prefix="gallery-") as directory:
         full = Path(directory) / "full.zip"
         _report(run, "--redact", "--bundle", full)
         reduce(full, to)
+    _refuse_names(to)
 
 
 def reduce(full: Path, to: Path) -> None:
@@ -46,6 +51,15 @@ def reduce(full: Path, to: Path) -> None:
             archive.writestr(zipfile.ZipInfo(RESULT), result, zipfile.ZIP_DEFLATED, 9)
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_bytes(small.read_bytes())
+
+
+def _refuse_names(bundle: Path) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        text = b"\n".join(archive.read(name) for name in archive.namelist())
+    for name in (platform.node(), getpass.getuser()):
+        if re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])".encode(), text):
+            bundle.unlink()
+            raise ValueError(f"{bundle.name} names {name}: it was removed")
 
 
 def _report(*arguments: object) -> None:

@@ -16,6 +16,7 @@ from tools.gallery.article import (
     articles,
     measurements,
 )
+from tools.gallery.evidence.plans import Planned
 from tools.gallery.evidence.runs import Claimed
 from tools.gallery.facts import facts
 from tools.gallery.places import EXPERIMENTS
@@ -102,7 +103,7 @@ def _page(article: Article, judged: Sequence[tuple[Conclusion, Judged]]) -> str:
 def _used(article: Article) -> list[Measurement]:
     """Runs that judge a conclusion, each once."""
     evidence = (one for conclusion in article.conclusions for one in conclusion.by)
-    names = dict.fromkeys(one.run for one in evidence if isinstance(one, Claimed))
+    names = dict.fromkeys(one.run for one in evidence if isinstance(one, Claimed | Planned))
     return [measurements()[name] for name in names]
 
 

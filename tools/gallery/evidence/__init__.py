@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tools.gallery.evidence import computed, digests, models, proofs, runs, workloads
+from tools.gallery.evidence import computed, digests, models, plans, proofs, runs, workloads
 from tools.gallery.verdict import Judged
 
 
@@ -22,6 +22,7 @@ class Evidence(Protocol):
 # By the key that tells one entry of `by:` from those of other kinds.
 KINDS: Mapping[str, type[Any]] = {
     "claims": runs.EVIDENCE,
+    "plan": plans.EVIDENCE,
     "model": models.EVIDENCE,
     "computed": computed.EVIDENCE,
     "digest": digests.EVIDENCE,
