@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.rules.check.security import (
-    mongod,
+    mongod_access,
     mysql_accounts,
     mysql_privileges,
     mysql_settings,
@@ -13,7 +13,7 @@ from dbdyno.rules.check.security import (
 )
 
 FAMILIES = (
-    mongod,
+    mongod_access,
     mysql_accounts,
     mysql_privileges,
     mysql_settings,
