@@ -62,10 +62,11 @@ RUST = {
     "dyno-workloads": {"dyno-core"},
     "dyno-generator": {"dyno-core", "dyno-drivers", "dyno-workloads"},
     "dyno-digest": {"dyno-core", "dyno-protocol"},
+    "dyno-tablespace": set(),
     "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
     "dyno-engine": {
         *("dyno-core", "dyno-protocol", "dyno-drivers", "dyno-workloads", "dyno-generator"),
-        *("dyno-sysbench", "dyno-digest"),
+        *("dyno-sysbench", "dyno-digest", "dyno-tablespace"),
     },
 }
 

@@ -86,7 +86,7 @@ def test_there_is_a_schema_of_each_kind() -> None:
     assert names == {
         *("engine-plan", "engine-event", "experiment", "manifest", "result"),
         *("compare", "history", "planning", "digest", "parallelism", "model", "pool"),
-        *("annotations", "check", "facts"),
+        *("annotations", "check", "facts", "tablespace"),
     }
 
 

@@ -142,8 +142,8 @@ class Logs:
 def logs_of(product: str) -> Iterator[Logs]:
     """The logs that a private server of this product wrote under the load. Skips where it is not
     installed."""
-    kind, prefix, settings = PRODUCTS[product]
-    with _bench(kind, prefix, LOGS | settings) as made:
+    kind, _, settings = PRODUCTS[product]
+    with product_bench(product, LOGS | settings) as made:
         server = made.start()
         try:
             with closing(_connect(server)) as connection:
@@ -160,13 +160,15 @@ def logs_of(product: str) -> Iterator[Logs]:
 
 
 @contextmanager
-def _bench(kind: str, prefix: str | None, config: dict[str, str]) -> Iterator[Bench]:
-    if prefix is None:
+def product_bench(product: str, config: dict[str, str]) -> Iterator[Bench]:
+    """A prepared data directory of this product. Skips where it is not installed."""
+    kind, prefix, _ = PRODUCTS[product]
+    if prefix is None and "innodb_page_size" not in config:  # which a data directory is made with
         with bench(kind, config=config) as made:
             yield made
         return
     system = systems.load(kind)
-    found = [path for path in system.installations() if prefix in str(path)]
+    found = [path for path in system.installations() if (prefix or "") in str(path)]
     if not found:
         missing(f"no {prefix}: run `make servers`")
     binaries = system.find(found[0])

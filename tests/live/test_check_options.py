@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pytest
 from private_servers import binaries
+from test_check import check, found
 
 from dbdyno.facts.fact import Version, version_of
 from dbdyno.rules.check.configuration.lists import REFUSED
@@ -69,6 +72,24 @@ def value(option: str) -> str:
         "date_format": "%Y-%m-%d",
         "innodb_change_buffering": "none",
     }.get(option, "0")
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_program_names_a_misspelt_option_and_not_its_value(name: str) -> None:
+    path, version = program(name)
+    with TemporaryDirectory() as made:
+        file = Path(made) / "my.cnf"
+        Path(made).chmod(0o755)
+        lines = ["[mysqld]", 'secure_file_priv=""', "max_conections = needle-4711", ""]
+        file.write_text("\n".join(lines))
+        document = check(file, "--server", path, "--json")
+        assert found(document) == {"mysql-option-refused"}
+        assert "needle" not in json.dumps(document["findings"])
+        (one,) = document["findings"]
+        assert one["evidence"][0]["place"].endswith("my.cnf:3:1")
+        assert document["subjects"][0]["version"][:2] == list(version[:2])
+        file.write_text("\n".join([*lines[:2], "max_connections = 10", ""]))
+        assert found(check(file, "--server", path, "--json")) == set()
 
 
 @pytest.mark.parametrize("name", SERVERS)

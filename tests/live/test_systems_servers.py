@@ -36,6 +36,7 @@ from running import wait_for
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server, TargetPlan
+from dbdyno.systems.postgres.system import LOADING, LOADING_WAL
 from dbdyno.systems.process import managed, starting
 from needed import missing
 
@@ -187,6 +188,18 @@ def test_a_server_describes_itself(kind: str) -> None:
         server.settle("dyno_test")
         with pytest.raises(DynoError, match="explain"):
             server.explain("dyno_test", "SELEKT")
+
+
+def test_what_was_just_loaded_is_marked_visible_once_it_is_settled() -> None:
+    """Also if its commit's log is not flushed when VACUUM comes."""
+    with running("postgres", config={**LOADING, **LOADING_WAL}) as (_, server):
+        server.create_schema("dyno_test")
+        made = "CREATE TABLE t AS SELECT * FROM generate_series(1, 200000)"
+        server.run("dyno_test", ["CREATE TABLE s (i INT)", made, "CREATE TABLE u (i INT)"])
+        server.settle("dyno_test")
+        marked = "SELECT relpages, relallvisible FROM pg_class WHERE relname = 't'"
+        ((pages, visible),) = server.run("dyno_test", [marked])
+        assert 0 < pages == visible
 
 
 @pytest.mark.parametrize("kind", SERVERS)

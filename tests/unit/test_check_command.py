@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from dbdyno.cli.checking import command
+from dbdyno.cli.checking import command, findings
 from dbdyno.cli.main import dyno
+from dbdyno.cli.runs.stored import stored
+from dbdyno.errors import DynoError
+from dbdyno.facts import document
+from dbdyno.facts.fact import Facts
+from dbdyno.facts.files import mongodconf
 from dbdyno.facts.targets import FORMS
 from dbdyno.rules.check import fixes, judging
 from dbdyno.rules.check.packs import RULES
 from dbdyno.rules.check.rule import FINE, NOT_KNOWN, Finding, Found, edits, setting
 from fixtures.rules import file, server
+from fixtures.rules.cases import CASES
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 BAD = "configdb = c1:27019, c2:27019\nnojournal = true\nkeyFile = /key\nnoscripting = true\n"
@@ -76,6 +86,30 @@ def test_a_rule_that_is_not_there_is_an_error(conf: Path) -> None:
     for option in ("--only=no-such-rule", "--ignore=no-such-rule:why"):
         with pytest.raises(Exception, match="no rule"):
             code(run(conf, option))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--for", "10s"), "--for is for a server's URL"),
+        (("--password-env", "P"), "--password-env is for a server's URL"),
+        (("--engine", "redis-7.2"), "not of redis"),
+        (("--server", "mysqld"), "no my.cnf"),
+        (("--only", "no-such-*"), "no rule and no pack"),
+        (("--collect", "--only", "platform"), "only reads"),
+        (("--json", "--sarif"), "one format"),
+        (("--memory", "much"), "--memory much"),
+        (("--engine", "oracle-19"), "no engine"),
+    ],
+)
+def test_no_option_is_taken_and_ignored(options: tuple[str, ...], said: str, conf: Path) -> None:
+    with pytest.raises((DynoError, click.UsageError), match=re.escape(said)):
+        code(run(conf, *options))
+
+
+def test_options_of_files_are_not_for_directories(tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match="--as is for a file"):
+        code(run(tmp_path, "--as", "log"))
 
 
 def test_only_takes_rules_and_packs(conf: Path) -> None:
@@ -140,6 +174,25 @@ def strip_times(whole: dict[str, Any]) -> None:
             del fact["read_unix_s"]
 
 
+@pytest.mark.parametrize("damage", [None, "x", "", -1, [], True, 1e300])
+def test_a_bundle_with_any_value_is_judged_or_named(damage: Any, tmp_path: Path) -> None:
+    """Values of a bundle are a stranger's: whatever stands there is no defect of dbdyno."""
+    bundle = tmp_path / "facts.json"
+    for case in CASES.values():
+        several = [case.bad] if isinstance(case.bad, Facts) else list(case.bad)
+        whole = document.document(several)
+        for one in whole["subjects"]:
+            for fact in one["facts"]:
+                fact["value"] = damage
+            for table in one["tables"].values():
+                table["rows"] = [dict.fromkeys(row, damage) for row in table["rows"]]
+        bundle.write_text(json.dumps(whole))
+        with contextlib.suppress(DynoError), stored(bundle):
+            facts = document.parse(json.loads(bundle.read_text()), "facts.json")
+            found = findings.judged(facts, (), {}, None)
+            assert findings.drawn(found, "text", 100)
+
+
 def test_a_file_that_is_nothing_known_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello\n")
@@ -183,3 +236,34 @@ def test_a_finding_is_known_again_by_what_it_is_about_and_not_by_its_numbers() -
     assert [one.found.what for one in old] != [one.found.what for one in new]
     known = {judging.fingerprint(one) for one in old}
     assert not judging.judge([second], RULES, baseline=known).findings
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives root up")
+def test_as_root_files_are_parsed_by_an_account_that_owns_nothing(
+    conf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parents: list[int] = []
+    monkeypatch.setattr(mongodconf, "_LINE", Parsed(mongodconf._LINE, parents))
+    assert code(run(conf)) == 1
+    assert parents == []  # nothing was parsed in this process
+
+
+class Parsed:
+    """A pattern that notes in which process it is used."""
+
+    def __init__(self, pattern: re.Pattern[str], used: list[int]) -> None:
+        self._pattern, self._used = pattern, used
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        self._used.append(os.getpid())
+        return self._pattern.fullmatch(text)
+
+
+def test_an_option_file_keeps_what_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d" / "a.cnf").write_text("[mysqld]\nsql_mode = A, B\n")
+    main = tmp_path / "my.cnf"
+    main.write_text("[mysqld]\n!includedir conf.d\n!include /root/absent.cnf\n")
+    whole = parsed(run(main, "--json"))
+    assert [one["rule"] for one in whole["findings"]] == ["mysql-list-blanks"]
+    assert "file /root/absent.cnf" in whole["subjects"][0]["missing"]

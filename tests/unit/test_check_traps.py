@@ -13,7 +13,7 @@ from dbdyno.rules.check.rule import FINE, FOUND, NOT_KNOWN, Outcome
 from fixtures.rules import file, server
 from fixtures.rules.configuration import GIB, cached, mariadb, postgres, redis
 from fixtures.rules.platform import AUDIT
-from fixtures.rules.platform_manifests import psmdb
+from fixtures.rules.platform_manifests import psmdb, storage_class
 
 
 def look(name: str, facts: Facts) -> Outcome:
@@ -116,6 +116,13 @@ def test_blanks_are_wrong_only_where_the_server_minds() -> None:
         assert (look("mysql-list-blanks", facts).state == FOUND) == wrong, line
 
 
+def test_two_lines_of_one_list_are_one_finding_with_one_value() -> None:
+    facts = file("my.cnf", "[mysqld]\nsql_mode = A, B\nsql_mode = A, C\n")
+    (one,) = look("mysql-list-blanks", facts).findings
+    assert len(one.found.evidence) == 2
+    assert one.found.fix.settings == (("sql_mode", "A,C"),)
+
+
 def findings(facts: Facts) -> set[str]:
     outcomes = (rule.look(facts) for rule in RULES if rule.judge is not None)
     return {one.rule for outcome in outcomes for one in outcome.findings}
@@ -209,9 +216,21 @@ def test_a_ratio_without_a_limit_or_of_a_small_one_has_no_effect() -> None:
         assert look("k8s-cache-ratio-without-effect", facts).state == state
 
 
-def test_decimal_storage_is_no_mistake() -> None:
-    """Disks are sold in powers of 1000."""
-    assert not look("k8s-memory-unit", file("manifest", psmdb())).findings
+def test_decimal_storage_and_requests_are_no_mistake() -> None:
+    """Disks are sold in powers of 1000, and requests only place pods."""
+    assert not look("k8s-memory-unit", file("manifest", psmdb(memory="3G"))).findings
+
+
+@pytest.mark.parametrize("more", ["", "parameters: {hostpath: /var/openebs, csiSecret: geheim}"])
+def test_the_class_that_is_proposed_has_no_finding_itself(more: str) -> None:
+    facts = file("manifest", storage_class(more))
+    assert {"k8s-reclaim-delete", "k8s-local-binding-immediate"} == findings(facts)
+    outcome = look("k8s-reclaim-delete", facts)
+    proposed = outcome.findings[0].found.fix.edits[0].partition(": ")[2]
+    assert "geheim" not in proposed and ("/var/openebs" in proposed) == bool(more)
+    mended = file("manifest", proposed)
+    assert mended.table("objects").rows[0]["name"] == "local-retain"
+    assert findings(mended) == set()
 
 
 # -- two servers on one directory ----------------------------------------------------------------

@@ -38,6 +38,26 @@ def test_the_list_finds_filters_and_turns_pages(tmp_path: Path) -> None:
             assert browser.get(f"/runs?{odd}").status_code == 200
 
 
+def test_the_list_has_claims_in_words_behind_their_verdicts(tmp_path: Path) -> None:
+    words = "The <b>cache</b> helps"
+    parts = [{"small": False}, {"small": True}]
+    told = [
+        {"verdict": verdict, "say": words, "parts": parts} for verdict in ("refuted", "supported")
+    ]
+    claims = [*told, {"verdict": "supported", "say": "", "parts": parts}]
+    (make_run(tmp_path, "a") / "result.json").write_text(json.dumps({"claims": claims}))
+    (make_run(tmp_path, "many") / "result.json").write_text(json.dumps({"claims": told * 5}))
+    with client(tmp_path) as browser:
+        page = browser.get("/runs?q=a").text
+        shown = page[page.index('class="runs"') :]
+        safe = "The &lt;b&gt;cache&lt;/b&gt; helps"
+        said = [f"Refuted: {safe}", f"Supported, but too small to matter: {safe}"]
+        assert re.findall(r">([^<>]*The &lt;[^<>]*)</p>", shown)[-2:] == said
+        assert browser.get("/runs").text.count("Refuted: ") == 3  # two of many
+        twin = {one["name"]: one["claims"] for one in browser.get("/runs.json").json()["runs"]}
+        assert twin["a"][1] == {"verdict": "supported", "small": True, "say": words}
+
+
 def test_the_list_is_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbdyno.web.site.FRESH_S", -1.0)
     with client(tmp_path) as browser:

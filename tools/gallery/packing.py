@@ -1,7 +1,7 @@
 """A small bundle of a run: what its claims are judged by, and nothing else.
 
-Left out are series, histograms, server settings, and counters that no claim names: of a run of 80
-trials they are nine tenths. The findings are made again of what is kept, so that bundle and
+Left out are series, histograms, server settings, and what was sampled and no claim names: of a run
+of 80 trials they are nine tenths. The findings are made again of what is kept, so that bundle and
 verdicts agree.
 """
 
@@ -19,7 +19,10 @@ from typing import Any
 from dbdyno.store.run import EVENTS, HISTOGRAMS, SAMPLES, TRIAL
 
 DYNO = Path(sys.executable).with_name("dyno")
-COUNTERS = "status."
+# Families of metrics that are sampled; how busy the machine was stays (`cpu`, `load`).
+SAMPLED = frozenset(
+    ("status", "memory", "disk", "network", "paging", "pressure", "state", "server", "sessions")
+)
 RESULT = "result.json"
 LEFT_OUT = (EVENTS, HISTOGRAMS, SAMPLES, RESULT)
 
@@ -55,19 +58,19 @@ def _copy(full: Path, small: Path) -> None:
         for entry in there.infolist():
             name, content = Path(entry.filename).name, there.read(entry)
             if name == TRIAL:
-                content = json.dumps(_record(json.loads(content), claims)).encode()
+                content = json.dumps(reduced(json.loads(content), claims)).encode()
             if name not in LEFT_OUT:
                 made.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
 
 
-def _record(record: Mapping[str, Any], claims: str) -> dict[str, Any]:
-    """A trial's record with the counters that claims name, and without settings."""
+def reduced(record: Mapping[str, Any], claims: str) -> dict[str, Any]:
+    """A trial's record with what was sampled if a claim names it, and without settings."""
     return {
         **record,
         "metrics": {
             name: value
             for name, value in record["metrics"].items()
-            if COUNTERS not in name or name.partition(COUNTERS)[2] in claims
+            if SAMPLED.isdisjoint(name.split(".")) or name.rpartition(".")[2] in claims
         },
         "targets": {name: {**of, "settings": {}} for name, of in record["targets"].items()},
     }

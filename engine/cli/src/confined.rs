@@ -1,4 +1,5 @@
-//! Confines a digest, once its logs are open, to parsing them and writing its output.
+//! Confines a digest, once its logs are open, to parsing them and writing its output, and a reading of
+//! tablespaces to these files.
 //!
 //! Logs are untrusted input: a defect in a parser could give an attacker the rights of this process. The
 //! process therefore drops them before it reads the first byte and before it starts a second thread:
@@ -30,6 +31,8 @@ pub enum Needs {
     Reopening(PathBuf),
     /// Renaming the output file once it is complete.
     Renaming(PathBuf),
+    /// Opening these files, and those below these directories.
+    Reading(Vec<PathBuf>),
 }
 
 /// Capabilities (linux/capability.h).
@@ -48,6 +51,7 @@ impl Needs {
             Self::Renaming(out) => {
                 vec![(parent(out), AccessFs::MakeReg | AccessFs::RemoveFile)]
             }
+            Self::Reading(paths) => paths.iter().map(|path| (path.clone(), reads(path))).collect(),
         }
     }
 
@@ -55,10 +59,15 @@ impl Needs {
     fn capabilities(&self) -> &'static [u32] {
         match self {
             Self::Nothing => &[],
-            Self::Reopening(_) => &[CAP_DAC_READ_SEARCH],
+            Self::Reopening(_) | Self::Reading(_) => &[CAP_DAC_READ_SEARCH],
             Self::Renaming(_) => &[CAP_DAC_OVERRIDE, CAP_FOWNER],
         }
     }
+}
+
+/// The access that reading a file or directory needs.
+fn reads(path: &Path) -> BitFlags<AccessFs> {
+    if path.is_dir() { AccessFs::ReadFile | AccessFs::ReadDir } else { AccessFs::ReadFile.into() }
 }
 
 /// Directories in which a log of this name may be reopened: that of the path and that of the current file.
@@ -284,6 +293,24 @@ mod tests {
             assert!(is_refused(File::options().append(true).open(&log)));
             assert!(is_refused(std::fs::rename(&log, log.with_extension("old"))));
             assert!(is_refused(File::open("/etc/passwd")));
+        });
+    }
+
+    #[test]
+    fn files_below_a_directory_to_be_read_can_be_opened_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, other) = (directory.path().join("db/t.ibd"), directory.path().join("other"));
+        std::fs::create_dir(directory.path().join("db")).unwrap();
+        std::fs::write(&file, "pages").unwrap();
+        std::fs::write(&other, "other").unwrap();
+        apart(move || {
+            let paths = vec![directory.path().join("db"), "not-there".into()];
+            if restricted(&Needs::Reading(paths)).is_none() {
+                return;
+            }
+            assert!(File::open(&file).is_ok() && std::fs::read_dir(file.parent().unwrap()).is_ok());
+            assert!(is_refused(File::options().append(true).open(&file)));
+            assert!(is_refused(File::open(&other)) && is_refused(File::open("/etc/passwd")));
         });
     }
 

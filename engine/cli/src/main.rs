@@ -10,6 +10,7 @@ mod null_server;
 mod output;
 mod run;
 mod signals;
+mod tablespace;
 
 use dyno_core::shown::shown;
 use dyno_drivers::DRIVERS;
@@ -27,6 +28,8 @@ Commands:
   null-server    Speak a database's protocol and answer at once, to measure the generator itself
   list           Show drivers and workloads (--json: for programs)
   digest LOG...  Read a server's logs; the profile is the last event (digest --help)
+  tablespace FILE|DIR...
+                 What InnoDB's data files hold, an object of JSON a line (tablespace --help)
   fingerprints mysql|postgres
                  IDs of the statements on standard input, which end with a zero byte, as servers
                  keep them beside their counts: a JSON object a line
@@ -68,6 +71,7 @@ fn main() {
         ["list"] => list::main(false),
         ["list", "--json"] => list::main(true),
         ["digest", ..] => digest::main(&args[1..]),
+        ["tablespace", ..] => tablespace::main(&args[1..]),
         ["fingerprints", language] => fingerprints::main(language),
         ["bench-record"] => bench_record::main(),
         ["sysbench", ..] => dyno_sysbench::main(args, DRIVERS, None),

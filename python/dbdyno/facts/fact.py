@@ -131,8 +131,12 @@ class Facts:
         return self.source == "server"
 
     def _why(self, key: str) -> str:
+        if key.startswith(f"{HOST}."):
+            return "the host is not seen: see --memory"
         if self.is_server:
             return "the server does not tell it"
+        if key == "validated":
+            return "the server's program was not asked: see --server"
         if key.startswith(f"{SETTING}."):
             return "it is not set here, so the server's default holds"
         return f"a {self.source} does not tell it"

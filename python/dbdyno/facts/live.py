@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
 from dbdyno.facts.fact import HOST, Facts
@@ -30,6 +31,11 @@ def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> 
         with understanding(server.place, "its facts"):
             if _is_near(text):
                 found.add(f"{HOST}.memory_bytes", _memory_bytes(), "/proc/meminfo", "bytes")
+            if for_s > 0 and not isinstance(server, MysqlRemote):
+                raise DynoError(
+                    f"`--for` watches counters of MySQL and MariaDB, not of {server.place}",
+                    fix="remove it: no rule on this server needs it",
+                )
             if isinstance(server, MysqlRemote):
                 facts = mysql.read(server, found)
                 if for_s > 0:

@@ -43,7 +43,8 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 @dataclass(frozen=True)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
-    not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched."""
+    not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
+    `server`: the program that is asked about an option file."""
 
     credentials: Credentials
     tls: str | None = None
@@ -52,29 +53,35 @@ class Asked:
     version: Version = ()
     memory_bytes: int | None = None
     for_s: float = 0.0
+    server: str | None = None
 
 
-def read_all(targets: Sequence[str], asked: Asked) -> list[Facts]:
-    """Facts of each target, in order. DynoError for one that cannot be read."""
-    found: list[Facts] = []
-    for target in targets:
-        found += _read(target, asked)
-    if any("replicas" in one.tables and one.tables["replicas"].rows for one in found):
-        found = _read_late(targets, asked, found)
-    return [_completed(one, asked) for one in found]
+def read(target: str, asked: Asked) -> list[Facts]:
+    """Facts of a target; of a bundle, of all its subjects. DynoError if it cannot be read."""
+    return [_completed(one, asked) for one in _read(target, asked)]
 
 
-def _read_late(targets: Sequence[str], asked: Asked, found: Sequence[Facts]) -> list[Facts]:
-    """Sources go on while their replicas are read: servers tell once more what they have executed
-    by now, or their replicas would seem to be ahead."""
-    urls = [one for one in targets if server_url.is_url(one)]
-    if len(urls) < 2:
-        return list(found)
-    again = iter(urls)
+def is_file(target: str) -> bool:
+    """Whether it is parsed: neither a server nor a directory."""
+    return not server_url.is_url(target) and not Path(target).is_dir()
+
+
+def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:
+    """Facts of all targets. Sources go on while their replicas are read: if one of several servers
+    is a replica, they tell once more what they have executed by now, or it would seem ahead."""
+    servers = [target for target, _ in read if server_url.is_url(target)]
+    every = [one for _, several in read for one in several]
+    if len(servers) < 2 or not any(_is_replica(one) for one in every):
+        return every
     return [
-        live.read_late(next(again), asked.credentials, asked.tls, one) if one.is_server else one
-        for one in found
+        live.read_late(target, asked.credentials, asked.tls, one) if target in servers else one
+        for target, several in read
+        for one in several
     ]
+
+
+def _is_replica(facts: Facts) -> bool:
+    return "replicas" in facts.tables and bool(facts.tables["replicas"].rows)
 
 
 def _read(target: str, asked: Asked) -> list[Facts]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
+import json
 import os
 import sqlite3
 import stat
@@ -30,10 +32,11 @@ from dbdyno.store.manifest import INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.text import files
 
 FILE = ".dbdyno-catalogue.sqlite"
-VERSION = 2  # raised whenever a line's meaning changes: older files are made again
+VERSION = 3  # raised whenever a line's meaning changes: older files are made again
 RESULT, TRIAL = "result.json", "trial.json"
 UNREADABLE = "unreadable"  # status of a run whose files cannot be read
 
+SAID_MAX, SAY_MAX = 4, 400  # claims of a run whose words a line has, and characters of each
 UNTESTED = "untested"
 VERDICTS = ("supported", "refuted", "undecided", UNTESTED)
 
@@ -59,6 +62,13 @@ class Line:
     verdicts: str = ""
     problem: str = ""  # why it cannot be read
     changed_ns: int = 0  # when its state changed last; 0: it is a bundle, which has none
+    claims: str = "[]"  # those that have words, as JSON: verdict, whether too small, words
+
+    @property
+    def said(self) -> list[tuple[str, bool, str]]:
+        """The first claims that have words: verdict, whether its size is too small to matter,
+        words."""
+        return [(verdict, small, say) for verdict, small, say in json.loads(self.claims)]
 
     @property
     def counted(self) -> dict[str, int]:
@@ -91,7 +101,7 @@ _TABLES = {
     "runs": f"{_LINE}, PRIMARY KEY (name), UNIQUE (id)",
     "kept": "name TEXT, what TEXT, stamp TEXT, text TEXT, PRIMARY KEY (name, what)",
 }
-_INNER = ("path", "stamp", "changed_ns")  # of no use to programs
+_INNER = ("path", "stamp", "changed_ns", "claims")  # of no use to programs
 _SEARCHED = ("name", "experiment", "question", "answer", "systems")
 
 
@@ -286,9 +296,18 @@ def _described(empty: Line, directory: Path) -> Line:
             trials=len(plan["trials"]),
             systems=", ".join(named),
             verdicts=counted and f"{counted} ",
+            claims=json.dumps(list(itertools.islice(_said(result), SAID_MAX))),
         ),
         directory,
     )
+
+
+def _said(result: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
+    for claim in result.get("claims", []):
+        if say := str(claim.get("say") or "")[:SAY_MAX]:
+            verdict = str(claim["verdict"])
+            small = verdict == VERDICTS[0] and any(part["small"] for part in claim["parts"])
+            yield verdict, small, say
 
 
 def _result(directory: Path) -> Mapping[str, Any]:
@@ -371,4 +390,5 @@ def _version(database: sqlite3.Connection) -> int:
 def as_json(line: Line) -> dict[str, Any]:
     """A line for programs; without where it is on this machine."""
     kept = {name: getattr(line, name) for name in _COLUMNS if name not in _INNER}
-    return {**kept, "verdicts": line.counted}
+    claims = [dict(zip(("verdict", "small", "say"), one, strict=True)) for one in line.said]
+    return {**kept, "verdicts": line.counted, "claims": claims}

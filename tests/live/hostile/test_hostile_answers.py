@@ -14,7 +14,7 @@ from tools.attack.servers import mysql, mysql_answers, postgres, postgres_answer
 from tools.attack.servers.listening import PASSWORD, USER, Peer, hostile
 
 from dbdyno.digest.servers import sources
-from dbdyno.digest.workload.schema import findings, prepared, reading
+from dbdyno.digest.workload.schema import reading
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
 from dbdyno.systems.base import TargetPlan
@@ -134,14 +134,13 @@ def test_whatever_is_answered_is_an_answer_or_an_error(
 def test_whatever_a_schema_is_said_to_be_is_a_schema_or_an_error(
     protocol: str, answer: Any
 ) -> None:
-    sent = findings.sent({"statements": {"a": {"sql": "SELECT a FROM t"}}})
     with hostile(talk(protocol, answer, False), "plain") as server:
         url = f"{protocol}://{USER}@127.0.0.1:{server.port}/shop"
         with suppress(DynoError):
             there = sources.open_server(url, Credentials(env="HOSTILE_PASSWORD"), None)
             for question in (
                 lambda: reading.read(there, "shop", ["t"]),
-                lambda: prepared.refused(there, "shop", "app", sent),
+                lambda: there.refusals("shop", [], ["SELECT a FROM t"]),
             ):
                 try:
                     question()

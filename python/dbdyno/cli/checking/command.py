@@ -14,6 +14,7 @@ from dbdyno.rules.check.rule import SEVERITIES
 
 FORMS = ("text", "json", "markdown", "sarif")
 FILES = ("log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf", "redis.conf")
+_OF_FINDINGS = ("html", "baseline", "write_baseline", "only", "ignored")
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -36,6 +37,8 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
               help="What a file is [default: found out].")  # fmt: skip
 @click.option("--engine", metavar="ENGINE-VERSION",
               help="Engine and version that a file is for, such as mariadb-10.11.")  # fmt: skip
+@click.option("--server", metavar="PROGRAM",
+              help="mysqld or mariadbd that reads a my.cnf and names what it refuses.")  # fmt: skip
 @click.option("--memory", metavar="SIZE",
               help="Memory of the host [default: this machine's, of a server on it].")  # fmt: skip
 @click.option("--for", "for_", metavar="TIME",
@@ -68,24 +71,44 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
 
     ignored = _ignored(typed["ignored"])
     form = _form(typed)
-    if typed["collect"] and (form != "text" or typed["html"] or typed["baseline"]):
+    if typed["collect"] and (form != "text" or any(typed[name] for name in _OF_FINDINGS)):
         raise click.UsageError("--collect only reads: it has no findings to show")
+    _refuse_idle(targets, typed)
     asked = _asked(typed)
     for target in targets:
         server_url.refuse_unknown(target)
-    with stored(*(target for target in targets if not server_url.is_url(target))):
-        facts = reading.read_all(targets, asked)
-    if typed["collect"]:
-        made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
-        output.put(made, typed["out"], "facts")
-        return 0
-    judged = findings.judged(facts, typed["only"], ignored, typed["baseline"])
-    output.put(findings.drawn(judged, form, output.width(typed["out"])), typed["out"], "findings")
-    if typed["html"] is not None:
-        findings.write_page(judged, typed["html"])
-    if typed["write_baseline"] is not None:
-        findings.write_baseline(judged, typed["write_baseline"])
+    files = [target for target in targets if reading.is_file(target)]
+    with stored(*files or targets):
+        read = [(target, findings.facts_of(target, asked)) for target in targets]
+        facts = reading.read_late(read, asked)
+        if typed["collect"]:
+            made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
+            output.put(made, typed["out"], "facts")
+            return 0
+        judged = findings.judged(facts, typed["only"], ignored, typed["baseline"])
+        drawn = findings.drawn(judged, form, output.width(typed["out"]))
+        output.put(drawn, typed["out"], "findings")
+        if typed["html"] is not None:
+            findings.write_page(judged, typed["html"])
+        if typed["write_baseline"] is not None:
+            findings.write_baseline(judged, typed["write_baseline"])
     return 1 if judged.at_least(typed["fail_on"]) else 0
+
+
+def _refuse_idle(targets: tuple[str, ...], typed: dict[str, Any]) -> None:
+    """click.UsageError for options that no target has a use for."""
+    from dbdyno.experiment.targets import server_url
+    from dbdyno.facts import targets as reading
+
+    used = (
+        ("a server's URL", ("for_", *login.NAMES), map(server_url.is_url, targets)),
+        ("a file", ("engine", "form_of_file", "server"), map(reading.is_file, targets)),
+    )
+    for what, names, has in used:
+        idle = [name for name in names if typed[name] is not None]
+        if idle and not any(has):
+            option = {"form_of_file": "as"}.get(idle[0], idle[0]).strip("_").replace("_", "-")
+            raise click.UsageError(f"--{option} is for {what}, and no target is one")
 
 
 def _form(typed: dict[str, Any]) -> str:
@@ -125,5 +148,6 @@ def _asked(typed: dict[str, Any]) -> Any:
         engine=engine,
         version=version,
         memory_bytes=memory,
+        server=typed["server"],
         for_s=seconds("--for", typed["for_"]) if typed["for_"] else 0.0,
     )

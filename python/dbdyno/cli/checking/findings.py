@@ -9,9 +9,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from dbdyno.cli import unprivileged
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
-from dbdyno.facts.fact import Facts
+from dbdyno.facts import document as facts_document
+from dbdyno.facts import targets
+from dbdyno.facts.fact import EITHER, Facts
+from dbdyno.facts.servers import validated
+from dbdyno.facts.targets import Asked
 from dbdyno.report.check import document, page, text
 from dbdyno.rules.check import judging
 from dbdyno.rules.check.judging import Judged
@@ -19,6 +24,41 @@ from dbdyno.rules.check.packs import PACKS, RULES
 from dbdyno.store.text import files
 
 BASELINE = "dbdyno check baseline"
+
+
+def facts_of(target: str, asked: Asked) -> list[Facts]:
+    """Facts of a target. A file may be a stranger's: as root, an account that owns nothing parses
+    it, and only values come back. It sees the file's directory, for what it includes; of a bundle,
+    the file alone."""
+    if not targets.is_file(target):
+        return targets.read(target, asked)
+    path = Path(target)
+    seen = path if path.suffix == ".json" else path.parent
+    read = unprivileged.reading(
+        lambda: facts_document.document(targets.read(target, asked)), [path, seen]
+    )
+    found = facts_document.parse(read, target)
+    _refuse_idle(found, target, asked)
+    if asked.server is None:
+        return found
+    return [validated.ask(one, asked.server) if _is_option_file(one) else one for one in found]
+
+
+def _refuse_idle(found: Sequence[Facts], target: str, asked: Asked) -> None:
+    """DynoError for an engine or a server's program that does not fit the file."""
+    engines = {one.engine for one in found}
+    if asked.engine and asked.engine not in engines:
+        raise DynoError(
+            f"{target} is a file of {', '.join(sorted(engines))}, not of {asked.engine}",
+            cause="`--engine` names another",
+            fix="correct it, or say what the file is: --as",
+        )
+    if asked.server is not None and not any(map(_is_option_file, found)):
+        raise DynoError(f"{target} is no my.cnf: `--server` is for those", fix="remove --server")
+
+
+def _is_option_file(facts: Facts) -> bool:
+    return facts.source == "file" and {*facts.engine.split("|")} <= {*EITHER.split("|")}
 
 
 def judged(
@@ -33,6 +73,9 @@ def judged(
                 cause="a misspelt name, or a rule of another version",
                 fix=f"packs are {', '.join(PACKS)}; the reference lists all rules",
             )
+    for pattern in only:
+        if not any(judging.named(rule, pattern) for rule in RULES):
+            raise DynoError(f"`--only {pattern}` is no rule and no pack", fix="see the reference")
     return judging.judge(facts, RULES, only=only, ignore=ignore, baseline=_fingerprints(baseline))
 
 
@@ -44,10 +87,10 @@ def drawn(found: Judged, form: str, columns: int) -> str:
         return text.markdown(found)
     if form == "sarif":
         return document.draw_sarif(found, RULES)
-    console = Console(file=io.StringIO(), width=columns, highlight=False, soft_wrap=False)
+    console = Console(file=io.StringIO(), width=columns, highlight=False)
     with console.capture() as capture:
         console.print(text.text(found))
-    return capture.get()
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def write_page(found: Judged, path: Path) -> None:

@@ -41,9 +41,12 @@ class Includes:
     ) -> None:
         self._named, self._lacks, self._files = named, lacks, 0
 
-    def lines(self, path: Path, depth: int = 0) -> Iterator[tuple[str, Path, int]]:
+    def lines(self, path: Path) -> Iterator[tuple[str, Path, int]]:
         """(line, file, number), includes in place. `named` gives the files of a line that includes,
         or None."""
+        return self._lines(path, read(path), 0)
+
+    def _lines(self, path: Path, content: str, depth: int) -> Iterator[tuple[str, Path, int]]:
         self._files += 1
         if depth > DEPTH_MAX or self._files > FILES_MAX:
             raise DynoError(
@@ -51,16 +54,18 @@ class Includes:
                 cause="a file that includes itself",
                 fix="name one file",
             )
-        for number, line in enumerate(read(path).splitlines(), 1):
+        for number, line in enumerate(content.splitlines(), 1):
             included = self._named(line.strip(), path)
             if included is None:
                 yield line, path, number
                 continue
             for one in included:
-                if one.is_file():
-                    yield from self.lines(one, depth + 1)
+                try:
+                    more = read(one)
+                except DynoError as error:
+                    self._lacks(f"file {one}", f"{path}:{number} includes it: {error.what}")
                 else:
-                    self._lacks(f"file {one}", f"{path}:{number} includes it, and it is not here")
+                    yield from self._lines(one, more, depth + 1)
 
 
 def files_in(directory: Path, suffix: str) -> list[Path]:

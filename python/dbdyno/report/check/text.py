@@ -11,32 +11,39 @@ from dbdyno.report.check import words
 from dbdyno.report.text import escaping
 from dbdyno.report.text.escaping import visible
 from dbdyno.rules.check.judging import Judged
+from dbdyno.rules.check.rule import Finding
 
 _STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 
 def text(judged: Judged) -> RenderableType:
-    """What `dyno check` prints."""
+    """What `dyno check` prints. Of several subjects each finding names its own."""
     parts: list[RenderableType] = [
         Text(visible(words.subject(facts)), style="bold") for facts in judged.subjects
     ]
+    several = len(judged.subjects) > 1
     for finding in judged.findings:
-        parts += [Text(), *_finding(words.shown(finding))]
-    for one in judged.known:
-        parts.append(Text(visible(f"known: {one.rule}: {one.found.what}"), style="dim"))
-    for ignored in judged.ignored:
-        said = f"ignored: {ignored.finding.rule}: {ignored.finding.found.what}"
-        parts.append(Text(visible(f"{said} (reason: {ignored.reason})"), style="dim"))
-    for line in (*words.unknown(judged), *words.unread(judged)):
-        parts.append(Text(visible(f"not known: {line}"), style="dim"))
+        parts += [Text(), *_finding(words.shown(finding), several)]
+    rest = [f"known: {_brief(one, several)}" for one in judged.known]
+    rest += [
+        f"ignored: {_brief(one.finding, several)} (reason: {one.reason})" for one in judged.ignored
+    ]
+    rest += [f"not known: {line}" for line in (*words.unknown(judged), *words.unread(judged))]
+    parts += [Text(), *(Text(visible(line), style="dim") for line in rest)]
     return Group(*parts, Text(), Text(words.summary(judged), style="bold"))
 
 
-def _finding(one: words.Shown) -> list[RenderableType]:
+def _brief(one: Finding, several: bool) -> str:
+    subject = f"{one.subject}: " if several else ""
+    return f"{one.rule}: {subject}{one.found.what}"
+
+
+def _finding(one: words.Shown, several: bool) -> list[RenderableType]:
     head = Text()
     head.append(f"{one.severity:8} ", style=_STYLES[one.severity])
     head.append(visible(one.rule), style="bold")
-    head.append(visible(f"  {one.what}"))
+    subject = f"{one.subject}: " if several else ""
+    head.append(visible(f"  {subject}{one.what}"))
     rows = Table(box=None, show_header=False, pad_edge=False)
     rows.add_column(style="dim")
     rows.add_column(overflow="fold")

@@ -91,7 +91,11 @@ def unknown(judged: Judged) -> list[str]:
     rules: dict[tuple[str, str], list[str]] = {}
     for outcome in judged.not_known:
         rules.setdefault((outcome.subject, outcome.reason), []).append(outcome.rule.id)
-    return [f"{', '.join(ids)}: {reason}" for (_, reason), ids in rules.items()]
+    several = len(judged.subjects) > 1
+    return [
+        f"{', '.join(ids)}: {f'{subject}: ' if several and subject else ''}{reason}"
+        for (subject, reason), ids in rules.items()
+    ]
 
 
 def unread(judged: Judged) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dbdyno.errors import DynoError
 from dbdyno.rules.check.rule import Finding
 
 
-class Contradiction(Exception):
+class Contradiction(DynoError):
     """Two findings of one run want different values of one setting: a defect of the rules."""
 
 
@@ -22,7 +23,9 @@ def merged(findings: Iterable[Finding]) -> dict[str, dict[str, str | None]]:
             if name in of_subject and of_subject[name] != value:
                 raise Contradiction(
                     f"{finding.subject}: `{name}` is to be {of_subject[name]!r} by"
-                    f" {by[finding.subject, name]} and {value!r} by {finding.rule}"
+                    f" {by[finding.subject, name]} and {value!r} by {finding.rule}",
+                    cause="a defect of dbdyno: rules must not contradict each other",
+                    fix="report it, and leave one of the two aside: --ignore RULE:reason",
                 )
             of_subject[name] = value
             by[finding.subject, name] = finding.rule

@@ -58,7 +58,7 @@ def judge(
 ) -> Judged:
     """`only`: patterns of rules' ids or names of packs; `ignore`: reasons by id; `baseline`:
     fingerprints. `fixes.Contradiction` if fixes of this run contradict each other."""
-    chosen = [rule for rule in rules if not only or any(_named(rule, one) for one in only)]
+    chosen = [rule for rule in rules if not only or any(named(rule, one) for one in only)]
     outcomes = [outcome for rule in chosen for outcome in _outcomes(rule, all_facts)]
     found = sorted((one for outcome in outcomes for one in outcome.findings), key=_order)
     heard = [one for one in found if one.rule not in ignore]
@@ -83,7 +83,8 @@ def _outcomes(rule: Rule, all_facts: Sequence[Facts]) -> list[Outcome]:
     return [rule.look(facts) for facts in all_facts]
 
 
-def _named(rule: Rule, pattern: str) -> bool:
+def named(rule: Rule, pattern: str) -> bool:
+    """Whether a pattern is of a rule's id, or names its pack."""
     return rule.pack == pattern or fnmatch.fnmatchcase(rule.id, pattern)
 
 

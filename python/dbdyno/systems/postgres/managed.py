@@ -129,7 +129,10 @@ class PostgresServer(PostgresControl, Managed):
     @answered(ERRORS)
     def settle(self, database: str) -> None:
         """After loading: statistics, visibility map and hint bits, as autovacuum would in time."""
-        self.run_in(database, ["VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
+        # Rows of a commit whose log is not flushed yet get no hint bits, and their pages no marks;
+        # nor do those of a commit next to one, such as VACUUM's own.
+        flushed = ["SET synchronous_commit = on", "CHECKPOINT"]
+        self.run_in(database, [*flushed, "VACUUM (ANALYZE)", "CHECKPOINT"], SETTLE_TIMEOUT_S)
 
 
 # (pattern in the log, likely cause, next step)

@@ -17,6 +17,7 @@ from dbdyno.store.catalogue import UNREADABLE, VERDICTS, Line, Wanted, as_json
 from dbdyno.store.manifest import COMPLETE, FAILED, INTERRUPTED, RUNNING
 from dbdyno.web.page import Page
 from dbdyno.web.site import Site
+from dbdyno.wording.verdicts.headline import headline, sized
 
 MOST = 50  # runs of a page
 PAGES_MAX = 10_000
@@ -32,6 +33,7 @@ class Row:
     began: str
     progress: str
     verdicts: tuple[tuple[str, int], ...]
+    said: tuple[str, ...]  # its claims in words, each behind its verdict
 
 
 def listing(site: Site, request: Request) -> Page:
@@ -89,6 +91,7 @@ def _row(line: Line) -> Row:
         moment(line.created_unix_s) if line.created_unix_s else "",
         "" if line.done == line.trials else f"{line.done} of {line.trials} trials",
         tuple((verdict, n) for verdict in VERDICTS if (n := line.counted.get(verdict))),
+        tuple(headline(sized(verdict, small), say) for verdict, small, say in line.said),
     )
 
 

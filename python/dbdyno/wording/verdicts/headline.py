@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def sized(verdict: str, small: bool) -> str:
+    """A verdict with what is known of the size of what it supports."""
+    return f"{verdict}, but too small to matter" if small else verdict
+
+
 def lead(verdict: str) -> str:
     """What stands before the words: `Refuted:`."""
     return f"{verdict[:1].upper()}{verdict[1:]}:"

@@ -40,7 +40,7 @@ from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, edge, percent, sig3
+from dbdyno.report.text.numbers import edge, percent, sig3
 from dbdyno.report.text.table import terminal_table
 from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.verdicts import verdict_text as why
@@ -58,6 +58,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
 _BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "≤ "}  # before an estimate made of bounds
 _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
 CLAIMED = "†"  # behind the interval of a ratio that a claim is about
+NONE = "none"  # a number that cannot be given; the reason next to it says why
 # Parts of one claim that are listed before the rest is folded away.
 SHOWN = 4
 BRIEF_MAX = 6  # claims of the short form
@@ -120,7 +121,7 @@ class ClaimView:
         if self.figures:
             says = "agree with" if self.figures == AGREE else "contradict"
             return f"{self.verdict}; the figures {says} it"
-        return f"{self.verdict}, but too small to matter" if self.small else self.verdict
+        return in_words.sized(self.verdict, self.small)
 
     @property
     def shown(self) -> tuple[PartView, ...]:
@@ -349,7 +350,7 @@ def _part(
         brief += f" ({ends(low, *edges)} to {ends(high, *edges)})"
         if part.verdict == UNDECIDED:  # an uncertain ratio is not reported by its middle
             brief = written
-    value = MISSING if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
+    value = NONE if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     return PartView(
         at,
         part.left,

@@ -17,14 +17,13 @@ from dbdyno.report.charts.scale import ratio_range, reach
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
-from dbdyno.report.sections.verdicts.claims import CLAIMED, levels_note
+from dbdyno.report.sections.verdicts.claims import CLAIMED, NONE, levels_note
 from dbdyno.report.text import names
 from dbdyno.report.text.escaping import visible
 from dbdyno.report.text.names import Metric
 from dbdyno.report.text.numbers import change, edge, times
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
 
-NONE = "none"  # an interval that cannot be given; the words say why
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
 
 PAIRED = "Compared within blocks: the geometric mean of each block's ratio, and its interval."

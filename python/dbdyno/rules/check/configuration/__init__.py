@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from dbdyno.rules.check.configuration import lists, memory, mongod, querycache, removed, twice
+from dbdyno.rules.check.configuration import (
+    lists,
+    memory,
+    mongod,
+    querycache,
+    refused,
+    removed,
+    twice,
+)
 
-FAMILIES = (lists, memory, mongod, querycache, removed, twice)
+FAMILIES = (lists, memory, mongod, querycache, refused, removed, twice)

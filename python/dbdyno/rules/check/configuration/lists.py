@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dbdyno.facts.fact import Facts
+from dbdyno.facts.fact import Fact, Facts
 from dbdyno.facts.files.optionfile import is_server
 from dbdyno.rules.check.rule import Found, Rule, edits, setting
 
@@ -25,16 +25,19 @@ FILTERS = (
 
 def _blanks(facts: Facts) -> Iterator[Found]:
     options = facts.table("options")
+    wrong: dict[str, list[Fact]] = {}
     for row in options.rows:
         name, value = str(row["name"]), str(row["value"])
         if name not in (*REFUSED, *MISREAD) or not is_server(str(row["group"])):
             continue
-        if "," not in value or not any(character.isspace() for character in value.strip()):
-            continue
+        if "," in value and any(character.isspace() for character in value.strip()):
+            wrong.setdefault(name, []).append(options.fact(row, "value", name))
+    for name, lines in wrong.items():
+        value = lines[-1].text  # what counts of several
         tight = "".join(value.split())
         yield Found(
             what=f"{name} has blanks after its commas: `{value}`",
-            evidence=(options.fact(row, "value", name),),
+            evidence=lines,
             effect="the server does not start with it"
             if name in REFUSED
             else f"{tight.count(',')} of {tight.count(',') + 1} addresses begin with a blank"

@@ -56,8 +56,9 @@ def _units(facts: Facts) -> Iterator[Found]:
 
 
 def _decimal(path: str, text: str) -> bool:
-    """A memory in powers of 1000: storage is bought that way, memory is not."""
-    return path.endswith("memory") and text[-1:] in ("k", "M", "G", "T")
+    """A limit of memory in powers of 1000: servers size their caches by it. Disks are sold that
+    way, and requests only place pods."""
+    return path.endswith("limits.memory") and text[-1:] in ("k", "M", "G", "T")
 
 
 def _of_unit(one: Object, path: str, text: str, size: float | None) -> Found:

@@ -6,10 +6,12 @@ Classes" (volume binding mode); the documentation of the Percona operators and o
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 from dbdyno.facts.fact import Facts
+from dbdyno.facts.secret import HIDDEN
 from dbdyno.rules.check.platform.manifest import Object, objects, rule
 from dbdyno.rules.check.rule import Found, edits
 
@@ -87,8 +89,10 @@ def _reclaim(facts: Facts) -> Iterator[Found]:
             evidence=(one.fact(key) if one.value(key) else one.fact("kind"),),
             effect="deleting a claim (or a namespace) deletes the volume with its data, at once",
             fix=edits(
-                f"{key}: Retain",
-                "A class cannot be changed: make another. Volumes that exist: kubectl patch pv NAME"
+                f"Make another class, since none can be changed: {safe_class(one)}"
+                if one.kind == "StorageClass"
+                else f"{key}: Retain",
+                "Volumes that exist: kubectl patch pv NAME"
                 ' -p \'{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}\'',
             ),
             undo=edits(f"{key}: Delete"),
@@ -109,10 +113,30 @@ def _binding(facts: Facts) -> Iterator[Found]:
             evidence=(one.fact("provisioner"),),
             effect="the volume's node is chosen before the pod's: pods that cannot run there stay"
             " Pending, with anti-affinity all but one of them",
-            fix=edits("volumeBindingMode: WaitForFirstConsumer"),
-            undo=edits("volumeBindingMode: Immediate"),
+            fix=edits(f"Make another class, since none can be changed: {safe_class(one)}"),
+            undo=edits("Delete the new class; volumes that were made with it stay."),
             about=one.title,
         )
+
+
+def safe_class(one: Object) -> str:
+    """A class like this one that keeps volumes and waits for their pod: JSON, which is YAML too."""
+    prefix = "parameters."
+    parameters = {
+        path.removeprefix(prefix): one.value(path)
+        for path in one.fields
+        if path.startswith(prefix) and one.value(path) != HIDDEN
+    }
+    made = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": f"{one.name}-retain"},
+        "provisioner": one.value("provisioner"),
+        **({"parameters": parameters} if parameters else {}),
+        "reclaimPolicy": "Retain",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    return json.dumps(made)
 
 
 def _affinity(facts: Facts) -> Iterator[Found]:
