@@ -66,20 +66,22 @@ def is_file(target: str) -> bool:
     return not server_url.is_url(target) and not Path(target).is_dir()
 
 
-def with_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:
-    """The facts of all targets. Sources go on while their replicas are read: if any is a replica,
-    servers tell once more what they have executed by now, or replicas would seem to be ahead."""
-    facts = [one for _, found in read for one in found]
-    urls = [target for target, _ in read if server_url.is_url(target)]
-    if len(urls) < 2 or not any(
-        one.tables["replicas"].rows for one in facts if "replicas" in one.tables
-    ):
-        return facts
+def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:
+    """Facts of all targets. Sources go on while their replicas are read: if one of several servers
+    is a replica, they tell once more what they have executed by now, or it would seem ahead."""
+    servers = [target for target, _ in read if server_url.is_url(target)]
+    every = [one for _, several in read for one in several]
+    if len(servers) < 2 or not any(_is_replica(one) for one in every):
+        return every
     return [
-        live.read_late(target, asked.credentials, asked.tls, one) if target in urls else one
-        for target, found in read
-        for one in found
+        live.read_late(target, asked.credentials, asked.tls, one) if target in servers else one
+        for target, several in read
+        for one in several
     ]
+
+
+def _is_replica(facts: Facts) -> bool:
+    return "replicas" in facts.tables and bool(facts.tables["replicas"].rows)
 
 
 def _read(target: str, asked: Asked) -> list[Facts]:

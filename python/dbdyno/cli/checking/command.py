@@ -80,7 +80,7 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     files = [target for target in targets if reading.is_file(target)]
     with stored(*files or targets):
         read = [(target, findings.facts_of(target, asked)) for target in targets]
-        facts = reading.with_late(read, asked)
+        facts = reading.read_late(read, asked)
         if typed["collect"]:
             made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
             output.put(made, typed["out"], "facts")
