@@ -103,7 +103,7 @@ ROWS = {
         PACKAGE,
         r"from dbdyno\.rules\.check\.\w+ import (?:\([^)]*|[^(\n]*)\b{name}\b",
         ("__init__.py",),
-        frozenset({"manifest", "gtids", "settings", "topology"}),
+        frozenset({"manifest", "gtids", "mysql_logins", "settings", "topology"}),
     ),
     "a form of file to check": Row(
         "python/dbdyno/facts/files",

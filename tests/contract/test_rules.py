@@ -60,7 +60,7 @@ def test_every_family_of_a_pack_is_listed() -> None:
 HELPERS = {
     "platform": ("manifest",),
     "replication": ("gtids", "topology"),
-    "security": ("settings",),
+    "security": ("mysql_logins", "settings"),
 }
 
 

@@ -7,12 +7,12 @@ pages on account names, authentication plugins, and CREATE USER.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts
 from dbdyno.rules.check.rule import Found, Rule, edits, statements
-from dbdyno.rules.check.security.settings import LOOPBACK
+from dbdyno.rules.check.security.mysql_logins import Row, is_local, name, opened
 
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _BOTH = ("mysql", "mariadb")
@@ -22,30 +22,6 @@ _WITH_PASSWORD = (
 )
 """Plugins that let in with an empty password if none is set. Sockets, PAM, LDAP, Kerberos, GSSAPI
 and FIDO keep no password here, which is as it should be."""
-Row = Mapping[str, Any]
-
-
-def name(row: Row) -> str:
-    """As statements write it."""
-    user, host = (str(row[part]).replace("'", "''") for part in ("user", "host"))
-    return f"'{user}'@'{host}'"
-
-
-def opened(facts: Facts) -> Iterator[tuple[Row, Fact]]:
-    """Accounts that may log in, with the row as evidence: no locked ones, and no roles."""
-    table = facts.table("accounts")
-    for row in table.rows:
-        if not _yes(row.get("locked")) and not _yes(row.get("is_role")) and row["host"]:
-            yield row, Fact("account", f"{name(row)} by {row['plugin']}", table.place)
-
-
-def _yes(value: Any) -> bool:
-    return str(value).lower() in ("y", "1", "true")
-
-
-def is_local(row: Row) -> bool:
-    """Whether only this machine is let in."""
-    return str(row["host"]).lower() in LOOPBACK
 
 
 def _anonymous(facts: Facts) -> Iterator[Found]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts
 from dbdyno.rules.check.rule import Fix, Found, Rule, edits, statements
-from dbdyno.rules.check.security import mysql_accounts as accounts
+from dbdyno.rules.check.security import mysql_logins as accounts
 
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/privileges-provided.html"
 _OWN = ("root", "mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys", "mysql")
