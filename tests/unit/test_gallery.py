@@ -12,10 +12,21 @@ import pytest
 from click.testing import CliRunner
 from tools.gallery import bundles, packing, page
 from tools.gallery.article import Article, Conclusion, articles, measurements
-from tools.gallery.evidence import figures, plans, read, runs
+from tools.gallery.evidence import figures, models, plans, proofs, read, runs
 from tools.gallery.inputs import LOGS
 from tools.gallery.places import EXPERIMENTS, PAGES, ROOT, RUNS
-from tools.gallery.verdict import NOT_TESTED, REFUTED, SUPPORTED, UNDECIDED, Judged, joined
+from tools.gallery.verdict import (
+    COMPUTED,
+    ELSEWHERE,
+    MEASURED,
+    MODELLED,
+    NOT_TESTED,
+    REFUTED,
+    SUPPORTED,
+    UNDECIDED,
+    Judged,
+    joined,
+)
 from tools.proof.rows import rows as proof_rows
 
 import dbdyno
@@ -56,26 +67,51 @@ def test_a_row_is_whole(article: Article) -> None:
 @pytest.mark.parametrize(("row", "conclusion"), CONCLUSIONS, ids=lambda x: getattr(x, "says", x))
 def test_no_verdict_is_without_evidence(row: str, conclusion: Conclusion) -> None:
     if not conclusion.by:
-        assert conclusion.untested
-        assert conclusion.judge().verdict == NOT_TESTED
+        untested = NOT_TESTED if conclusion.untested else ELSEWHERE
+        assert conclusion.judge().verdict == untested
     assert conclusion.judge().here, row
+
+
+def test_another_page_judges_the_same_words() -> None:
+    own = {(row, one.says, one.whose) for row, one in CONCLUSIONS if one.by}
+    referred = {(one.judged, one.says, one.whose) for _, one in CONCLUSIONS if one.judged}
+    assert referred and referred <= own
+
+
+def test_a_figure_is_judged_on_one_page() -> None:
+    pages: dict[tuple[object, ...], set[str]] = {}
+    for row, conclusion in CONCLUSIONS:
+        for figure in (figure for one in conclusion.by for figure in figures_of(one)):
+            pages.setdefault(figure, set()).add(row)
+    assert {figure: rows for figure, rows in pages.items() if len(rows) > 1} == {}
+
+
+def figures_of(one: object) -> list[tuple[object, ...]]:
+    """What a piece of evidence asks: outputs of a model, a cell of the proof, claims of a run."""
+    if isinstance(one, models.Modelled):
+        given = tuple(sorted(one.given.items()))
+        return [(one.model, given, name) for name in (*one.gives, *one.at_least)]
+    if isinstance(one, proofs.Proved) and one.against is None:
+        return [(one.proof, one.table, tuple(one.row.items()), one.column)]
+    if isinstance(one, runs.Claimed):
+        return [(one.run, claim) for claim in one.claims]
+    return []
 
 
 def test_a_verdict_follows_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     part = {"at": {"n": "1"}, "kind": "ratio", "ratio": 0.5, "ci_low": 0.4, "ci_high": 0.6}
-    claim = {"text": "tps[a] > tps[b] at each n", "verdict": REFUTED, "figures": None}
-    parts = [part | {"verdict": REFUTED}, part | {"at": {"n": "2"}, "verdict": SUPPORTED}]
+    claim = {"text": "tps[a] > tps[b] at each n", "verdict": UNDECIDED, "figures": "contradict"}
+    absent = part | {"at": {"n": "2"}, "ratio": None, "why": "not estimable: too few"}
+    parts = [part | {"verdict": SUPPORTED}, absent | {"verdict": UNDECIDED}]
     monkeypatch.setattr(bundles, "result", lambda run: {"claims": [claim | {"parts": parts}]})
     monkeypatch.setattr(bundles, "path", lambda run: Path(__file__))
-    judged = runs.Claimed("some", [str(claim["text"])])
-    assert judged.judge() == Judged(
-        REFUTED, "`tps[a] > tps[b] at each n`: 0.5 (0.4 to 0.6) at n 1, 0.5 (0.4 to 0.6) at n 2"
+    text = str(claim["text"])
+    assert runs.Claimed("some", [text]).judge() == Judged(
+        UNDECIDED, f"`{text}`: 0.5 (0.4 to 0.6) at n 1, not estimable: too few at n 2"
     )
-    assert runs.Claimed("some", judged.claims, at={"n": "2"}).judge().verdict == SUPPORTED
+    assert runs.Claimed("some", [text], figures="yes").judge().word == "not consistent"
     with pytest.raises(ValueError, match="no claim"):
         runs.Claimed("some", ["tps[b] > tps[a]"]).judge()
-    with pytest.raises(ValueError, match="no part"):
-        runs.Claimed("some", judged.claims, at={"n": "3"}).judge()
 
 
 def test_a_verdict_follows_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,6 +138,33 @@ def test_a_run_that_was_not_measured_tests_nothing() -> None:
 )
 def test_evidence_against_decides_first(verdicts: tuple[str, ...], whole: str) -> None:
     assert joined([Judged(one, "") for one in verdicts]).verdict == whole
+
+
+@pytest.mark.parametrize(
+    ("parts", "word"),
+    [
+        ([(SUPPORTED, MODELLED)], "follows from the model"),
+        ([(SUPPORTED, MODELLED), (SUPPORTED, COMPUTED)], "consistent"),
+        ([(SUPPORTED, MODELLED), (SUPPORTED, MEASURED)], "supported"),
+        ([(REFUTED, MODELLED), (SUPPORTED, MEASURED)], "contradicts the model"),
+        ([(SUPPORTED, MODELLED), (NOT_TESTED, MEASURED)], "follows from the model"),
+        ([(UNDECIDED, MEASURED), (SUPPORTED, COMPUTED)], "undecided"),
+    ],
+)
+def test_only_what_was_measured_is_supported(parts: list[tuple[str, str]], word: str) -> None:
+    assert joined([Judged(verdict, "", ground=ground) for verdict, ground in parts]).word == word
+
+
+def test_measured_and_computed_are_counted_apart() -> None:
+    computed = read({"computed": "3000 * 16 * KiB / MB", "said": "46.9"}).judge()
+    assert (computed.verdict, computed.word) == (REFUTED, "not consistent")
+    counted = [
+        int(cell)
+        for line in page.pages()["README.md"].splitlines()
+        if line.startswith(tuple(f"| {who} |" for who in page.WHO.values()))
+        for cell in line.strip("| ").split(" | ")[1:]
+    ]
+    assert sum(counted) == sum(not one.judged for _, one in CONCLUSIONS)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from tools.gallery import evidence
 from tools.gallery.evidence import Evidence
 from tools.gallery.places import ARTICLES, EXPERIMENTS, ROOT
-from tools.gallery.verdict import NOT_TESTED, Judged, joined
+from tools.gallery.verdict import ELSEWHERE, NOT_TESTED, Judged, joined
 
 ARTICLE, READER, HERE = WHOSE = ("article", "reader", "here")
 
@@ -52,15 +52,19 @@ def _set(path: str, value: str) -> tuple[str, str]:
 @dataclass(frozen=True)
 class Conclusion:
     """What an article concludes (`whose`: the article, a reader who takes it too far, or what was
-    asked here), and by what it is judged; or why it is `untested`, and what that would take."""
+    asked here), and by what it is judged; or the row on whose page it is `judged`, in the same
+    words; or why it is `untested`, and what that would take."""
 
     says: str
     whose: str = ARTICLE
     by: tuple[Evidence, ...] = ()
+    judged: str = ""
     untested: str = ""
 
     def judge(self) -> Judged:
         """Its verdict, from the evidence alone."""
+        if self.judged:
+            return Judged(ELSEWHERE, f"judged on [{self.judged}]({self.judged.lower()}.md)")
         if not self.by:
             return Judged(NOT_TESTED, self.untested)
         return joined([one.judge() for one in self.by])
@@ -113,8 +117,8 @@ def _read(path: Path) -> Article:
 
 def _conclusion(raw: Mapping[str, Any]) -> Conclusion:
     entries = raw.get("by", ())
-    if bool(entries) == ("untested" in raw):
-        raise ValueError(f"a conclusion has either evidence or `untested`: {raw['says']}")
+    if len(raw.keys() & {"by", "judged", "untested"}) != 1:
+        raise ValueError(f"a conclusion has one of `by`, `judged`, `untested`: {raw['says']}")
     if raw.get("whose", ARTICLE) not in WHOSE:
         raise ValueError(f"`whose` is one of {', '.join(WHOSE)}: {raw['says']}")
     by = tuple(evidence.read(entry) for entry in entries)

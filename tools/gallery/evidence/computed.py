@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tools.gallery.evidence.figures import Figure, shown
-from tools.gallery.verdict import Judged
+from tools.gallery.verdict import COMPUTED, Judged
 
 from dbdyno.models.expression import CONSTANTS, parsed
 
@@ -29,6 +29,7 @@ class Computed(Figure):
         return Judged(
             self.verdict(value),
             f"`{formula.text}` = {shown(value)}{unit} (said: {self.text})",
+            ground=COMPUTED,
         )
 
 

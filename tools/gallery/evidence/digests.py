@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.gallery.evidence.figures import Figure, shown
 from tools.gallery.inputs import LOGS
-from tools.gallery.verdict import Judged
+from tools.gallery.verdict import COMPUTED, Judged
 
 from dbdyno.execute.engine import job
 
@@ -40,7 +40,7 @@ class Digested(Figure):
         for key in self.at.split("."):
             value = value[int(key)] if isinstance(value, list) else value[key]
         found = f"{self.about or self.at} {shown(float(value))} (said: {self.text})"
-        return Judged(self.verdict(float(value)), found, "digest of a generated log")
+        return Judged(self.verdict(float(value)), found, "digest of a generated log", COMPUTED)
 
 
 @lru_cache

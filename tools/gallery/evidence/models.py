@@ -1,4 +1,8 @@
-"""Evidence by a model: what it computes against the article's figures."""
+"""Evidence by a model: what it computes against the article's figures.
+
+A model holds the rule, and often the fact itself (a server's default), so that a figure which it
+gives follows from it and is not confirmed by it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tools.gallery.evidence.figures import Figure
-from tools.gallery.verdict import REFUTED, SUPPORTED, Judged
+from tools.gallery.verdict import MODELLED, REFUTED, SUPPORTED, Judged
 
 from dbdyno import models
 from dbdyno.models import calculate, given, kinds
@@ -50,7 +54,8 @@ class Modelled:
             f"{name} {values[name]} (at least {said})" for name, said in self.at_least.items()
         ]
         source = f"[{self.model}](../models/{self.model}.md)"
-        return Judged(SUPPORTED if all(right) else REFUTED, ", ".join(found), source)
+        verdict = SUPPORTED if all(right) else REFUTED
+        return Judged(verdict, ", ".join(found), source, MODELLED)
 
     def _right(self, model: Model, answer: calculate.Answer, name: str, text: str) -> bool:
         kind, value = model.kind_of(name), answer.values[name]

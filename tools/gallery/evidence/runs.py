@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tools.gallery import bundles
-from tools.gallery.verdict import NOT_TESTED, REFUTED, SUPPORTED, UNDECIDED, Judged, joined
+from tools.gallery.verdict import (
+    COMPUTED,
+    MEASURED,
+    NOT_TESTED,
+    REFUTED,
+    SUPPORTED,
+    UNDECIDED,
+    Judged,
+    joined,
+)
 
 from dbdyno.wording import numbers
 
@@ -22,13 +31,12 @@ class Claimed:
 
     `figures: yes`: the run is the article's own table. One run a cell has no interval, so the
     verdict is whether the published figures themselves agree with what the article says of them.
-    `at`: of claims about `each` of several levels, the parts at these alone.
+    A claim about `each` of several levels has one verdict, over all of them.
     """
 
     run: str
     claims: Sequence[str]
     figures: str = "no"
-    at: Mapping[str, str] = field(default_factory=dict)
     command: ClassVar[str] = ""  # the page shows a run's command once
 
     def judge(self) -> Judged:
@@ -42,20 +50,17 @@ class Claimed:
         return joined([self._judged(there[text]) for text in self.claims])
 
     def _judged(self, claim: Mapping[str, Any]) -> Judged:
-        parts = [part for part in claim["parts"] if self.at.items() <= part["at"].items()]
-        if self.at and not parts:
-            raise ValueError(f"`{claim['text']}` has no part at {dict(self.at)}")
-        whole = joined([self._verdict(part) for part in parts] or [self._verdict(claim)])
+        parts = claim["parts"]
         found = [_part(part) for part in parts[:PARTS_SHOWN]]
         if len(parts) > PARTS_SHOWN:
             found.append(f"and {len(parts) - PARTS_SHOWN} more")
-        return Judged(whole.verdict, f"`{claim['text']}`: {', '.join(found) or whole.verdict}")
-
-    def _verdict(self, judged: Mapping[str, Any]) -> Judged:
-        verdict = judged["verdict"]
-        if self.figures == "yes" and verdict == UNDECIDED:
-            verdict = FIGURES.get(judged["figures"], UNDECIDED)
-        return Judged(verdict, "")
+        verdict, ground = claim["verdict"], MEASURED
+        if self.figures == "yes":
+            ground = COMPUTED
+            if verdict == UNDECIDED:
+                verdict = FIGURES.get(claim["figures"], UNDECIDED)
+        here = f"`{claim['text']}`: {', '.join(found) or verdict}"
+        return Judged(verdict, here, ground=ground)
 
 
 def _part(part: Mapping[str, Any]) -> str:
@@ -63,7 +68,7 @@ def _part(part: Mapping[str, Any]) -> str:
     at = ", ".join(f"{name} {level}" for name, level in part["at"].items())
     where = f" at {at}" if at else ""
     if part["ratio"] is None:
-        return f"{part['verdict']}{where}"
+        return f"{part['why'] or part['verdict']}{where}"
     said = numbers.number(part["ratio"])
     if part["kind"] == "peak":
         said = f"best of these levels by best of the others {said}"

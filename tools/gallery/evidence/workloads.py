@@ -11,7 +11,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from tools.gallery.evidence.figures import Figure, shown
 from tools.gallery.inputs import LOGS
-from tools.gallery.verdict import Judged
+from tools.gallery.verdict import COMPUTED, Judged
 
 from dbdyno.cli.main import dyno
 from dbdyno.experiment import load
@@ -37,7 +37,7 @@ class Carried(Figure):
         """The weight against the calls in the log."""
         weight = _weights(self.workload)[self.statement]
         here = f"weight of {self.statement} {shown(weight)} (said: {self.text})"
-        return Judged(self.verdict(weight), here, "load made of a generated log")
+        return Judged(self.verdict(weight), here, "load made of a generated log", COMPUTED)
 
 
 @lru_cache

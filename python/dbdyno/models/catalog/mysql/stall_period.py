@@ -36,7 +36,7 @@ Assumptions:
     device writes faster than the server, the log alone does not get there.
 
     With sync_binlog=1 nothing is left at a rotation; what stays is the pause of a new file. Each
-    commit waits for its own sync then, which is no stall (`commit-ceiling`).
+    group of commits waits for its own sync then, which is no stall (`commit-ceiling`).
 
     sync_binlog counts commit groups, not transactions: `commit` is what a group writes.
 
