@@ -35,7 +35,8 @@ fuzz_target!(|data: &[u8]| {
     // Short inputs are enough for several pages: the rest of each is zero.
     let pieces: Vec<&[u8]> = data.chunks(PIECE).take(64).collect();
     let (pages, space) = (pieces.len() as u64, 7);
-    let mut scan = Scan::new(Start { layout, has_flags: choice & 1 == 0, first_page: 0, space, pages });
+    let mut scan =
+        Scan::new(Start { layout, has_flags: choice & 1 == 0, first_page: 0, space, pages });
     for (number, piece) in pieces.into_iter().enumerate() {
         let mut page = vec![0; size];
         page[..piece.len()].copy_from_slice(piece);
