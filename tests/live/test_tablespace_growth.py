@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from innodb_tables import COLUMNS, DATABASE, SETTINGS, data_of, document, rows_of
 from mysql_load import PRODUCTS, product_bench
+from running import wait_for
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -126,6 +127,8 @@ def test_beside_a_server_that_writes_no_page_counts_as_damaged(server: tuple[Any
     there.rows(f"CREATE TABLE busy ({COLUMNS}) CHARSET latin1", DATABASE)
     there.rows("SET GLOBAL innodb_max_dirty_pages_pct = 0")
     fill(there, "busy", 0)
+    file = directory / "busy.ibd"
+    assert wait_for(lambda: document(file)[0] == 0, 30)  # its first pages are still in memory
     done = threading.Event()
 
     def write() -> None:
@@ -138,7 +141,7 @@ def test_beside_a_server_that_writes_no_page_counts_as_damaged(server: tuple[Any
     writer.start()
     try:
         for _ in range(20):
-            code, found = document(directory / "busy.ibd")
+            code, found = document(file)
             assert code == 0, found
     finally:
         done.set()

@@ -21,6 +21,7 @@ from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.store.owner import is_own
 
+LOCK = "lock"  # its file, in the run directory
 _PATIENCE_S = 0.5  # a reader's probe holds the lock for microseconds; do not trip over it
 
 
@@ -29,7 +30,7 @@ class Lock:
 
     def __init__(self, run: Path) -> None:
         """Takes the lock; DynoError naming the holder if another process has it."""
-        self._path = run / "lock"
+        self._path = run / LOCK
         # A server that we start never inherits the lock; a link to another file is not emptied.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         self._descriptor: int | None = os.open(self._path, flags, 0o644)
@@ -82,7 +83,7 @@ class Lock:
 
 def holder(run: Path) -> int | None:
     """Process id of the one that works in `run`, 0 if unknown; None if there is none."""
-    path = run / "lock"
+    path = run / LOCK
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -133,7 +134,7 @@ def _worker(run: Path) -> Iterator[int]:
         fix=there,
     )
     try:
-        if not pid or not is_own(run) or not is_own(run / "lock"):
+        if not pid or not is_own(run) or not is_own(run / LOCK):
             raise elsewhere
         process = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -141,7 +142,7 @@ def _worker(run: Path) -> Iterator[int]:
     except OSError as error:
         raise DynoError(f"{run.name} cannot be stopped from here: {error}", fix=there) from None
     try:
-        if not _has_locked(pid, run / "lock"):
+        if not _has_locked(pid, run / LOCK):
             raise elsewhere
         yield process
     except ProcessLookupError:  # it has just ended

@@ -66,10 +66,15 @@ def chosen(run: Path | None, directory: Path | None) -> Chosen:
             found = catalogue.latest()
             under_way, _ = catalogue.search(Wanted(status=RUNNING))
     if found is None:
-        raise DynoError(
-            f"there is no run below {directory}",
-            cause="none was begun in this directory, or it is elsewhere",
-            fix="name a run, or the directory of runs: --dir DIR",
-        )
+        raise none_below(directory)
     others = (line.path for line in under_way if line.path != found.path)
     return Chosen(Path(found.path), tuple(others))
+
+
+def none_below(directory: Path) -> DynoError:
+    """The error for a directory without runs."""
+    return DynoError(
+        f"there is no run below {directory}",
+        cause="none was begun in this directory, or it is elsewhere",
+        fix="name a run, or the directory of runs: --dir DIR",
+    )

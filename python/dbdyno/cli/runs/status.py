@@ -35,11 +35,13 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
     """
     from dbdyno.cli import unprivileged
     from dbdyno.share.opened import opened
+    from dbdyno.store.lock import LOCK
     from dbdyno.store.manifest import MANIFEST
 
     if watch and as_json:
         raise click.UsageError("--watch shows a run to people, --json to programs: give one")
-    if run is not None and run.is_dir() and not (run / MANIFEST).exists():
+    begun = run is not None and any((run / name).exists() for name in (MANIFEST, LOCK))
+    if run is not None and run.is_dir() and not begun:
         if watch:
             raise click.UsageError("--watch shows one run: name it")
         return _listed(run, as_json)
@@ -82,6 +84,8 @@ def _listed(directory: Path, as_json: bool) -> int:
 
     with stored(directory):
         lines = unprivileged.reading(read, [directory])
+    if not lines:
+        raise latest.none_below(directory)
     if as_json:
         click.echo(json.dumps(lines, indent=1))
         return 0
@@ -90,8 +94,6 @@ def _listed(directory: Path, as_json: bool) -> int:
         click.echo(f"{visible(line['name']):<{width}}  {_in_short(line)}")
     if len(lines) > LISTED_MAX:
         click.echo(f"{len(lines) - LISTED_MAX:,} older ones: --json, or dyno serve {directory}")
-    if not lines:
-        click.echo(f"no run below {directory}")
     return 0
 
 
