@@ -26,9 +26,9 @@ test: setup servers ## Set up servers, run every test
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 check: export PYTHONDONTWRITEBYTECODE =
-check: setup ## Unit, contract, golden and library tests: no root, no server
+check: setup ## Unit, contract, golden and library tests in two minutes: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
-	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check tests/unit tests/contract tests/golden
+	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check -m "not long" tests/unit tests/contract tests/golden
 
 lint: setup audit ## Formatting, clippy, rustdoc, ruff, mypy, licences
 	cargo fmt --all --check

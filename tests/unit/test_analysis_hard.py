@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.random import Generator
 from plans import plan as make_plan
 
@@ -55,10 +56,12 @@ def wrong(claims: tuple[str, ...], seed: int) -> float:
 
 
 # 5 % by design; 500 runs have a standard error of 1 %.
+@pytest.mark.long
 def test_noise_of_restarts_is_not_taken_for_a_hard_factors_effect() -> None:
     assert wrong((HARD,), 61) <= 0.08
 
 
+@pytest.mark.long
 def test_easy_and_hard_contrasts_share_one_error_budget() -> None:
     assert wrong((HARD, EASY), 62) <= 0.08
 

@@ -81,6 +81,7 @@ def parts(plan: Plan, found: Sequence[TrialRecord]) -> tuple[ClaimPart, ...]:
     ),
     st.integers(5, 12),
 )
+@pytest.mark.long
 def test_what_is_decided_stays_so_and_p_never_rises(
     seed: int, effect: float, claim: str, change: int
 ) -> None:

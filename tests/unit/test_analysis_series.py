@@ -117,6 +117,7 @@ def test_change_points_keep_their_distance(
     assert changes(values, neighbours, min_size=min_size) == found
 
 
+@pytest.mark.long
 def test_change_points_of_noise_are_rare() -> None:
     rng = np.random.default_rng(3)
     alike = [100 + rng.normal(size=40) for _ in range(150)]

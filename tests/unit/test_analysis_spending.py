@@ -22,6 +22,7 @@ def test_all_is_spent_at_the_end_and_next_to_nothing_early() -> None:
         spent(0.05, 1.5)
 
 
+@pytest.mark.long
 def test_large_samples_have_the_boundaries_of_the_normal() -> None:
     """Five looks at equal shares, 5 % two-sided: 4.877, 3.357, 2.680, 2.290, 2.031, as published
     for Lan and DeMets's function of O'Brien and Fleming's type (gsDesign, rpact)."""

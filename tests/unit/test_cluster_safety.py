@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -76,6 +77,7 @@ def cases(draw: st.DrawFn) -> tuple[Topology, Script, int]:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
+@pytest.mark.long
 def test_two_components_never_both_commit(case: tuple[Topology, Script, int]) -> None:
     topology, script, seed = case
     found = simulate(topology, script, seed)

@@ -39,6 +39,7 @@ def test_every_file_of_rows_is_registered() -> None:
 
 
 @pytest.mark.parametrize("row", SIMULATED, ids=lambda row: row.name)
+@pytest.mark.long
 def test_a_simulated_row_fills_every_table(row: Row, tmp_path: Path) -> None:
     outcome = row.measure(quick(tmp_path))
     assert outcome.measured

@@ -92,6 +92,7 @@ def test_a_stubborn_process_is_killed(tmp_path: Path) -> None:
     assert gone(process.pid)
 
 
+@pytest.mark.long
 def test_children_are_not_left_behind(tmp_path: Path) -> None:
     log = tmp_path / "log"
     process = Guarded(python(PARENT), log=log)
