@@ -1,7 +1,7 @@
 """What a rule is, and what it finds.
 
-A rule is a pure function of facts. What it lacks makes it "not known", with the reason, and never
-"fine".
+A rule is a pure function of facts. A rule without a fact that it needs is "not known", with the
+reason, and never "fine".
 """
 
 from __future__ import annotations
