@@ -130,6 +130,11 @@ class Facts:
         """Whether a running server said all this."""
         return self.source == "server"
 
+    @property
+    def is_replica(self) -> bool:
+        """Whether it is known to replicate from another server."""
+        return "replicas" in self.tables and bool(self.tables["replicas"].rows)
+
     def _why(self, key: str) -> str:
         if key.startswith(f"{HOST}."):
             return "the host is not seen: see --memory"

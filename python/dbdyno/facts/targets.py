@@ -71,17 +71,13 @@ def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list
     is a replica, they tell once more what they have executed by now, or it would seem ahead."""
     servers = [target for target, _ in read if server_url.is_url(target)]
     every = [one for _, several in read for one in several]
-    if len(servers) < 2 or not any(_is_replica(one) for one in every):
+    if len(servers) < 2 or not any(one.is_replica for one in every):
         return every
     return [
         live.read_late(target, asked.credentials, asked.tls, one) if target in servers else one
         for target, several in read
         for one in several
     ]
-
-
-def _is_replica(facts: Facts) -> bool:
-    return "replicas" in facts.tables and bool(facts.tables["replicas"].rows)
 
 
 def _read(target: str, asked: Asked) -> list[Facts]:

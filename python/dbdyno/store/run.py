@@ -26,7 +26,7 @@ from dbdyno.plan.stored.consistent import TRIAL_ID
 from dbdyno.plan.types import LoadThreads, Plan, TrialPlan
 from dbdyno.store import manifest as manifests
 from dbdyno.store import record
-from dbdyno.store.lock import Lock, holder
+from dbdyno.store.lock import LOCK, Lock, holder
 from dbdyno.store.manifest import COMPLETE, FAILED, INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.metrics.histogram import Tagged, read_log
 from dbdyno.store.metrics.timeseries import Trace, read_trace
@@ -94,7 +94,7 @@ class Run:
             _refuse_used(path)
             raise
         except DynoError as error:
-            for entry in (path / MANIFEST, path / "trials", path / "lock"):
+            for entry in (path / MANIFEST, path / "trials", path / LOCK):
                 with contextlib.suppress(OSError):
                     entry.rmdir() if entry.name == "trials" else entry.unlink()
             lock.release()
@@ -127,7 +127,7 @@ class Run:
         """
         path = Path(path).absolute()
         cls.open(path)  # not a run: report it before a lock file is made in a strange directory
-        with files.explained(path / "lock", path):
+        with files.explained(path / LOCK, path):
             lock = Lock(path)
         try:
             manifest = manifests.read(path)
@@ -487,7 +487,7 @@ def _refuse_used(path: Path) -> None:
             cause="an earlier run was written there",
             fix=f"go on with it: dyno run --resume {path}; or give another directory",
         )
-    if set(entries) <= {"lock", RECORD} and holder(path) is None:
+    if set(entries) <= {LOCK, RECORD} and holder(path) is None:
         return  # a `create` that was killed in its first moment, or has its source next to it
     raise DynoError(
         f"{path} is not empty (it has {', '.join(entries[:3])}{', ...' if entries[3:] else ''})",

@@ -12,13 +12,9 @@ LAG_S, LONG_LAG_S = 60, 600
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/"
 
 
-def _is_replica(facts: Facts) -> bool:
-    return bool(facts.table("replicas").rows)
-
-
 def _writable(facts: Facts) -> Iterator[Found]:
     fact = facts.setting("read_only")
-    if _is_replica(facts) and fact.text.upper() in ("OFF", "0"):
+    if facts.is_replica and fact.text.upper() in ("OFF", "0"):
         values = [("read_only", "ON")]
         if facts.get("setting.super_read_only"):
             values.append(("super_read_only", "ON"))
@@ -33,7 +29,7 @@ def _writable(facts: Facts) -> Iterator[Found]:
 
 def _super_writable(facts: Facts) -> Iterator[Found]:
     read_only, fact = facts.setting("read_only"), facts.setting("super_read_only")
-    if _is_replica(facts) and read_only.on and not fact.on:
+    if facts.is_replica and read_only.on and not fact.on:
         yield Found(
             what="a replica that administrators may write to",
             evidence=(read_only, fact),
@@ -98,7 +94,7 @@ def _format(facts: Facts) -> Iterator[Found]:
 def _lasting(facts: Facts, name: str, effect: str) -> Iterator[Found]:
     log, fact = facts.setting("log_bin"), facts.setting(name)
     if log.on and fact.text != "1":
-        replica = "replicas" in facts.tables and _is_replica(facts)
+        replica = facts.is_replica
         yield Found(
             what=f"{name} is {fact.text} on a {'replica' if replica else 'source'}",
             evidence=(log, fact),
