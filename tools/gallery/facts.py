@@ -11,7 +11,6 @@ from tools.gallery import bundles
 from tools.gallery.article import Measurement
 
 
-
 def facts(run: Measurement) -> str:
     """One paragraph, from the bundle alone."""
     link = f"[`{run.name}`](runs/{run.name}.zip)"
