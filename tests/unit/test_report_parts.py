@@ -27,11 +27,13 @@ from dbdyno.report.sections.load import classes, counters, stalls, waits
 from dbdyno.report.sections.load import results as tables
 from dbdyno.report.sections.setting import plans, reproduce, settings, tested, warnings
 from dbdyno.report.sections.verdicts import claims, ratios
-from dbdyno.report.text import escaping, names
+from dbdyno.report.text import escaping
 from dbdyno.report.trials import cells as latencies
 from dbdyno.report.trials import series
 from dbdyno.report.trials.read import Trials
 from dbdyno.store.metrics.histogram import Histogram, Tagged
+from dbdyno.wording import names
+from dbdyno.wording.visible import visible
 from fixtures import synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
@@ -386,7 +388,7 @@ def test_a_small_effect_says_so() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    assert escaping.visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
+    assert visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
     packed = escaping.script_json({"a": "</script><!--&"})
     assert "<" not in packed
     assert json.loads(packed) == {"a": "</script><!--&"}

@@ -12,7 +12,7 @@ import pytest
 
 from dbdyno.report import Report
 from dbdyno.report.sections.verdicts import heading
-from dbdyno.report.text import escaping
+from dbdyno.wording.visible import visible
 from fixtures import synthetic
 from fixtures.printed import printed
 
@@ -111,7 +111,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     assert "␛[31m" in html
     assert "{{ 7*7 }}" in "".join(parsed.words)
     data = json.loads(parsed.scripts[0])
-    assert data["trials"]["b01-t001"]["outages"][0][2] == escaping.visible(synthetic.HOSTILE)
+    assert data["trials"]["b01-t001"]["outages"][0][2] == visible(synthetic.HOSTILE)
     ids = [value for _, name, value in parsed.attributes if name == "id"]
     assert len(ids) == len(set(ids))
 

@@ -27,11 +27,11 @@ from dbdyno.analysis.between_runs.types import (
 from dbdyno.analysis.types import Ratio
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, percent, sig3, times
-from dbdyno.wording import numbers
+from dbdyno.wording import names, numbers
+from dbdyno.wording.numbers import MISSING, percent, sig3
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import times
+from dbdyno.wording.visible import visible
 
 ROWS_MAX = 40  # of a table; --json has all of them
 LISTED_MAX = 8

@@ -14,11 +14,12 @@ from dbdyno.analysis.between_runs.comparison import RUNS_MIN
 from dbdyno.analysis.between_runs.types import Entry, History, Series
 from dbdyno.analysis.between_runs.types import Group as Runs
 from dbdyno.report.between_runs.comparison import left_out_lines
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, percent, sig3, times
 from dbdyno.report.text.sparkline import LENGTH_MAX, sparkline
+from dbdyno.wording import names
+from dbdyno.wording.numbers import MISSING, percent, sig3
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import times
+from dbdyno.wording.visible import visible
 
 ROWS_MAX = 60  # of a table; --json has all of them
 NOTES_MAX = 8  # of a kind

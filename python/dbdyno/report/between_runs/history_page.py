@@ -12,8 +12,8 @@ from dbdyno.analysis.between_runs.types import Entry, Group, History, Series
 from dbdyno.report import templating
 from dbdyno.report.between_runs import history
 from dbdyno.report.charts.over_time.trend import trend_chart
-from dbdyno.report.text import names
-from dbdyno.report.text.numbers import MISSING, percent, sig3
+from dbdyno.wording import names
+from dbdyno.wording.numbers import MISSING, percent, sig3
 from dbdyno.wording.plurals import count
 
 CHARTS_MAX = 60  # of a plan; --json has all series

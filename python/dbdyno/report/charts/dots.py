@@ -11,7 +11,8 @@ from markupsafe import Markup
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import bounded, interval, plus_minus, sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import bounded, interval, plus_minus, tick
 
 
 @dataclass(frozen=True)

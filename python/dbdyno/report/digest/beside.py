@@ -13,8 +13,9 @@ from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
 from dbdyno.report.text.escaping import markdown as md
-from dbdyno.report.text.numbers import MISSING, edge, percent, times
+from dbdyno.wording.numbers import MISSING, percent
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import edge, times
 
 TEMPLATE = "digest_compare.html.j2"
 ROWS_MAX = 20  # of a table in the terminal and in Markdown; HTML and JSON have all

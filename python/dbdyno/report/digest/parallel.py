@@ -10,8 +10,8 @@ from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
 from dbdyno.report.digest.table import bar
 from dbdyno.report.text.escaping import markdown as md
-from dbdyno.report.text.numbers import size
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import size
 
 WORKERS = 4  # of the answer
 SCHEMAS_SHOWN = 20  # in the terminal and in Markdown; the page and JSON have all

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from dbdyno.digest.document import Class, Document, Stats
 from dbdyno.report.digest import words
-from dbdyno.report.text.numbers import MISSING, size
+from dbdyno.wording.numbers import MISSING
+from dbdyno.wording.quantities import size
 
 LEGEND = "sent, examined: rows a call; lock: of the time; scan: calls with full scans"
 

@@ -17,7 +17,7 @@ from dbdyno import kinds
 from dbdyno.digest.document import Class, Distribution, Document, Stats
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import middle
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 LABELS = {
     "lock_time": "Lock time",

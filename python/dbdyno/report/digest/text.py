@@ -11,10 +11,10 @@ from dbdyno.digest.document import Class, Distribution, Document
 from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import elide, fit
 from dbdyno.report.digest.table import profile
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import sig3
 from dbdyno.report.text.sparkline import sparkline
+from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
+from dbdyno.wording.visible import visible
 
 SHORT = ("total", "mean", "p95", "max")  # columns of measures on a narrow terminal
 STATEMENT_LINES = 12

@@ -6,9 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 
 from dbdyno.digest.document import SAMPLED, Class, Distribution, Document, OfLogs, Stats
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, sig3, size
+from dbdyno.wording.numbers import MISSING, sig3
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import size
+from dbdyno.wording.visible import visible
 
 LINES_NOT_UNDERSTOOD = 20
 COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")

@@ -14,7 +14,8 @@ from dbdyno.report import templating
 from dbdyno.report.charts.curve import curve
 from dbdyno.report.figures import Figure
 from dbdyno.report.models import tables, words
-from dbdyno.report.text.escaping import html, visible
+from dbdyno.report.text.escaping import html
+from dbdyno.wording.visible import visible
 
 TEMPLATE = "model.html.j2"
 

@@ -11,7 +11,7 @@ from dbdyno.models.given import DEFAULT, TYPED
 from dbdyno.models.model import Model
 from dbdyno.models.sweep import Effect, Sweep
 from dbdyno.report.models import words
-from dbdyno.report.text.numbers import MISSING
+from dbdyno.wording.numbers import MISSING
 
 _NAME = re.compile(r"\"[^\"]*\"|'[^']*'|[A-Za-z_]\w*(?!\w*\()")
 SWEPT_ROWS = 11

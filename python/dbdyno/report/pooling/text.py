@@ -10,7 +10,7 @@ from dbdyno.analysis.between_runs.pooling import Combined
 from dbdyno.report.between_runs.comparison import left_out_lines, lines
 from dbdyno.report.pooling import words
 from dbdyno.report.text import escaping
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 HEAD = ("run", "ratio", "95 % interval", "weight")
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.between_runs.pooling import Combined, Line, Pooled
-from dbdyno.report.text.numbers import MISSING, percent, times
 from dbdyno.wording import numbers
+from dbdyno.wording.numbers import MISSING, percent
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import times
 
 FEW = 10  # runs: the Q test of fewer seldom detects a difference
 

@@ -10,11 +10,11 @@ from dbdyno.analysis.between_runs import RUNS_MIN, Reduced
 from dbdyno.analysis.between_runs.result import compared_json
 from dbdyno.errors import DynoError
 from dbdyno.report.between_runs import comparison
-from dbdyno.report.text.numbers import MISSING
 from dbdyno.store.catalogue import Line, Wanted
 from dbdyno.web.page import Page
 from dbdyno.web.site import Site
 from dbdyno.wording import runs
+from dbdyno.wording.numbers import MISSING
 
 HISTORY_MAX = 200  # runs of the experiment that B may be judged by
 

@@ -22,13 +22,13 @@ from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.section import Section
 from dbdyno.report.sections.verdicts.claims import headline
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.names import Metric
-from dbdyno.report.text.numbers import bounded, interval, sig3
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
-from dbdyno.wording import hosts_text
+from dbdyno.wording import hosts_text, names
+from dbdyno.wording.names import Metric
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import bounded, interval
+from dbdyno.wording.visible import visible
 
 _PERCENTILE = re.compile(r"_ms_p[0-9]+$")
 SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end

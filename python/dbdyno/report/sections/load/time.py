@@ -7,10 +7,10 @@ from typing import Any
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text.escaping import visible
 from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE
 from dbdyno.wording import sampled
+from dbdyno.wording.visible import visible
 
 OUTAGES_MAX, WARNINGS_MAX = 50, 10  # of a trial
 

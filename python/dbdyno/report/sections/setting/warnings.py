@@ -15,11 +15,10 @@ from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
 from dbdyno.report.sections.load import results
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
 from dbdyno.store.record import COMPLETE, TrialRecord
-from dbdyno.wording import numbers
+from dbdyno.wording import names, numbers
 from dbdyno.wording.plurals import count
+from dbdyno.wording.visible import visible
 
 WARNINGS_MAX = 3  # in the terminal
 BRIEF_MAX = 4  # of each kind in the short form

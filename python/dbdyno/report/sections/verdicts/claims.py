@@ -38,12 +38,13 @@ from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import edge, percent, sig3
 from dbdyno.report.text.table import terminal_table
+from dbdyno.wording import names
+from dbdyno.wording.numbers import percent, sig3
+from dbdyno.wording.quantities import edge
 from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.verdicts import verdict_text as why
+from dbdyno.wording.visible import visible
 
 # verdict -> (CSS class, mark that shows it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
