@@ -12,9 +12,10 @@ from rich.cells import cell_len
 from dbdyno.digest import ago
 from dbdyno.digest.document import parse
 from dbdyno.errors import DynoError
-from dbdyno.report.digest import markdown, page, text, words
+from dbdyno.report.digest import markdown, page, text
 from dbdyno.report.digest.cut import elide, middle
 from dbdyno.report.digest.profile import columns
+from dbdyno.wording.digest import amounts, words
 from fixtures import digests
 
 COLUMNS = ["share", "time", "calls", "R/call", "p95", "V/M", "lock", "sent", "examined", "scan"]
@@ -61,7 +62,7 @@ def test_a_share_is_of_what_classes_are_ranked_by() -> None:
     sums = {one["rank"]: one["measures"]["rows_examined"]["sum"] for one in raw["classes"]}
     raw["overall"]["measures"]["rows_examined"]["sum"] = total = sum(sums.values())
     share = first_row(raw | {"order_by": "rows_examined"})[2]
-    assert share == words.share(sums[1] / total) != first_row(raw)[2]
+    assert share == amounts.share(sums[1] / total) != first_row(raw)[2]
 
 
 def test_costs_of_a_call_are_columns() -> None:

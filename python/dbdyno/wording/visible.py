@@ -1,5 +1,5 @@
-"""Makes strangers' text harmless for people: control characters and bidirectional overrides (terminal
-escapes, hidden text) shown, not obeyed. Source: Unicode TR36."""
+"""Makes strangers' text harmless: control characters and bidirectional overrides (terminal escapes,
+hidden text) are shown, not obeyed. Source: Unicode TR36."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from typing import Any
 from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, Change, Compared
 from dbdyno.digest.document import Class, Document
 from dbdyno.report import templating
-from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
 from dbdyno.report.text.escaping import markdown as md
+from dbdyno.wording.digest import amounts, words
 from dbdyno.wording.numbers import MISSING, percent
 from dbdyno.wording.plurals import count
 from dbdyno.wording.quantities import edge, times
@@ -49,7 +49,7 @@ def answer(compared: Compared) -> str:
     said = [f"{count(len(all_), 'class', 'classes')} {how}" for all_, how in found]
     line = ", ".join(said) + f", of {count(len(compared.changes), 'class', 'classes')} in both"
     if worst := compared.of(SLOWER)[:1]:
-        line += f"; {words.label(worst[0].b)} took {times(worst[0].ratio)} as long in B"
+        line += f"; {amounts.label(worst[0].b)} took {times(worst[0].ratio)} as long in B"
     return f"{line}."
 
 
@@ -59,11 +59,11 @@ def loads(compared: Compared) -> list[str]:
 
 
 def _load(document: Document) -> str:
-    paths = ", ".join(words.one_line(one.path) for one in document.inputs)
+    paths = ", ".join(amounts.one_line(one.path) for one in document.inputs)
     all_ = document.overall
-    said = f"{paths}, {count(round(words.calls(all_)), 'statement')}"
+    said = f"{paths}, {count(round(amounts.calls(all_)), 'statement')}"
     if document.seconds:
-        said += f" in {words.duration(document.seconds)}"
+        said += f" in {amounts.duration(document.seconds)}"
     if document.seconds and all_.query_time:
         said += f", {all_.time_s / document.seconds:.3g} at once on average"
     return said
@@ -105,21 +105,21 @@ def _row(one: Change, statement_max: int) -> tuple[str, ...]:
     return (
         times(one.ratio),
         interval,
-        words.duration(words.per_call(one.a)),
-        words.duration(words.per_call(one.b)),
-        words.whole(words.calls(one.a)),
-        words.whole(words.calls(one.b)),
-        words.one_line(one.b.fingerprint)[:statement_max],
+        amounts.duration(amounts.per_call(one.a)),
+        amounts.duration(amounts.per_call(one.b)),
+        amounts.whole(amounts.calls(one.a)),
+        amounts.whole(amounts.calls(one.b)),
+        amounts.one_line(one.b.fingerprint)[:statement_max],
     )
 
 
 def _lone(one: Class, statement_max: int) -> tuple[str, ...]:
     return (
-        words.share(one.time_share),
-        words.duration(one.query_time.sum if one.query_time else None),
-        words.whole(words.calls(one)),
-        words.duration(words.per_call(one)),
-        words.one_line(one.fingerprint)[:statement_max],
+        amounts.share(one.time_share),
+        amounts.duration(one.query_time.sum if one.query_time else None),
+        amounts.whole(amounts.calls(one)),
+        amounts.duration(amounts.per_call(one)),
+        amounts.one_line(one.fingerprint)[:statement_max],
     )
 
 
@@ -127,7 +127,7 @@ def _notes(compared: Compared) -> list[str]:
     said = []
     for name, one in (("A", compared.a), ("B", compared.b)):
         for note in (*words.limits(one), *one.notes):
-            said.append(f"{name}: {words.one_line(note)}")
+            said.append(f"{name}: {amounts.one_line(note)}")
     return [*said, *compared.notes, INDEPENDENT]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbdyno.digest.document import Class, Document, Stats
-from dbdyno.report.digest import words
+from dbdyno.wording.digest import amounts, words
 from dbdyno.wording.numbers import MISSING
 from dbdyno.wording.quantities import size
 
@@ -51,8 +51,8 @@ def _ranked(document: Document) -> Column:
     if by in _RANKED:
         return _RANKED[by]
     unit = next((one.measures[by].unit for one in document.classes if by in one.measures), "count")
-    shown = words.whole if unit == "flag" else lambda number: words.value(number, unit)
-    return Column(words.measure(by), lambda one: _sum(one, by), _or_missing(shown), 1)
+    shown = amounts.whole if unit == "flag" else lambda number: amounts.value(number, unit)
+    return Column(amounts.measure(by), lambda one: _sum(one, by), _or_missing(shown), 1)
 
 
 def _share(document: Document, ranked: Column) -> Column:
@@ -62,7 +62,7 @@ def _share(document: Document, ranked: Column) -> Column:
         mine, all_ = ranked.of(one), ranked.of(document.overall)
         return None if mine is None or not all_ or ranked.head == MAX.head else mine / all_
 
-    return Column("share", of, words.share, 0)
+    return Column("share", of, amounts.share, 0)
 
 
 def _or_missing(shown: Callable[[float], str]) -> Callable[[float | None], str]:
@@ -101,9 +101,9 @@ def _scanned(part: float | None) -> str:
     return "all" if part >= 0.9995 else _percent(part)
 
 
-TIME = Column("time", lambda one: one.time_s if one.query_time else None, words.duration, 1)
-CALLS = Column("calls", words.calls, _or_missing(words.whole), 1)
-MAX = Column("max", lambda one: one.query_time.max if one.query_time else None, words.duration, 1)
+TIME = Column("time", lambda one: one.time_s if one.query_time else None, amounts.duration, 1)
+CALLS = Column("calls", amounts.calls, _or_missing(amounts.whole), 1)
+MAX = Column("max", lambda one: one.query_time.max if one.query_time else None, amounts.duration, 1)
 _RANKED = {
     "query_time": TIME,
     "count": CALLS,
@@ -113,8 +113,8 @@ _RANKED = {
     ),
 }
 COSTS = (
-    Column("R/call", words.per_call, words.duration, 4),
-    Column("p95", lambda one: one.query_time.p95 if one.query_time else None, words.duration, 2),
+    Column("R/call", amounts.per_call, amounts.duration, 4),
+    Column("p95", lambda one: one.query_time.p95 if one.query_time else None, amounts.duration, 2),
     Column(
         "V/M",
         lambda one: one.v_m if isinstance(one, Class) else None,
@@ -122,7 +122,7 @@ COSTS = (
         7,
     ),
     Column("lock", _locked, _percent, 6),
-    Column("sent", _mean("rows_sent"), _or_missing(words.whole), 5),
-    Column("examined", _mean("rows_examined"), _or_missing(words.whole), 2),
+    Column("sent", _mean("rows_sent"), _or_missing(amounts.whole), 5),
+    Column("examined", _mean("rows_examined"), _or_missing(amounts.whole), 2),
     Column("scan", _mean("full_scan"), _scanned, 3),
 )

@@ -14,6 +14,7 @@ from dbdyno.store.catalogue import Line, Wanted
 from dbdyno.web.page import Page
 from dbdyno.web.site import Site
 from dbdyno.wording import runs
+from dbdyno.wording.between_runs import comparison_text
 from dbdyno.wording.numbers import MISSING
 
 HISTORY_MAX = 200  # runs of the experiment that B may be judged by
@@ -35,8 +36,8 @@ def shown(site: Site, request: Request) -> Page:
             "b": b,
             "found": found,
             "grids": comparison.grids(found, plan),
-            "sentence": comparison.sentence(found, plan),
-            "verdicts": comparison.verdicts(found) if found.judged else "",
+            "sentence": comparison_text.sentence(found, plan),
+            "verdicts": comparison_text.verdicts(found) if found.judged else "",
             "missing": MISSING,
         }
 
