@@ -51,6 +51,9 @@ def compared_text(compared: Compared, plan: Plan) -> RenderableType:
         parts.append(Text(comparison_text.verdicts(compared)))
     else:
         parts.append(Text(f"No verdict: {visible(compared.unjudged)}.", style="yellow"))
+    if compared.claims:
+        said = [comparison_text.claim(one) for one in compared.claims]
+        parts += [Text(), *lines("claims, judged in each run alone", said)]
     parts += [Text(f"warning: {visible(one)}", style="yellow") for one in compared.warnings]
     parts += left_out_lines(compared.left_out)
     return Group(*parts)

@@ -37,6 +37,7 @@ def combined_page(found: Combined) -> str:
         {
             "experiment": found.experiment,
             "runs": len(found.runs),
+            "claims": pooling_text.claims(found),
             "sections": sections,
             "differ": pooling_text.changes(found),
             "left_out": found.left_out,

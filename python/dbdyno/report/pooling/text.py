@@ -12,6 +12,7 @@ from dbdyno.report.text import escaping
 from dbdyno.wording.between_runs import pooling_text
 from dbdyno.wording.visible import visible
 
+CLAIMS = "Claims by the combined ratios"
 HEAD = ("run", "ratio", "95 % interval", "weight")
 
 
@@ -22,6 +23,7 @@ def combined_text(found: Combined) -> RenderableType:
     ]
     if differ := pooling_text.changes(found):
         parts += lines("changed from run to run", differ)
+    parts += lines(CLAIMS, pooling_text.claims(found))
     for line in found.lines:
         table = Table(
             title=Text(visible(pooling_text.heading(line)), style="bold"),
@@ -51,6 +53,7 @@ def combined_markdown(found: Combined) -> str:
     parts = [f"# {md(found.experiment)}: {len(found.runs)} runs combined\n"]
     if differ := pooling_text.changes(found):
         parts += ["Changed from run to run:\n", *(f"- {md(one)}" for one in differ), ""]
+    parts += [f"{CLAIMS}:\n", *(f"- {md(one)}" for one in pooling_text.claims(found)), ""]
     for line in found.lines:
         parts += [
             f"## {md(pooling_text.heading(line))}\n",

@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from dbdyno.analysis.between_runs import RUNS_MIN, Reduced
 from dbdyno.analysis.between_runs.result import compared_json
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.errors import DynoError
 from dbdyno.report.between_runs import comparison
 from dbdyno.store.catalogue import Line, Wanted
@@ -29,8 +30,11 @@ def shown(site: Site, request: Request) -> Page:
     found = runs.compare(first, second, _earlier(site, b, second.fingerprint))
 
     def data() -> dict[str, object]:
+        with site.opened(a) as run:
+            before = Measured.of(run.plan, run.records())
         with site.opened(b) as run:
             plan = run.plan
+            claims = runs.claims(before, Measured.of(plan, run.records()))
         return {
             "a": a,
             "b": b,
@@ -38,6 +42,7 @@ def shown(site: Site, request: Request) -> Page:
             "grids": comparison.grids(found, plan),
             "sentence": comparison_text.sentence(found, plan),
             "verdicts": comparison_text.verdicts(found) if found.judged else "",
+            "claims": [comparison_text.claim(one) for one in claims],
             "missing": MISSING,
         }
 

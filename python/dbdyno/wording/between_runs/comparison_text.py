@@ -13,6 +13,7 @@ from dbdyno.analysis.between_runs.types import (
     NOT_JUDGED,
     SUSPECTED,
     WORSE,
+    Claimed,
     Compared,
     Row,
 )
@@ -20,6 +21,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.wording import names, numbers
 from dbdyno.wording.numbers import percent
 from dbdyno.wording.plurals import count
+from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.visible import visible
 
 _RATES = ("transactions_per_s", "operations_per_s", "rate_max_per_s", "rows_per_s")
@@ -46,6 +48,17 @@ def sentence(compared: Compared, plan: Plan) -> str:
     if not fast:
         text = f"{known.column} of B is {ratio} times that of A"
     return f"{text} ({over}unblocked; {_spread(rows)})"
+
+
+def claim(one: Claimed) -> str:
+    """`Supported in A, refuted in B: WORDS (CLAIM)`; of a claim without words, the claim alone."""
+    verdict = in_words.sized(one.b.verdict, one.b.small)
+    before = in_words.sized(one.a.verdict, one.a.small) if one.a else ""
+    if before == verdict:
+        said = f"{verdict} in both"
+    else:
+        said = f"{before} in A, {verdict} in B" if before else f"{verdict} in B"
+    return in_words.line(said, one.b.say, one.b.text)
 
 
 def told(row: Row) -> tuple[float, ...]:

@@ -221,7 +221,6 @@ def short_warning(text: str) -> str:
 def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
     """A claim that was judged."""
     css, mark = MARKS.get(claim.verdict, MARKS[UNDECIDED])
-    small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
     span = _span(claim.parts)
     estimated = [i for i, part in enumerate(claim.parts) if part.estimate]
     # The axis is under the last dot of what is shown, and of what is folded away.
@@ -234,7 +233,7 @@ def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVi
         claim.verdict,
         css,
         mark,
-        small,
+        claim.small,
         _reason(claim),
         tuple(dict.fromkeys(map(short_warning, claim.warnings))),
         parts,
