@@ -172,6 +172,8 @@ def test_what_was_tested_and_what_was_not() -> None:
     assert "20 s each after 5 s of warm-up" in said
     assert "8 CPUs" in said
     roles = layout.choose(plan)
+    so_far = warnings.not_tested(plan, ENGINES.kept[:-2], roles, running=True)
+    assert "has not come to them yet" in so_far[-1].why and not so_far[-1].fix
     missing = warnings.not_tested(plan, ENGINES.kept[:-2], roles)
     assert [m.what for m in missing] == ["engine=mysql", plan.claims[3], "2 planned trials"]
     void = [ENGINES.kept[0].replace(status="void", void_reason="tmp tables"), *ENGINES.kept[1:]]

@@ -87,12 +87,13 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[RenderableType]:
 @dataclass(frozen=True)
 class Grid:
     """A metric's table: heads, and rows of cells with their style; words are left, numbers right.
-    `more` rows are not shown."""
+    `note`: what explains a dash; `more` rows are not shown."""
 
     title: str
     heads: tuple[str, ...]
     words: frozenset[str]  # heads of columns that hold words
     rows: tuple[tuple[tuple[str, str], ...], ...]
+    note: str
     more: int
 
 
@@ -123,6 +124,7 @@ def _grid(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> G
         (*(("at",) if named else ()), "A", "B", "B/A", *last),
         frozenset(("at", "verdict", "")),
         tuple(drawn),
+        comparison_text.of_ratios(rows),
         max(0, len(rows) - ROWS_MAX),
     )
 
@@ -141,8 +143,10 @@ def _table(grid: Grid) -> Table:
             table.add_column(head, justify="right", no_wrap=True)
     for row in grid.rows:
         table.add_row(*(Text(visible(text), style=style) for text, style in row))
-    if grid.more:
-        table.caption = f"{grid.more} more rows with --json"
+    more = f"{grid.more} more rows with --json" if grid.more else ""
+    if captions := [one for one in (grid.note, more) if one]:
+        table.caption = Text("\n".join(captions), style="dim")
+        table.caption_justify = "left"
     return table
 
 
@@ -163,6 +167,6 @@ def _judgement(row: Row, compared: Compared) -> list[tuple[str, str]]:
 def _against(ratio: Ratio | None) -> str:
     """`0.90x (0.84-0.97)`."""
     if ratio is None:
-        return MISSING
+        return "no reference yet"
     interval = numbers.interval(ratio.ci_low, ratio.ci_high, 1.0)
     return f"{times(ratio.ratio, 1.0)} ({interval})"

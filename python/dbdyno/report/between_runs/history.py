@@ -13,7 +13,7 @@ from dbdyno.analysis.between_runs.types import History
 from dbdyno.report.between_runs.comparison import left_out_lines
 from dbdyno.report.text.sparkline import LENGTH_MAX, sparkline
 from dbdyno.wording.between_runs import trend_text
-from dbdyno.wording.numbers import MISSING, percent, sig3
+from dbdyno.wording.numbers import sig3
 from dbdyno.wording.visible import visible
 
 ROWS_MAX = 60  # of a table; --json has all of them
@@ -76,7 +76,7 @@ def _table(group: Runs, metric: str) -> Table:
     for series in rows[:ROWS_MAX]:
         cells = [Text(visible(_at(series.at)))] if named else []
         ends = _ends(series.values)
-        spread = MISSING if series.spread is None else f"±{percent(float(f'{series.spread:.2g}'))}"
+        spread = trend_text.spread(series).removeprefix("spread ")
         changed = "" if series.note else str(len(series.changes))
         table.add_row(
             *cells,

@@ -13,7 +13,7 @@ from dbdyno.report import templating
 from dbdyno.report.charts.over_time.trend import trend_chart
 from dbdyno.wording import names
 from dbdyno.wording.between_runs import trend_text
-from dbdyno.wording.numbers import MISSING, percent, sig3
+from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
 
 CHARTS_MAX = 60  # of a plan; --json has all series
@@ -86,7 +86,7 @@ def _chart(series: Series, runs: Sequence[Entry]) -> Chart:
     changes = [place.run for place in series.changes]
     levels = [place.after for place in series.changes]
     first = series.changes[0].before if series.changes else _middle(there)
-    spread = MISSING if series.spread is None else f"±{percent(float(f'{series.spread:.2g}'))}"
+    spread = trend_text.spread(series)
     note = series.note and f"change points not looked for: {series.note}"
     note = note or (count(len(changes), "change") if changes else "no change point")
     drawing = trend_chart(
@@ -102,7 +102,7 @@ def _chart(series: Series, runs: Sequence[Entry]) -> Chart:
     )
     return Chart(
         trend_text.label(series),
-        f"{known.heading}; last {sig3(there[-1])} {known.unit}, spread {spread}, {note}",
+        f"{known.heading}; last {sig3(there[-1])} {known.unit}, {spread}, {note}",
         drawing,
     )
 

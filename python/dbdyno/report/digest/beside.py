@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ INDEPENDENT = (
     "Intervals take calls as independent. An event of the whole server between A and B affects"
     " every ratio."
 )
+
+UNTIMED = f"{MISSING}: that side's log has no times of the class."
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,10 @@ def _notes(compared: Compared) -> list[str]:
     for name, one in (("A", compared.a), ("B", compared.b)):
         for note in (*words.limits(one), *one.notes):
             said.append(f"{name}: {amounts.one_line(note)}")
-    return [*said, *compared.notes, INDEPENDENT]
+    both = [side for one in compared.changes for side in (one.a, one.b)]
+    lone = (compared.new, compared.gone, compared.not_listed_in_a, compared.not_listed_in_b)
+    untimed = any(one.query_time is None for one in (*both, *itertools.chain(*lone)))
+    return [*said, *compared.notes, INDEPENDENT, *([UNTIMED] if untimed else [])]
 
 
 def text(compared: Compared, width: int = 100) -> str:

@@ -25,7 +25,7 @@ def markdown(document: Document, *, brief: bool = False) -> str:
         lines += ["", md(rest)]
     for one in () if brief else document.classes:
         lines += ["", *_class(document, one)]
-    if note := words.sketch_note(document):
+    for note in words.numbers_notes(document):
         lines += ["", note]
     if missed := words.not_understood(document):
         lines += ["", "## Not understood", "", fence("\n".join(missed))]
@@ -58,7 +58,9 @@ def _profile(document: Document) -> list[str]:
         for one in document.classes
     ]
     lines = table(("#", "ID", *(one.head for one in found), what), rows, (1, 2 + len(found)))
-    return [*lines, "", said] if (said := legend(found)) else lines
+    for said in legend(found, document.classes):
+        lines += ["", md(said)]
+    return lines
 
 
 def _numbers(measured: Sequence[tuple[str, str, Distribution]]) -> list[str]:

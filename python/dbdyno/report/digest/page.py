@@ -74,14 +74,14 @@ def view(document: Document, only: Sequence[Class] | None = None) -> dict[str, A
         "heads": [one.head for one in found],
         "what": "statement" if document.group_by == "fingerprint" else "what",
         "rows": [_profile_row(document, found, one) for one in classes],
-        "legend": profile.legend(found),
+        "legend": profile.legend(found, classes),
         "overall": _table(amounts.main_measures(document.overall)),
         "overall_said": [*words.overall(document), *words.flags(document.overall)],
         "rest": words.rest(document),
         "sections": [_section(document, one, i) for i, one in enumerate(classes)],
         "sources": words.sources(document),
         "missed": words.not_understood(document),
-        "sketch_note": words.sketch_note(document),
+        "numbers_notes": words.numbers_notes(document),
     }
 
 

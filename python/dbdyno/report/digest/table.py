@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from dbdyno.digest.document import Document, Stats
 from dbdyno.report.digest.cut import elide
-from dbdyno.report.digest.profile import Column, columns, legend, share_of
+from dbdyno.report.digest.profile import LEGEND, Column, columns, legend, share_of
 from dbdyno.wording.digest import amounts
 
 BAR = 12  # cells of the share's bar
@@ -56,9 +56,9 @@ class _Table:
             yield self.line(self.ranks[i], self.ids[i], cells, drawn, self.statements[i])
             if self.is_below and self.statements[i]:
                 yield " " * self.indent + elide(self.statements[i], self.width - self.indent)
-        said = legend([one for one, _ in self.shown])
-        if said and self.indent + len(said) <= self.width:
-            yield " " * self.indent + said
+        for said in legend([one for one, _ in self.shown], self.stats):
+            if self.indent + len(said) <= self.width or said != LEGEND:
+                yield " " * self.indent + elide(said, self.width - self.indent)
 
     def line(self, rank: str, id_: str, cells: Sequence[str], drawn: str, last: str) -> str:
         said = rank.rjust(self.indent - 2) + "  " + id_.ljust(self.id_room)

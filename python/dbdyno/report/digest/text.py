@@ -33,7 +33,7 @@ def text(document: Document, width: int = 100, *, brief: bool = False) -> str:
         lines += ["", *_over_time(document, width)]
     for one in () if brief else document.classes:
         lines += ["", *_class(document, one, width)]
-    if note := words.sketch_note(document):
+    for note in words.numbers_notes(document):
         lines += ["", note]
     if missed := words.not_understood(document):
         lines += ["", "Not understood", *missed]

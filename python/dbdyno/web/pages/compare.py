@@ -16,7 +16,6 @@ from dbdyno.web.page import Page
 from dbdyno.web.site import Site
 from dbdyno.wording import runs
 from dbdyno.wording.between_runs import comparison_text
-from dbdyno.wording.numbers import MISSING
 
 HISTORY_MAX = 200  # runs of the experiment that B may be judged by
 
@@ -43,7 +42,6 @@ def shown(site: Site, request: Request) -> Page:
             "sentence": comparison_text.sentence(found, plan),
             "verdicts": comparison_text.verdicts(found) if found.judged else "",
             "claims": [comparison_text.claim(one) for one in claims],
-            "missing": MISSING,
         }
 
     return Page("compare.html.j2", data, lambda: compared_json(found))

@@ -61,6 +61,13 @@ def claim(one: Claimed) -> str:
     return in_words.line(said, one.b.say, one.b.text)
 
 
+def of_ratios(rows: Sequence[Row]) -> str:
+    """Why rows over several cells have no A and B; empty without any."""
+    if all(row.cells == 1 for row in rows):
+        return ""
+    return "The row over several cells is the mean of their ratios: it has no A and B of its own."
+
+
 def told(row: Row) -> tuple[float, ...]:
     """What the ratio of a row was estimated from."""
     return () if row.verdict in (NOT_JUDGED, NOT_CLEAR) else (1.0,)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from dbdyno.analysis.between_runs import comparability
 from dbdyno.analysis.between_runs.comparison import RUNS_MIN
 from dbdyno.analysis.between_runs.types import Entry, Group, Series
 from dbdyno.wording import names
-from dbdyno.wording.numbers import sig3
+from dbdyno.wording.numbers import percent, sig3
 from dbdyno.wording.plurals import count
 from dbdyno.wording.quantities import times
 from dbdyno.wording.visible import visible
 
+NAMED_MAX = 3  # runs
 _RECORDED = "coincides with nothing that is recorded"
 
 
@@ -69,13 +71,38 @@ def notes(group: Group) -> list[str]:
         ]
         if apart:
             found.append(f"{entry.name} stands apart: {', '.join(apart)}")
+        found += [f"{entry.name}: {warning}" for warning in entry.warnings]
+    return [*_absent(group), *found]
+
+
+def _absent(group: Group) -> list[str]:
+    """Why runs have no value of a series; runs that lack the same for one reason together."""
+    runs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for index, entry in enumerate(group.runs):
         missing: dict[str, list[str]] = {}
         for series in group.series:
             if problem := series.problems[index]:
                 missing.setdefault(problem, []).append(label(series))
-        found += [f"{entry.name}: no {', '.join(of)}: {why}" for why, of in missing.items()]
-        found += [f"{entry.name}: {warning}" for warning in entry.warnings]
-    return found
+        for why, of in missing.items():
+            runs.setdefault((why, tuple(of)), []).append(entry.name)
+    return [
+        f"{_named(found, group)}: no {', '.join(of)}: {why}" for (why, of), found in runs.items()
+    ]
+
+
+def _named(runs: Sequence[str], group: Group) -> str:
+    """Names of runs, the first of many."""
+    if len(runs) == len(group.runs) > 1:
+        return f"all {len(runs)} runs"
+    more = f" and {len(runs) - NAMED_MAX} more" if len(runs) > NAMED_MAX else ""
+    return f"{', '.join(runs[:NAMED_MAX])}{more}"
+
+
+def spread(series: Series) -> str:
+    """`spread ±1.5 %`, or why there is none."""
+    if series.spread is not None:
+        return f"spread ±{percent(float(f'{series.spread:.2g}'))}"
+    return "one run" if any(value is not None for value in series.values) else "not measured"
 
 
 def arrows(text: str) -> str:
@@ -90,4 +117,5 @@ def label(series: Series) -> str:
 
 
 def short(metric: str) -> str:
+    """A metric's name in tables."""
     return names.describe(metric, [metric.partition(".")[0]]).column

@@ -6,6 +6,8 @@ from dbdyno.digest.document import SAMPLED, Class, Document, OfLogs, Stats
 from dbdyno.wording.digest.amounts import (
     called,
     calls,
+    cell,
+    columns,
     duration,
     label,
     measure,
@@ -15,7 +17,7 @@ from dbdyno.wording.digest.amounts import (
     one_line,
     share,
 )
-from dbdyno.wording.numbers import sig3
+from dbdyno.wording.numbers import MISSING, sig3
 from dbdyno.wording.plurals import count
 from dbdyno.wording.quantities import size
 
@@ -232,14 +234,23 @@ def where(document: Document, one: Class) -> str:
     return at
 
 
-def sketch_note(document: Document) -> str:
-    """How far quantiles may be off."""
+def numbers_notes(document: Document) -> list[str]:
+    """What holds of numbers in the tables: how far quantiles may be off, what a dash says."""
     errors = [
         one.query_time.quantile_error
         for one in document.classes
         if one.query_time and one.query_time.quantile_error
     ]
-    return f"Quantiles are within {sig3(max(errors) * 100)} %." if errors else ""
+    said = [f"Quantiles are within {sig3(max(errors) * 100)} %."] if errors else []
+    tables = [measured(one) for one in (document.overall, *document.classes)]
+    if any(
+        cell(values, unit, column) == MISSING
+        for rows in tables
+        for column in columns(rows)
+        for _, unit, values in rows
+    ):
+        said.append(f"{MISSING}: of that measure only counts and sums are known.")
+    return said
 
 
 def flags(stats: Stats) -> list[str]:

@@ -20,7 +20,7 @@ PLAIN = {
 
 
 def missing_trials(missing: int, trials: int, blocks: int, early: tuple[int, int] | None) -> str:
-    """Of a run that was not finished. `early`: whole blocks and all, where these were fixed."""
+    """Of a run that is not finished. `early`: whole blocks and all, where these were fixed."""
     how = ""
     if early:
         how = (
@@ -29,7 +29,7 @@ def missing_trials(missing: int, trials: int, blocks: int, early: tuple[int, int
         )
     return (
         f"{missing} of {trials} trials are missing, in {plurals.count(blocks, 'block')}: the run"
-        f" was not finished{how}"
+        f" is not finished{how}"
     )
 
 
