@@ -219,7 +219,7 @@ def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
     cells[0] = replace(cells[0], partial={"stalls_per_min": THIN["stalls_per_min"]})
     findings = replace(CACHE_FINDINGS, cells=tuple(cells))
     roles, groups = layout.choose(CACHE.plan), ("readers", "updater")
-    readers, updater = tables.cell_tables(findings, roles, groups, CACHE.plan)
+    readers, updater = tables.cell_tables(findings, roles, groups, CACHE.plan, CACHE.kept)
     assert readers.rows[0].warnings == ()
     assert readers.rows[1].warnings == (
         "readers p95 ms: of 1 of 6 trials: of the others: too few operations for it",
@@ -420,7 +420,9 @@ def test_the_factor_of_the_first_claim_is_the_main_one() -> None:
 
 def test_several_groups_get_a_table_each() -> None:
     groups = names.groups_of(CACHE.plan)
-    shown = tables.cell_tables(CACHE_FINDINGS, layout.choose(CACHE.plan), groups, CACHE.plan)
+    shown = tables.cell_tables(
+        CACHE_FINDINGS, layout.choose(CACHE.plan), groups, CACHE.plan, CACHE.kept
+    )
     assert [t.title for t in shown] == ["readers", "updater"]
     assert "server CPU µs/op" in [m.short for m in shown[0].metrics]
     assert shown[0].rows[1].levels == ("on", "1,000,000")

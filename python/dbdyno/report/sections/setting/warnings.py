@@ -51,7 +51,7 @@ class View:
 
 def view(context: Context) -> View:
     plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
-    tables = results.cell_tables(findings, layout, groups, plan)
+    tables = results.cell_tables(findings, layout, groups, plan, context.complete)
     columns = [metric.name for table in tables for metric in table.metrics]
     shown = dict.fromkeys((*columns, *results.charted(context)))
     void = void_attempts(context.run.voided(), context.records, plan, layout)
