@@ -161,8 +161,9 @@ def _ticks(canvas: Canvas, x: Scale, values: list[float], y: float, unit: str) -
             taken.append((at - half, at + half))
 
 
-def ratio_axis(span: tuple[float, float], width: float = 200.0) -> Markup:
+def ratio_axis(span: tuple[float, float]) -> Markup:
     """The axis in the head of a table of `ratio_dot`s."""
+    width = 200.0
     canvas = Canvas(width, 16, "axis of ratios, logarithmic")
     x = Scale(span[0], span[1], 6, width - 6, True)
     _ticks(canvas, x, [1.0, *log_ticks(*span, 4)], 12, "×")

@@ -120,8 +120,8 @@ def cell_tables(
     plan: Plan,
     records: Sequence[TrialRecord],
 ) -> list[CellTable]:
-    """The main tables; `records`: of the complete trials. A metric that was zero everywhere (errors)
-    stays: that zero is a result."""
+    """The main tables, of which complete trials have `records`. A metric that was zero everywhere
+    (errors) stays: that zero is a result."""
     measured = {name for cell in findings.cells for name in cell.metrics}
     wanted = [
         names.describe(name, groups)
