@@ -65,6 +65,19 @@ def test_a_share_is_of_what_classes_are_ranked_by() -> None:
     assert share == amounts.share(sums[1] / total) != first_row(raw)[2]
 
 
+def test_a_dash_has_its_reason() -> None:
+    raw = digests.shop()
+    raw["classes"][1] |= {"query_time": None, "time_share": None, "v_m": None}
+    del raw["classes"][2]["measures"]["rows_sent"]
+    lines = drawn(raw, 160)
+    untimed, unmeasured = "the log has no times of that class", "the log does not count it"
+    assert any("– in share, time, R/call, lock: " + untimed in line for line in lines)
+    for form in ("\n".join(lines), markdown.markdown(parse(raw)), page.page(parse(raw))):
+        assert untimed in form and f"– in sent: {unmeasured}" in form
+    whole = page.page(parse(digests.shop()))
+    assert untimed not in whole and unmeasured not in whole
+
+
 def test_costs_of_a_call_are_columns() -> None:
     raw = digests.shop()
     assert heads(raw) == ["ID", *COLUMNS, "statement"]
