@@ -79,7 +79,7 @@ def test_what_several_runs_lack_for_one_reason_is_said_once() -> None:
     hurt = [run(day, outages=[{"start_s": 1.0, "end_s": None}]) for day in range(1, 7)]
     of_all = " ".join(printed(history_text(worded_runs.history(hurt))).split())
     assert of_all.count("all 6 runs: no tps at cache=on, p95 ms at cache=on: there was") == 1
-    assert "not measured" in of_all
+    assert "no value" in of_all
     of_some = " ".join(printed(history_text(worded_runs.history([*hurt, run(7), run(8)]))).split())
     assert "r1, r2, r3 and 3 more: no tps at cache=on" in of_some
 

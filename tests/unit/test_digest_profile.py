@@ -184,7 +184,7 @@ def test_means_are_of_no_less_than_the_logs_clock() -> None:
     assert "up to 10.0 at once" in text.text(parse(raw))
     raw["concurrency"]["clock_s"] = 1.0
     assert "up to 1.00 at once" in text.text(parse(raw))
-    assert words.steps(parse(raw), 100) == 3
+    assert text.steps(parse(raw), 100) == 3
 
 
 @pytest.mark.parametrize(

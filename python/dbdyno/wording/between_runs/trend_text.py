@@ -102,7 +102,7 @@ def spread(series: Series) -> str:
     """`spread ±1.5 %`, or why there is none."""
     if series.spread is not None:
         return f"spread ±{percent(float(f'{series.spread:.2g}'))}"
-    return "one run" if any(value is not None for value in series.values) else "not measured"
+    return "one run" if any(value is not None for value in series.values) else "no value"
 
 
 def arrows(text: str) -> str:
