@@ -96,3 +96,8 @@ def listed(words: Sequence[str]) -> str:
 def counted(n: int, noun: str) -> str:
     """`1 block`, `2 blocks`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def gib(size_bytes: float) -> str:
+    """Memory or space: `0.25 GiB`, `15.6 GiB`, `1,024 GiB`."""
+    return f"{number(size_bytes / 2**30)} GiB"
