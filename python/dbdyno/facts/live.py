@@ -10,6 +10,7 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
+from dbdyno.facts.at_rest import keys
 from dbdyno.facts.fact import HOST, Facts
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.servers import mysql, postgres, redis
@@ -25,7 +26,7 @@ WATCHED = "watched"  # `watched.qcache_hits`: what a counter grew by in `watched
 def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> Facts:
     """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
     are read twice, so long apart."""
-    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    server = reach.open_url(text, credentials, tls or usual_tls(text))
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -38,6 +39,8 @@ def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> 
                 )
             if isinstance(server, MysqlRemote):
                 facts = mysql.read(server, found)
+                if _is_near(text):
+                    keys.place(facts, found)
                 if for_s > 0:
                     _watch(server, found, for_s)
                 return facts
@@ -53,7 +56,7 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
     """The same facts, and what a server of MySQL's family has executed by now."""
     if facts.engine not in ("mysql", "mariadb"):
         return facts
-    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    server = reach.open_url(text, credentials, tls or usual_tls(text))
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -70,7 +73,7 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
     )
 
 
-def _usual_tls(text: str) -> str | None:
+def usual_tls(text: str) -> str | None:
     """As for targets of experiments: by the scheme, else what other hosts must have. None for a
     URL that is none, which is refused later."""
     try:
