@@ -7,9 +7,11 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +20,14 @@ from typing import Any
 import pymysql
 import pytest
 from private_servers import binaries, initialised
+from running import DYNO
 from servers_there import PASSWORD
 from test_check import check, found
 
 from dbdyno import systems
+from dbdyno.execute.needle import writing
 from dbdyno.systems.base import TargetPlan
-from dbdyno.systems.external.server import PREFIX
+from dbdyno.systems.external.server import MARKER, PREFIX
 from dbdyno.systems.process.scratch import Scratch
 from needed import missing
 
@@ -175,6 +179,49 @@ def prefix_of(version: str) -> Path | None:
     if not (prefix / "lib" / "mysql" / "plugin" / "file_key_management.so").exists():
         missing("run `make servers` (after removing .prefix/mariadb-11.8, if it is there)")
     return prefix
+
+
+def test_a_value_is_removed_after_an_interrupt_and_what_a_kill_has_left_by_the_next(
+    keys: Path,
+) -> None:
+    with mariadb(keys) as server:
+        leave(server, "dbdyno_0000000a_needle", "0000000a", writing.NAME)
+        leave(server, "dbdyno_0000000b_0", "0000000b", "another experiment")
+        before = {str(name) for (name,) in server.sql("SHOW DATABASES")}
+        process = subprocess.Popen(
+            [
+                *(str(DYNO), "check", server.url, str(server.directory)),
+                *("--write-needle", "--json", "--password-env", "APP_PASSWORD"),
+            ],
+            env={**os.environ, "APP_PASSWORD": PASSWORD},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not written(server, before) and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 3
+        left = {str(name) for (name,) in server.sql("SHOW DATABASES")}
+    assert left == before - {"dbdyno_0000000a_needle"}
+
+
+def leave(server: Planted, schema: str, run: str, experiment: str) -> None:
+    """A schema of dbdyno, of long ago."""
+    server.sql(
+        f"CREATE DATABASE `{schema}`",
+        f"CREATE TABLE `{schema}`.{MARKER} (made_by VARCHAR(16), run VARCHAR(64),"
+        " experiment VARCHAR(200), made VARCHAR(40), token VARCHAR(64))",
+        f"INSERT INTO `{schema}`.{MARKER} VALUES ('dbdyno', '{run}',"
+        f" '{experiment}', '2020-01-01 00:00:00Z', '')",
+    )
+
+
+def written(server: Planted, before: set[str]) -> bool:
+    """Whether the table with the value exists."""
+    rows = server.sql(
+        "SELECT table_schema FROM information_schema.tables WHERE table_name = 'needle'"
+    )
+    return any(str(schema) not in before for (schema,) in rows)
 
 
 def test_pages_that_no_thread_encrypts_stay_plain(keys: Path) -> None:
