@@ -10,6 +10,7 @@ import struct
 import zlib
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -32,6 +33,7 @@ from fixtures.rules.encryption import (
     spaces,
 )
 
+ROOT = Path(__file__).parents[2]
 RANDOM = random.Random(9).randbytes(64 << 10)
 ROWS = b"".join(b"%08d name%d street %d" % (n, n, n * 7) for n in range(4000))
 KEY = "planted-key-4711"
@@ -200,6 +202,17 @@ def test_a_key_in_a_statement_is_seen(statement: str) -> None:
     assert row == {"sort": LEAKS[statement], "place": "a.log:3:1"}
 
 
+def test_the_values_of_parameters_are_in_the_line_after_the_statement() -> None:
+    """A key that is given as a parameter is as readable in PostgreSQL's log as a literal."""
+    statement = "UTC [7] LOG:  execute <unnamed>: SELECT pgp_sym_encrypt($1, $2)\n"
+    detail = f"UTC [7] DETAIL:  Parameters: $1 = 'address', $2 = '{KEY}'\n"
+    (row,) = keyleaks.rows("pg.log", (statement + detail).encode())
+    assert row == {"sort": "the key of PGP_SYM_ENCRYPT", "place": "pg.log:1:1"}
+    assert keyleaks.rows("pg.log", statement.encode()) == []
+    other = statement + "UTC [7] LOG:  duration: 1 ms\n" + detail
+    assert keyleaks.rows("pg.log", other.encode()) == []
+
+
 @pytest.mark.parametrize("statement", SILENT)
 def test_masks_hashes_and_parameters_are_no_keys(statement: str) -> None:
     assert keyleaks.rows("a.log", statement.encode()) == []
@@ -278,6 +291,30 @@ def test_a_bundle_has_the_matrix_too() -> None:
     facts = [mysql(spaces(), datadir="/data"), directory(ENCRYPTED_TABLES)]
     again = document.parse(json.loads(json.dumps(document.document(facts))), "bundle")
     assert matrix.overviews(again) == matrix.overviews(facts)
+
+
+def test_each_form_draws_the_matrix(tmp_path: Path) -> None:
+    bundle, page = tmp_path / "facts.json", tmp_path / "page.html"
+    facts = [mysql(spaces(example="shop/<b>"), datadir="/data"), directory(ENCRYPTED_TABLES)]
+    bundle.write_text(json.dumps(document.document(facts)))
+
+    def checked(*options: str) -> str:
+        command = ["check", str(bundle), *options]
+        return CliRunner().invoke(dyno, command, standalone_mode=False).stdout
+
+    whole = json.loads(checked("--json", "--only", "encryption", "--html", str(page)))
+    schema = json.loads((ROOT / "schemas" / "check.schema.json").read_text())
+    jsonschema.validate(whole, schema)
+    title = "Encryption of db1:3306 with /data"
+    assert whole["overviews"][0]["title"] == title
+    for text in (checked("--only", "encryption"), page.read_text()):
+        assert title in text and "proved encrypted" in text
+    assert "| tables | 3 encrypted | 1 encrypted of 1 file |" in checked(
+        "--markdown", "--only", "encryption"
+    )
+    # Where no pack is named, findings are the answer.
+    assert json.loads(checked("--json"))["overviews"] == []
+    assert title not in checked()
 
 
 def test_a_log_of_statements_is_recognised() -> None:

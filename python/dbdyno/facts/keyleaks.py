@@ -26,6 +26,8 @@ _CALL = re.compile(  # the key is the second argument of each
 _STRING = rb"('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")"
 _TOKEN = re.compile(_STRING + rb"|[(),;]", re.DOTALL)
 _LITERAL = re.compile(rb"\b0x[0-9a-f]+|" + _STRING, re.IGNORECASE | re.DOTALL)
+_PARAMETER = re.compile(rb"\$\d+")
+_DETAIL = re.compile(rb"[^\n]*\n[^\n]{0,200}DETAIL:  [Pp]arameters: ([^\n]*)")
 _STATEMENT = re.compile(
     rb"\b(?P<account>IDENTIFIED)\s+(?:(?:WITH|VIA)\s+\S+\s+)?(?:BY|USING)\s+" + _STRING + rb"|"
     rb"\b(?P<source>MASTER_PASSWORD|SOURCE_PASSWORD)\s*=\s*" + _STRING + rb"|"
@@ -51,7 +53,7 @@ def leaks(content: bytes) -> Iterator[Leak]:
     """Each call and statement with a secret in it."""
     for found in _CALL.finditer(content):
         given = _arguments(content, found.end())
-        if len(given) > 1 and _is_literal(given[1]):
+        if len(given) > 1 and (_is_literal(given[1]) or _is_logged(given[1], content, found.end())):
             yield Leak(f"the key of {found[1].decode().upper()}", found.start())
     for found in _STATEMENT.finditer(content):
         literal = next(one for one in found.groups() if one is not None and one[:1] in b"'\"")
@@ -102,6 +104,15 @@ def _arguments(content: bytes, start: int) -> list[bytes]:
             if sign != b",":
                 break
     return given
+
+
+def _is_logged(argument: bytes, content: bytes, start: int) -> bool:
+    """PostgreSQL logs the values of `$1` in a line DETAIL after the statement."""
+    parameter = _PARAMETER.fullmatch(argument.strip())
+    if parameter is None:
+        return False
+    detail = _DETAIL.match(content, start)
+    return detail is not None and parameter[0] + b" = '" in detail[1]
 
 
 def _is_literal(argument: bytes) -> bool:

@@ -42,9 +42,16 @@ def read(files: Iterable[tuple[Path, int]]) -> Mapping[Path, Header]:
             f"dyno-engine cannot read the tablespaces: {error}",
             fix="try `dyno-engine tablespace DATADIR`",
         ) from None
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    told = [one["tablespace"] for one in events if one["event"] == "tablespace"]
-    return {Path(one["path"]): header(one) for one in told}
+    try:
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        told = [one["tablespace"] for one in events if one["event"] == "tablespace"]
+        return {Path(one["path"]): header(one) for one in told}
+    except (KeyError, TypeError, ValueError):
+        raise DynoError(
+            "dyno-engine ended amid its document of the tablespaces",
+            cause="somebody killed it, or memory ran out",
+            fix="try `dyno-engine tablespace DATADIR`",
+        ) from None
 
 
 def header(told: Mapping[str, Any]) -> Header:
