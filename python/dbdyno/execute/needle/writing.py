@@ -21,7 +21,6 @@ import pymysql
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
 from dbdyno.facts.at_rest.headers import ENCRYPTED, PLAIN
-from dbdyno.facts.live import usual_tls
 from dbdyno.systems.external import reach
 from dbdyno.systems.external.server import PREFIX, Mark
 from dbdyno.systems.mysql.external import MysqlRemote
@@ -47,7 +46,7 @@ class Written:
 @contextlib.contextmanager
 def written(url: str, credentials: Credentials, tls: str | None) -> Iterator[Written]:
     """While inside, the value is in the server's table. DynoError if it cannot be written."""
-    server = reach.open_url(url, credentials, tls or usual_tls(url))
+    server = reach.open_url(url, credentials, tls)
     try:
         if not isinstance(server, MysqlRemote):
             raise DynoError(
