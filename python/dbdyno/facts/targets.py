@@ -63,9 +63,14 @@ def read(target: str, asked: Asked) -> list[Facts]:
     return [_completed(one, asked) for one in _read(target, asked)]
 
 
+def is_directory(target: str) -> bool:
+    """Whether it is a data directory."""
+    return not server_url.is_url(target) and Path(target).is_dir()
+
+
 def is_file(target: str) -> bool:
     """Whether it is parsed: neither a server nor a directory."""
-    return not server_url.is_url(target) and not Path(target).is_dir()
+    return not server_url.is_url(target) and not is_directory(target)
 
 
 def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:

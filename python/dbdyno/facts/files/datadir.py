@@ -1,7 +1,8 @@
-"""A data directory of MySQL or MariaDB: which processes hold its files open.
+"""A data directory of MySQL or MariaDB: which processes hold its files open, what is encrypted in
+it (`facts.at_rest`), and which of its logs hold keys.
 
 Source: proc(5). Processes of others are seen by root alone, and then said to be missing. Files are
-named, never read.
+read in part, and never written.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.facts import keyleaks
+from dbdyno.facts.at_rest import classes, reading
+from dbdyno.facts.at_rest.reading import Seen
 from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.gathered import Gathered
 
 SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
 PROC = Path("/proc")
+LOG_BYTES_MAX = 64 << 20  # of a log: its end
+LOGS_MAX = 8  # the newest
 
 
 def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
@@ -37,7 +44,23 @@ def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
         found.lacks("holders", reason)
     if not unseen or len(holders) > 1:
         found.table("holders", holders, f"{proc}/*/fd")
+    seen = reading.read(path, found)
+    keyleaks.tell(found, list(_leaks(seen)), f"the newest logs in {path}")
     return found.facts(str(path), "directory", EITHER)
+
+
+def _leaks(seen: list[Seen]) -> Iterator[dict[str, Any]]:
+    """Keys in the newest binary logs and logs of statements. An encrypted one shows none."""
+    logs = [one.path for one in seen if one.of in (classes.BINLOG, classes.TEXT_LOG)]
+    for path in sorted(logs, key=lambda one: one.stat().st_mtime)[-LOGS_MAX:]:
+        try:
+            with diskfiles.opened(path) as file:
+                file.seek(max(0, file.seek(0, 2) - LOG_BYTES_MAX))
+                offset, content = file.tell(), file.read(LOG_BYTES_MAX)
+        except OSError:
+            continue  # it was removed meanwhile
+        is_binary = offset > 0 or content[:4] in classes.BINLOG_MAGIC
+        yield from keyleaks.rows(str(path), content, begin=offset if is_binary else None)
 
 
 def _holders(

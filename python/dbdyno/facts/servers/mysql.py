@@ -12,6 +12,7 @@ from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.servers import mysql_accounts as accounts
+from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
@@ -48,6 +49,7 @@ QUERIES = (
         ("mysql", "mariadb"),
     ),
     *accounts.QUERIES,
+    *encryption.QUERIES,
     *replication.QUERIES,
 )
 

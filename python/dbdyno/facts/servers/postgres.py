@@ -29,9 +29,18 @@ QUERIES = (
         ("postgres",),
     ),
     *accounts.QUERIES,
+    Query(  # rows of others are hidden from a role without pg_read_all_stats
+        "session_tls",
+        "SELECT a.usename, host(a.client_addr), s.ssl, s.version, a.backend_type IS NULL, count(*)"
+        " FROM pg_stat_activity a LEFT JOIN pg_stat_ssl s ON s.pid = a.pid WHERE a.usename IS NOT"
+        " NULL AND (a.backend_type = 'client backend' OR a.backend_type IS NULL)"
+        " GROUP BY 1, 2, 3, 4, 5",
+        ("postgres >=10",),
+    ),
 )
 _NAMES = {
     "extensions": ("name", "version"),
+    "session_tls": ("user", "host", "tls", "tls_version", "hidden", "sessions"),
     **accounts.NAMES,
 }  # of columns: the protocol's simple form has none
 
