@@ -36,6 +36,7 @@ FORMS: Mapping[str, ModuleType] = {
     "redis.conf": redisconf,
 }
 """What a file may be, in the order in which it is asked for."""
+HAS_MEMORY = ("server", "file")  # sources of facts of a server with a host
 BUNDLE_BYTES_MAX = 256 << 20
 _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 
@@ -109,7 +110,7 @@ def _completed(facts: Facts, asked: Asked) -> Facts:
     if asked.engine in facts.engine.split("|") and not facts.is_server:
         facts = replace(facts, engine=asked.engine, version=asked.version or facts.version)
     key = f"{HOST}.memory_bytes"
-    if asked.memory_bytes is not None and facts.source in ("server", "file"):
+    if asked.memory_bytes is not None and facts.source in HAS_MEMORY:
         fact = Fact(key, asked.memory_bytes, "--memory", "bytes")
         facts = replace(facts, facts={**facts.facts, key: fact})
     return facts

@@ -81,6 +81,10 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     with stored(*files or targets):
         read = [(target, findings.facts_of(target, asked)) for target in targets]
         facts = reading.read_late(read, asked)
+        if typed["memory"] and not any(one.source in reading.HAS_MEMORY for one in facts):
+            raise click.UsageError(
+                "--memory is for a server or its configuration file, and no target is one"
+            )
         if typed["collect"]:
             made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
             output.put(made, typed["out"], "facts")
