@@ -98,7 +98,7 @@ def test_a_check_waits_for_no_lock_of_a_writer() -> None:
 
 
 # What `app` may not see, for want of a right and not of time.
-DENIED = {"mariadb": {"accounts", "replicas"}, "postgres": {"role_hashes", "hba"}}
+DENIED = {"mariadb": {"accounts", "replicas", "table_files"}, "postgres": {"role_hashes", "hba"}}
 
 
 def lacking(document: Any) -> set[str]:

@@ -45,7 +45,8 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
-    `server`: the program that is asked about an option file."""
+    `server`: the program that is asked about an option file; `contents`: whether a directory's
+    files are read too, and `progress` how far that is."""
 
     credentials: Credentials
     tls: str | None = None
@@ -55,6 +56,8 @@ class Asked:
     memory_bytes: int | None = None
     for_s: float = 0.0
     server: str | None = None
+    contents: bool = True
+    progress: Callable[[int, int | None], None] | None = None
 
 
 def read(target: str, asked: Asked) -> list[Facts]:
@@ -86,7 +89,8 @@ def _read(target: str, asked: Asked) -> list[Facts]:
         return [live.read(target, asked.credentials, asked.tls, asked.for_s)]
     path = Path(target)
     if path.is_dir():
-        return [datadir.read(path, Gathered())]
+        read = datadir.read(path, Gathered(), contents=asked.contents, progress=asked.progress)
+        return [read]
     content = text.read(path, BUNDLE_BYTES_MAX)
     if content.lstrip()[:1] == "{" and document.FORMAT in content[:200]:
         return document.parse(json.loads(content.encode()), target)

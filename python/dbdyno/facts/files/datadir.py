@@ -1,7 +1,7 @@
-"""A data directory of MySQL or MariaDB: which processes hold its files open.
+"""A data directory of MySQL or MariaDB: which processes hold its files open, and what is in them.
 
-Source: proc(5). Processes of others are seen by root alone, and then said to be missing. Files are
-named, never read.
+Source: proc(5). Processes of others are seen by root alone, and then said to be missing. No file is
+written or locked.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.innodb import redolog, tablespaces
 
 SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
 PROC = Path("/proc")
 
 
-def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
-    """Table `holders`: pid, program, file, place."""
+def read(
+    path: Path,
+    found: Gathered,
+    proc: Path = PROC,
+    *,
+    contents: bool = True,
+    progress: tablespaces.Progress | None = None,
+) -> Facts:
+    """Table `holders`: pid, program, file, place; with `contents` also what the files hold
+    (`tablespaces.py`)."""
     wanted = path / SHARED
     try:
         about = wanted.stat()
@@ -37,7 +46,33 @@ def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
         found.lacks("holders", reason)
     if not unseen or len(holders) > 1:
         found.table("holders", holders, f"{proc}/*/fd")
-    return found.facts(str(path), "directory", EITHER)
+    log = _contents(path, found, progress) if contents else None
+    if not contents:
+        found.lacks("tablespaces", "no rule that was asked for needs what the files hold")
+    engine, version = (log.engine, log.version) if log is not None and log.engine else (EITHER, ())
+    return found.facts(str(path), "directory", engine, version)
+
+
+def _contents(
+    path: Path, found: Gathered, progress: tablespaces.Progress | None
+) -> redolog.RedoLog | None:
+    """The redo log is read after the files: LSNs only grow."""
+    space = tablespaces.read(path, found, progress)
+    about = os.statvfs(path)
+    found.add("space.available_bytes", about.f_bavail * about.f_frsize, f"statvfs({path})", "bytes")
+    try:
+        log = redolog.read(path)
+    except OSError as error:
+        found.lacks("space.most_lsn", f"the redo log cannot be read: {error.strerror}")
+        return None
+    if log is None:
+        found.lacks("space.most_lsn", "the redo log is not in this directory")
+        return None
+    found.add("space.most_lsn", log.most_lsn, log.place)
+    if space is not None:
+        ahead = sum(lsn > log.most_lsn for lsn in space.lsns)
+        found.add("space.files_ahead", ahead, log.place)
+    return log
 
 
 def _holders(

@@ -13,6 +13,7 @@ from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_replication as replication
+from dbdyno.facts.servers import mysql_space as space
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
@@ -50,6 +51,7 @@ QUERIES = (
     ),
     *accounts.QUERIES,
     *replication.QUERIES,
+    *space.QUERIES,
 )
 
 

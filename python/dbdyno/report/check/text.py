@@ -7,9 +7,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dbdyno.report.check import words
+from dbdyno.report.check import space, words
 from dbdyno.report.text import escaping
 from dbdyno.report.text.escaping import visible
+from dbdyno.report.text.table import terminal_table
 from dbdyno.rules.check.judging import Judged
 from dbdyno.rules.check.rule import Finding
 
@@ -22,6 +23,8 @@ def text(judged: Judged) -> RenderableType:
         Text(visible(words.subject(facts)), style="bold") for facts in judged.subjects
     ]
     several = len(judged.subjects) > 1
+    for one in space.views(judged.subjects):
+        parts += [Text(), _space(one, several)]
     for finding in judged.findings:
         parts += [Text(), *_finding(words.shown(finding), several)]
     rest = [f"known: {_brief(one, several)}" for one in judged.known]
@@ -31,6 +34,15 @@ def text(judged: Judged) -> RenderableType:
     rest += [f"not known: {line}" for line in (*words.unknown(judged), *words.unread(judged))]
     parts += [Text(), *(Text(visible(line), style="dim") for line in rest)]
     return Group(*parts, Text(), Text(words.summary(judged), style="bold"))
+
+
+def _space(one: space.Space, several: bool) -> RenderableType:
+    table = terminal_table(one.subject if several else "")
+    for at, name in enumerate(space.HEAD):
+        table.add_column(name, justify="right" if at else "left", overflow="fold")
+    for row in one.rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table
 
 
 def _brief(one: Finding, several: bool) -> str:
@@ -58,6 +70,11 @@ def markdown(judged: Judged) -> str:
     md = escaping.markdown
     parts = ["# Check\n", *(f"- {md(words.subject(facts))}" for facts in judged.subjects), ""]
     parts += [f"{md(words.summary(judged))}\n"]
+    for table in space.views(judged.subjects):
+        parts += [f"## Space: {md(table.subject)}\n", f"| {' | '.join(space.HEAD)} |"]
+        parts += [f"|---|{'---:|' * (len(space.HEAD) - 1)}"]
+        parts += [f"| {' | '.join(map(md, row))} |" for row in table.rows]
+        parts.append("")
     for finding in judged.findings:
         one = words.shown(finding)
         parts += [f"## {one.severity}: {md(one.rule)}\n", f"{md(one.subject)}: {md(one.what)}\n"]

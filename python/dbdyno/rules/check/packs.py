@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from dbdyno.rules.check import configuration, platform, replication, security
+from dbdyno.rules.check import configuration, platform, replication, security, space
 from dbdyno.rules.check.rule import Rule
 
 PACKS: Mapping[str, Sequence[ModuleType]] = {
@@ -14,6 +14,7 @@ PACKS: Mapping[str, Sequence[ModuleType]] = {
     "platform": platform.FAMILIES,
     "replication": replication.FAMILIES,
     "security": security.FAMILIES,
+    "space": space.FAMILIES,
 }
 RULES: tuple[Rule, ...] = tuple(
     rule for families in PACKS.values() for family in families for rule in family.RULES
