@@ -104,7 +104,10 @@ def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:
     if later:
         found.table(mysql_tables.TABLE, mysql_tables.grown(tables, later), f"{source}, twice")
     else:
-        found.lacks(mysql_tables.TABLE, "userstat and performance_schema count no table")
+        found.lacks(
+            mysql_tables.TABLE,
+            "neither userstat nor performance_schema shows tables to this account",
+        )
 
 
 def _memory_bytes() -> int:

@@ -1,5 +1,6 @@
 """Which tables are written and read, by the server's own counters of tables: MariaDB's
-`userstat`, else performance_schema. Both are off in MariaDB unless they are switched on.
+`userstat`, which it shows to accounts with SELECT on all schemas, else performance_schema. Both are
+off in MariaDB unless they are switched on.
 
 A write to a table throws away all results in the query cache that used it. Sources: MariaDB's page
 "Information Schema TABLE_STATISTICS Table"; the MySQL manual, "Table I/O and Lock Wait
