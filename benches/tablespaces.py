@@ -7,7 +7,9 @@ and segments. Rates are GB of the file a CPU second, start to exit.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -36,8 +38,12 @@ def tablespace(options: Options) -> list[Row]:
 def _measured(kind: str, options: Options) -> Row:
     binaries = systems.load(kind).find(None)
     peer = _innochecksum(binaries.paths["server"])
-    with server(kind) as bench:
-        path = _filled(cast("MysqlServer", bench.server), kind, options.tablespace_mb)
+    with tempfile.TemporaryDirectory(prefix="dyno-bench-") as directory:
+        path = Path(directory) / "t.ibd"
+        with server(kind) as bench:  # MySQL's innochecksum refuses a file that a server has open
+            shutil.copy(
+                _filled(cast("MysqlServer", bench.server), kind, options.tablespace_mb), path
+            )
         size = path.stat().st_size
         run([*peer, path])  # pages come into the page cache
         pairs = alternate(
