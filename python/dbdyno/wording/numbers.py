@@ -115,3 +115,8 @@ def listed(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def gib(size_bytes: float) -> str:
+    """Memory or space: `0.25 GiB`, `15.6 GiB`, `1,024 GiB`."""
+    return f"{number(size_bytes / 2**30)} GiB"
