@@ -20,7 +20,7 @@ from dbdyno.facts.servers.query import Query
 
 # What `app` may not see, for want of a right and not of time.
 DENIED = {
-    "mariadb": {"accounts", "replicas"},
+    "mariadb": {"accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"},
     "mysql": {"accounts", "replicas"},
     "postgres": {"role_hashes", "hba"},
 }
