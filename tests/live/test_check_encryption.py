@@ -235,9 +235,11 @@ def test_pages_that_no_thread_encrypts_stay_plain(keys: Path) -> None:
 
 
 def test_keys_in_logs_are_counted_and_never_repeated(keys: Path, tmp_path: Path) -> None:
-    """In the general log and, as an annotation of rows, in the binary log. MariaDB writes an
-    account's password to the first."""
-    with mariadb(keys, general_log="ON", general_log_file="general.log") as server:
+    """In the general log, the slow log and, as an annotation of rows, in the binary log. MariaDB
+    writes an account's password to the first."""
+    slow = {"slow_query_log": "ON", "slow_query_log_file": "slow.log", "long_query_time": "0"}
+    general = {"general_log": "ON", "general_log_file": "general.log"}
+    with mariadb(keys, **slow, **general) as server:
         server.sql(
             "CREATE TABLE shop.c (v VARBINARY(99))",
             f"INSERT INTO shop.c VALUES (AES_ENCRYPT('address', '{KEY}'))",
@@ -254,8 +256,8 @@ def test_keys_in_logs_are_counted_and_never_repeated(keys: Path, tmp_path: Path)
     leak = next(one for one in document["findings"] if one["rule"] == "mysql-keys-in-logs")
     assert "the key of AES_ENCRYPT" in leak["what"]
     seen = {(row["sort"], file_of(row["place"])) for row in leaks(bundle, "directory")}
-    assert ("the key of AES_ENCRYPT", "general.log") in seen
-    assert ("the key of AES_ENCRYPT", "binlog.000001") in seen
+    for name in ("general.log", "slow.log", "binlog.000001"):
+        assert ("the key of AES_ENCRYPT", name) in seen
     assert ("an account's password", "general.log") in seen
     assert found(alone) == {"mysql-keys-in-logs"}
     for told in (document, bundle, alone, page.read_text()):

@@ -21,7 +21,10 @@ from dbdyno.facts.servers.query import Query
 # What `app` may not see, for want of a right and not of time.
 DENIED = {
     "mariadb": {"accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"},
-    "mysql": {"accounts", "replicas"},
+    "mysql": {
+        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls"),
+        *("keyring", "tls_channels", "table_files"),
+    },
     "postgres": {"role_hashes", "hba"},
 }
 # A writer that gives up after a second, and what it does to the two tables.

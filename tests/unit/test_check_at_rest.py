@@ -213,6 +213,17 @@ def test_the_values_of_parameters_are_in_the_line_after_the_statement() -> None:
     assert keyleaks.rows("pg.log", other.encode()) == []
 
 
+@pytest.mark.parametrize("word", ["AES_ENCRYPT('", "IDENTIFIED BY '"])
+def test_a_log_that_was_written_to_slow_its_reader_is_read_in_part(
+    word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strings without an end, each of which would be searched to the end of the log."""
+    monkeypatch.setattr(keyleaks, "CALLS_MAX", 10)
+    assert len(keyleaks.rows("a.log", word.encode() * 200_000)) <= 10
+    closed = b"AES_ENCRYPT(a, 'k') " * 50
+    assert len(keyleaks.rows("a.log", closed)) == 10
+
+
 @pytest.mark.parametrize("statement", SILENT)
 def test_masks_hashes_and_parameters_are_no_keys(statement: str) -> None:
     assert keyleaks.rows("a.log", statement.encode()) == []

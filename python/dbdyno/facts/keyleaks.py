@@ -11,27 +11,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from dbdyno.facts.gathered import Gathered
 
 TABLE, COUNT = "key_leaks", "log.key_leaks"
 ROWS_MAX = 1000
-_ARGUMENTS_BYTES = 64 << 10
+_ARGUMENTS_BYTES = 16 << 10
+CALLS_MAX = 100_000  # of a log that are examined: a log may be written to slow its reader down
 _CALL = re.compile(  # the key is the second argument of each
     rb"\b((?:aes|des)_(?:en|de)crypt|pgp_(?:sym_(?:en|de)|pub_de)crypt(?:_bytea)?|(?:en|de)crypt(?:_iv)?"
     rb"|hmac)\s*\(",
     re.IGNORECASE,
 )
 _STRING = rb"('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")"
+_SECRET = _STRING.replace(b")*", b"){0,256}")  # none is longer
 _TOKEN = re.compile(_STRING + rb"|[(),;]", re.DOTALL)
 _LITERAL = re.compile(rb"\b0x[0-9a-f]+|" + _STRING, re.IGNORECASE | re.DOTALL)
 _PARAMETER = re.compile(rb"\$\d+")
 _DETAIL = re.compile(rb"[^\n]*\n[^\n]{0,200}DETAIL:  [Pp]arameters: ([^\n]*)")
 _STATEMENT = re.compile(
-    rb"\b(?P<account>IDENTIFIED)\s+(?:(?:WITH|VIA)\s+\S+\s+)?(?:BY|USING)\s+" + _STRING + rb"|"
-    rb"\b(?P<source>MASTER_PASSWORD|SOURCE_PASSWORD)\s*=\s*" + _STRING + rb"|"
-    rb"\bPASSWORD\s*(?:=\s*)?(?:PASSWORD\s*)?\(?\s*" + _STRING,
+    rb"\b(?P<account>IDENTIFIED)\s+(?:(?:WITH|VIA)\s+\S+\s+)?(?:BY|USING)\s+" + _SECRET + rb"|"
+    rb"\b(?P<source>MASTER_PASSWORD|SOURCE_PASSWORD)\s*=\s*" + _SECRET + rb"|"
+    rb"\bPASSWORD\s*(?:=\s*)?(?:PASSWORD\s*)?\(?\s*" + _SECRET,
     re.IGNORECASE | re.DOTALL,
 )
 _MASKED = re.compile(
@@ -50,12 +53,12 @@ class Leak:
 
 
 def leaks(content: bytes) -> Iterator[Leak]:
-    """Each call and statement with a secret in it."""
-    for found in _CALL.finditer(content):
+    """Calls and statements with a secret in them, of the first `CALLS_MAX` of each sort."""
+    for found in islice(_CALL.finditer(content), CALLS_MAX):
         given = _arguments(content, found.end())
         if len(given) > 1 and (_is_literal(given[1]) or _is_logged(given[1], content, found.end())):
             yield Leak(f"the key of {found[1].decode().upper()}", found.start())
-    for found in _STATEMENT.finditer(content):
+    for found in islice(_STATEMENT.finditer(content), CALLS_MAX):
         literal = next(one for one in found.groups() if one is not None and one[:1] in b"'\"")
         if not _MASKED.fullmatch(literal[1:-1]):
             yield Leak(_sort(found), found.start())

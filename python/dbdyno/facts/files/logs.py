@@ -18,6 +18,7 @@ from dbdyno.facts.gathered import Gathered
 
 BYTES_MAX = 256 << 20
 EVENTS_MAX = 1000
+_HEAD = 1 << 20  # characters, of which one line must be of a log of statements
 _FIELD = re.compile(r"(\w+)=(\"[^\"]*\"|\S+)")
 _STAMP = re.compile(r"msg=audit\((\d+)(?:\.\d+)?:(\d+)\)")
 _LOCK = re.compile(r"Unable to lock (\S+?)[,;]? error: (\d+)|Unable to lock (\S+)")
@@ -34,7 +35,7 @@ EACCES, EPERM = -13, -1
 def detect(path: Path, content: str) -> bool:
     """Records of auditd, an error log, or a log of statements (general, slow, PostgreSQL's)."""
     return bool(
-        _STATEMENTS.search(content)
+        _STATEMENTS.search(content, 0, _HEAD)
         or re.search(r"^(node=\S+ )?type=[A-Z_]+ msg=audit\(", content, re.M)
         or re.search(r"\[(ERROR|Warning|Note|System)\]", content)
         or "Unable to lock" in content
