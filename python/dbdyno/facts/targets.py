@@ -48,8 +48,8 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
-    `server`: the program that is asked about an option file; `statements`: whether statement
-    classes are read of a server."""
+    `server`: the program that is asked about an option file; `this_host`: whether the machine that
+    this runs on is the server's; `statements`: whether statement classes are read of a server."""
 
     credentials: Credentials
     tls: str | None = None
@@ -60,6 +60,7 @@ class Asked:
     for_s: float = 0.0
     server: str | None = None
     statements: bool = True
+    this_host: bool = False
 
 
 def read(target: str, asked: Asked) -> list[Facts]:

@@ -12,7 +12,6 @@ from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema import workload
-from dbdyno.facts.schema.bounds import STATEMENTS
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_replication as replication
 from dbdyno.facts.servers import mysql_schema as schema
@@ -72,8 +71,9 @@ def read(server: MysqlRemote, found: Gathered, *, statements: bool) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
-        if query.table in STATEMENTS and not statements:
-            found.lacks(query.table, workload.NOT_COLLECTED)
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
             continue
         try:
             rows = server.records(query.sql)

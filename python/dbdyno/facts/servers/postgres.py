@@ -10,7 +10,6 @@ from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema import workload
-from dbdyno.facts.schema.bounds import STATEMENTS
 from dbdyno.facts.servers import postgres_accounts as accounts
 from dbdyno.facts.servers import postgres_schema as schema
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
@@ -60,8 +59,9 @@ def read(server: PostgresRemote, found: Gathered, *, statements: bool) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
-        if query.table in STATEMENTS and not statements:
-            found.lacks(query.table, workload.NOT_COLLECTED)
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
             continue
         try:
             names = _NAMES[query.table]
