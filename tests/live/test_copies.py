@@ -10,11 +10,12 @@ from typing import Any
 
 import engine_jobs
 import pytest
-from planted_shop import NEEDLE, fill
+from planted_shop import NEEDLE, ORDERS, fill
 from private_servers import running
 from ruamel.yaml import YAML
 
 from dbdyno.copies.copied import Copied, How
+from dbdyno.copies.statistics import sampled
 from dbdyno.copies.write import write_copy
 from dbdyno.digest.workload.yamltext import scalar
 from dbdyno.errors import DynoError
@@ -110,7 +111,9 @@ class Planted:
             plan = self.one(database, sql)
             plan = json.loads(plan) if isinstance(plan, str) else plan
             return float(plan[0]["Plan"]["Plan Rows"])
-        hint = f" FORCE INDEX ({index})" if index else ""
+        # MySQL does not look into an index that it is forced to use.
+        word = "USE" if self.kind == "mysql" else "FORCE"
+        hint = f" {word} INDEX ({index})" if index else ""
         rows = self.run(
             database, f"EXPLAIN FORMAT=JSON SELECT * FROM {self.name(table)}{hint} WHERE {where}"
         )
@@ -255,6 +258,22 @@ def test_a_sample_has_all_rows_that_its_rows_refer_to(planted: Planted, tmp_path
     assert (tmp_path / "sample.sql").stat().st_mode & 0o777 == 0o600
     again = planted.copy(tmp_path / "again.sql", How(way="sample", rows=150))
     assert again.path.read_bytes() == copied.path.read_bytes()
+
+
+def test_of_a_large_table_a_part_is_read(
+    planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampled, "WHOLE_ROWS", 2000)
+    copied = planted.copy(tmp_path / "copy.sql", How(tables=["order"]))
+    order = next(one for one in copied.tables if one.name == "order")
+    assert order.said.startswith("about 2,000 of about "), order
+    assert order.there == pytest.approx(ORDERS, rel=0.05)
+    columns = copied.setup["tables"]["order"]["columns"]
+    customers = sum((piece[3:] or [piece[1] - piece[0] + 1])[0] for piece in
+                    columns["customer"]["histogram"])  # fmt: skip
+    there = len(counts(planted, "shop", "order", "customer"))
+    assert there / 1.5 < customers < there * 1.5
+    assert columns["made"]["spread"] < 0.2  # orders are made one after the other
 
 
 def test_what_is_not_copied_is_said_and_files_are_kept(planted: Planted, tmp_path: Path) -> None:

@@ -88,6 +88,8 @@ def scale_of(column: Column, ends: Sequence[str]) -> int:
 def units(column: Column, text: str, scale: int) -> int | None:
     """A value in units of its last place, days or seconds since 1970; None for one that has none
     (infinity, 0000-00-00), or that no generator makes."""
+    if text.endswith("BC"):
+        return None
     try:
         if column.family == of.DAY:
             return (date.fromisoformat(text[:10]) - _EPOCH.date()).days

@@ -37,10 +37,11 @@ class Values:
     def distinct(self) -> int:
         return sum(piece.distinct for piece in self.pieces)
 
-    @property
-    def largest(self) -> int:
-        """Rows of its most frequent value, of the rows that its pieces add up to."""
-        return math.ceil(max(piece.rows / piece.distinct for piece in self.pieces))
+    def largest(self, rows: int) -> int:
+        """Rows of its most frequent value, of so many rows that follow their order."""
+        total = sum(piece.rows for piece in self.pieces)
+        share = max(piece.rows / piece.distinct for piece in self.pieces) / total
+        return math.ceil(share * rows - 1e-6)
 
     def generator(self) -> dict[str, Any]:
         """As in the file."""

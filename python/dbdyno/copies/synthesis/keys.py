@@ -6,7 +6,6 @@ reference is a number from 1 to how many there are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -129,30 +128,29 @@ def all_keys(
 
 
 def numbered(
-    columns: Sequence[str], values: Mapping[str, Values], rows: int
+    columns: Sequence[str], values: Mapping[str, Values], rows: int, room: Mapping[str, int]
 ) -> tuple[str, str] | None:
     """Of a key of several columns, the one that follows the rows' order and the one that numbers
-    the rows that are alike in it: one with enough values. None if there is none."""
+    the rows that are alike in it: one with enough values. `room`: how many keys there are, of
+    columns that refer to some. None if there is none."""
     present = [name for name in columns if name in values]
-    if len(present) < 2:
-        return None
-    first = present[0]
-    total = sum(piece.rows for piece in values[first].pieces)
-    largest = math.ceil(values[first].largest * rows / total) + 2
-    for name in sorted(present[1:], key=lambda name: -values[name].distinct):
-        if values[name].distinct >= largest or _can_grow(values[name]):
-            return first, name
+    for name in sorted(present[1:], key=lambda name: -room.get(name, values[name].distinct)):
+        enough = room.get(name, values[name].distinct)
+        if enough >= values[present[0]].largest(rows) or _can_grow(values[name], room.get(name)):
+            return present[0], name
     return None
 
 
-def _can_grow(made: Values) -> bool:
-    return "keys" not in made.written and "labels" not in made.written and made.family == of.WHOLE
+def _can_grow(made: Values, room: int | None) -> bool:
+    return room is None and not made.written and made.family == of.WHOLE
 
 
-def grown(made: Values, count: int) -> Values:
-    """With at least as many different values."""
+def grown(made: Values, count: int, room: int | None) -> Values:
+    """With at least as many different values: of all `room` keys, or of further numbers."""
     missing = count - made.distinct
-    if missing <= 0 or not _can_grow(made):
+    if missing > 0 and room is not None:
+        return replace(made, pieces=[Piece(1, room, 1.0, room)])
+    if missing <= 0 or not _can_grow(made, room):
         return made
     last = made.pieces[-1].high
     return replace(made, pieces=[*made.pieces, Piece(last + 1, last + missing, 1.0, missing)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -79,6 +78,7 @@ class _Table:
         self._values: dict[str, Values] = {}
         self._columns: dict[str, dict[str, Any]] = {}
         self._by: dict[str, tuple[str, Coupling]] = {}
+        self._is_lost = False
 
     def columns(self) -> dict[str, dict[str, Any]] | None:
         """All columns, those that others follow before these; None if one cannot be made."""
@@ -90,6 +90,8 @@ class _Table:
         for key in self._table.keys:
             if len(key) > 1:
                 self._several([*key])
+        if self._is_lost:
+            return None
         for (a, b), pair in self._found.pairs.items():
             if a in self._values and b in self._values:
                 self._couple(a, b, pair)
@@ -152,23 +154,27 @@ class _Table:
         if any(self._table.is_key(name) for name in names):
             return
         free = not any(name in self._columns for name in names)
-        chosen = keys.numbered(names, self._values, self._found.rows) if free else None
+        rows = self._found.rows
+        room = {name: key.count for name in names if (key := self._target(name)) is not None}
+        chosen = keys.numbered(names, self._values, rows, room) if free else None
         if chosen is None:
             self._break(names)
             return
         first, last = chosen
-        of_first = self._values[first]
-        total = sum(piece.rows for piece in of_first.pieces)
-        largest = math.ceil(of_first.largest * self._found.rows / total) + 2
-        of_last = self._values[last] = keys.grown(self._values[last], largest)
-        self._columns[first] = of_first.generator() | {"spread": 0}
+        largest = self._values[first].largest(rows)
+        of_last = keys.grown(self._values[last], largest, room.get(last))
+        self._values[last] = of_last
+        self._columns[first] = self._values[first].generator() | {"spread": 0}
         spread = 1 if of_last.distinct > 2 * largest else 0
         self._columns[last] = of_last.generator() | {"numbered": first, "spread": spread}
         self._by[last] = (first, Coupling(0))
 
     def _break(self, names: list[str]) -> None:
         for index in self._table.indexes:
-            if index.is_unique and [*index.columns] == names:
+            if index.is_primary and [*index.columns] == names:
+                self._is_lost = True
+                self._say(", ".join(names), "without it no row: no such primary keys are made")
+            elif index.is_unique and [*index.columns] == names:
                 self._made.broken.add((self._table.name, index.name))
                 said = f"`{index.name}` of `{self._table.name}` is not unique in the copy"
                 self._made.omitted.append(said)
