@@ -111,7 +111,7 @@ ROWS = {
         PACKAGE,
         r"^    \"[a-z.]+\": {name},$",
         ("python/dbdyno/facts/targets.py",),
-        frozenset({"text", "datadir"}),
+        frozenset({"text", "datadir", "redisusers"}),
     ),
     "a format to import": Row(
         "python/dbdyno/imports/formats",

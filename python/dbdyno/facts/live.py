@@ -25,7 +25,7 @@ WATCHED = "watched"  # `watched.qcache_hits`: what a counter grew by in `watched
 def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> Facts:
     """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
     are read twice, so long apart."""
-    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    server = reach.open_url(text, credentials, tls)
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -53,7 +53,7 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
     """The same facts, and what a server of MySQL's family has executed by now."""
     if facts.engine not in ("mysql", "mariadb"):
         return facts
-    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    server = reach.open_url(text, credentials, tls)
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -68,20 +68,6 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
         tables={**facts.tables, **late.tables},
         missing={**facts.missing, **late.missing},
     )
-
-
-def _usual_tls(text: str) -> str | None:
-    """As for targets of experiments: by the scheme, else what other hosts must have. None for a
-    URL that is none, which is refused later."""
-    try:
-        url = server_url.parse(text)
-    except ValueError:
-        return None
-    if url.tls is None:
-        return "prefer" if url.on_this_machine else "verify"
-    if not url.tls:
-        return "off"
-    return "require" if url.on_this_machine else "verify"
 
 
 def _is_near(text: str) -> bool:

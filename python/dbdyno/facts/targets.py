@@ -44,7 +44,8 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
-    `server`: the program that is asked about an option file."""
+    `server`: the program that is asked about an option file; `this_host`: whether the machine that
+    this runs on is the server's."""
 
     credentials: Credentials
     tls: str | None = None
@@ -54,6 +55,7 @@ class Asked:
     memory_bytes: int | None = None
     for_s: float = 0.0
     server: str | None = None
+    this_host: bool = False
 
 
 def read(target: str, asked: Asked) -> list[Facts]:

@@ -39,6 +39,9 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
               help="Engine and version that a file is for, such as mariadb-10.11.")  # fmt: skip
 @click.option("--server", metavar="PROGRAM",
               help="mysqld or mariadbd that reads a my.cnf and names what it refuses.")  # fmt: skip
+@click.option("--this-host", is_flag=True,
+              help="The servers are of this machine: check owners and modes of their files, their"
+              " accounts and processes too.")  # fmt: skip
 @click.option("--memory", metavar="SIZE",
               help="Memory of the host [default: this machine's, of a server on it].")  # fmt: skip
 @click.option("--for", "for_", metavar="TIME",
@@ -57,8 +60,8 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
 
     TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://), a configuration file
     (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
-    directory, or a document of --collect. Servers are only read, by statements that wait for no
-    lock and end after 5 s. A rule without its facts is "not known", with the reason.
+    directory, or a document of --collect. Servers are only read, by statements that wait at most
+    1 s for a lock and end after 5 s. A rule without its facts is "not known", with the reason.
     """
     import json
 
@@ -149,5 +152,6 @@ def _asked(typed: dict[str, Any]) -> Any:
         version=version,
         memory_bytes=memory,
         server=typed["server"],
+        this_host=typed["this_host"],
         for_s=seconds("--for", typed["for_"]) if typed["for_"] else 0.0,
     )

@@ -12,9 +12,11 @@ from rich.console import Console
 from dbdyno.cli import unprivileged
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
+from dbdyno.experiment.targets import server_url
 from dbdyno.facts import document as facts_document
 from dbdyno.facts import targets
 from dbdyno.facts.fact import EITHER, Facts
+from dbdyno.facts.host import reading
 from dbdyno.facts.servers import validated
 from dbdyno.facts.targets import Asked
 from dbdyno.report.check import document, page, text
@@ -27,9 +29,34 @@ BASELINE = "dbdyno check baseline"
 
 
 def facts_of(target: str, asked: Asked) -> list[Facts]:
-    """Facts of a target. A file may be a stranger's: as root, an account that owns nothing parses
-    it, and only values come back. It sees the file's directory, for what it includes; of a bundle,
-    the file alone."""
+    """Facts of a target and, where it was asked for, of this machine about it."""
+    found = _facts_of(target, asked)
+    if not asked.this_host:
+        return found
+    _refuse_other_hosts(target, found)
+    return [*found, *(reading.read(one) for one in found if one.source in reading.OF)]
+
+
+def _refuse_other_hosts(target: str, found: Sequence[Facts]) -> None:
+    """DynoError for a server elsewhere, and for facts that were collected elsewhere."""
+    if server_url.is_url(target):
+        is_here = server_url.parse(target).on_this_machine
+    else:
+        is_here = all(one.subject == str(Path(target)) for one in found)
+    if not is_here or not any(one.source in reading.OF for one in found):
+        raise DynoError(
+            f"{target} is no server of this machine",
+            cause="`--this-host` looks at files, accounts and processes of the machine that it"
+            " runs on",
+            fix="run dyno on the server's host; name its URL on loopback, its configuration or its"
+            " data directory",
+        )
+
+
+def _facts_of(target: str, asked: Asked) -> list[Facts]:
+    """Facts of a target alone. A file may be a stranger's: as root, an account that owns nothing
+    parses it, and only values come back. It sees the file's directory, for what it includes; of a
+    bundle, the file alone."""
     if not targets.is_file(target):
         return targets.read(target, asked)
     path = Path(target)

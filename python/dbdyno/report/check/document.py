@@ -11,10 +11,10 @@ from urllib.parse import quote
 from dbdyno import __version__
 from dbdyno.report.check import words
 from dbdyno.report.ci import sarif
-from dbdyno.report.text.escaping import visible
 from dbdyno.rules.check import judging
 from dbdyno.rules.check.judging import Judged
 from dbdyno.rules.check.rule import Finding, Rule
+from dbdyno.wording.visible import visible
 
 SCHEMA_VERSION = 1
 _PLACE = re.compile(r"(.+):(\d+):(\d+)")

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from dbdyno.report.check import words
 from dbdyno.report.text import escaping
-from dbdyno.report.text.escaping import visible
 from dbdyno.rules.check.judging import Judged
 from dbdyno.rules.check.rule import Finding
+from dbdyno.wording.visible import visible
 
 _STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
