@@ -43,6 +43,8 @@ _FAMILIES = {
     "json": of.JSON,
     "uuid": of.UUID,
 }
+# Types that LOAD DATA does not take as text, or not from bytes, and a made-up default of each.
+STAND_INS = {"json": f"(_utf8mb4'{DOCUMENT}')", "bit": "b'0'"}
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 _OTHERS = {
     "views": "information_schema.views WHERE table_schema",
@@ -71,7 +73,7 @@ def read(source: Source) -> Schema:
         made, after, without = _split(source, table, create, indexes[table])
         for column in (each for each in columns[table].values() if each.has_stand_in):
             made, back = _stand_in(source, table, made, column)
-            after.append(back)
+            after += back
         omitted += without
         found[table] = Table(
             name=table,
@@ -111,7 +113,7 @@ def _columns(source: Source, schema: str) -> dict[str, dict[str, Column]]:
             else (),
             is_nullable=text(nullable) == "YES",
             is_generated=bool(generated) or "INVISIBLE SYSTEM" in text(extra).upper(),
-            has_stand_in=type_ == "json" and not generated,
+            has_stand_in=type_ in STAND_INS and not generated,
         )
     return found
 
@@ -222,14 +224,18 @@ def _split(
     return made, after, without
 
 
-def _stand_in(source: Source, table: str, create: str, column: Column) -> tuple[str, str]:
-    """With a document as default of a JSON column, which MySQL does not take from LOAD DATA of
-    bytes; and what takes the default back."""
+def _stand_in(source: Source, table: str, create: str, column: Column) -> tuple[str, list[str]]:
+    """With a default for a column that has none, and what takes it back."""
     name = source.name(column.name)
-    line = re.compile(rf"^  ({re.escape(name)} json(?: NOT NULL)?)(?: DEFAULT NULL)?", re.MULTILINE)
-    made = line.sub(lambda match: f"  {match[1]} DEFAULT (_utf8mb4'{DOCUMENT}')", create)
+    line = re.compile(
+        rf"^  ({re.escape(name)} {re.escape(column.type)}(?: NOT NULL)?)(?: DEFAULT NULL)?(?=,?$)",
+        re.MULTILINE,
+    )
+    value = STAND_INS[column.type.partition("(")[0].lower()]
+    made, count = line.subn(lambda match: f"  {match[1]} DEFAULT {value}", create)
     null = "NULL" if column.is_nullable else "NOT NULL"
-    return made, f"ALTER TABLE {source.name(table)} MODIFY COLUMN {name} json {null}"
+    back = f"ALTER TABLE {source.name(table)} MODIFY COLUMN {name} {column.type} {null}"
+    return made, [back] * count
 
 
 def _first(indexes: Sequence[Index], column: str) -> str | None:

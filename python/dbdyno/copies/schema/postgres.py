@@ -83,7 +83,13 @@ class _Reader:
                 ],
             )
         self._others()
-        return Schema(tables=tables, before=before, after=self._statistics(), omitted=self._omitted)
+        return Schema(
+            tables=tables,
+            before=before,
+            after=self._statistics(),
+            omitted=self._omitted,
+            folds_names=True,
+        )
 
     def _name(self, name: str) -> str:
         return self._source.name(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 # Families of types: what can be made for a column.
 WHOLE, DECIMAL, FLOAT, DAY, TIME, TEXT = "whole", "decimal", "float", "day", "time", "text"
@@ -92,9 +92,11 @@ class Table:
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """`before`: statements that come before the tables; `after`: those after all indexes and
-    foreign keys; `omitted`: a sentence for each thing that is not copied."""
+    foreign keys; `omitted`: a sentence for each thing that is not copied; `folds_names`:
+    capital letters in names need quotes."""
 
     tables: Mapping[str, Table]
     before: Sequence[str] = ()
     after: Sequence[str] = ()
-    omitted: Sequence[str] = field(default_factory=list)
+    omitted: Sequence[str] = ()
+    folds_names: bool = False

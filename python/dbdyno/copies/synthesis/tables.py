@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Schema, Table
+from dbdyno.copies.schema.tables import Index, Schema, Table
 from dbdyno.copies.statistics.values import TableStatistics
 from dbdyno.copies.synthesis import coupling, keys
 from dbdyno.copies.synthesis.column import Values, stand_in, values
@@ -16,7 +16,7 @@ from dbdyno.copies.synthesis.coupling import Coupling
 from dbdyno.copies.synthesis.keys import Key
 from dbdyno.experiment.targets.setups import SQL_NAME
 
-_NAME = re.compile(SQL_NAME)
+_NAME, _FOLDED = re.compile(SQL_NAME), re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 @dataclass
@@ -61,9 +61,11 @@ def _check_foreign(
             continue
         if table.name in made.tables:
             made.broken.add((table.name, key.name))
-            why = (
-                "it is of several columns" if len(key.columns) > 1 else "it refers to made-up rows"
-            )
+            why = f"it refers to no unique column of `{key.table}`"
+            if len(key.columns) > 1:
+                why = "it is of several columns"
+            elif key.table not in made.tables:
+                why = f"`{key.table}` has no rows in the copy"
             made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
 
 
@@ -73,6 +75,7 @@ class _Table:
         known: Mapping[tuple[str, str], Key], made: Synthesis,
     ) -> None:  # fmt: skip
         self._table, self._found, self._made = table, found, made
+        self._name = _FOLDED if schema.folds_names else _NAME
         self._known = known
         self._references = keys.references(schema, table)
         self._values: dict[str, Values] = {}
@@ -92,6 +95,9 @@ class _Table:
                 self._several([*key])
         if self._is_lost:
             return None
+        for index in self._table.indexes:
+            if index.is_unique and not index.is_whole:
+                self._loosen(index)
         for (a, b), pair in self._found.pairs.items():
             if a in self._values and b in self._values:
                 self._couple(a, b, pair)
@@ -104,8 +110,9 @@ class _Table:
 
     def _read(self) -> bool:
         for column in self._table.filled:
-            if not _NAME.fullmatch(column.name):
+            if not self._name.fullmatch(column.name):
                 if column.is_nullable:
+                    self._say(column.name, "NULL: its name needs quotes")
                     continue
                 return self._lost(column.name, "its name needs quotes")
             if column.has_stand_in:
@@ -175,9 +182,13 @@ class _Table:
                 self._is_lost = True
                 self._say(", ".join(names), "without it no row: no such primary keys are made")
             elif index.is_unique and [*index.columns] == names:
-                self._made.broken.add((self._table.name, index.name))
-                said = f"`{index.name}` of `{self._table.name}` is not unique in the copy"
-                self._made.omitted.append(said)
+                self._loosen(index)
+
+    def _loosen(self, index: Index) -> None:
+        self._made.broken.add((self._table.name, index.name))
+        self._made.omitted.append(
+            f"`{index.name}` of `{self._table.name}` is not unique in the copy"
+        )
 
     def _couple(self, a: str, b: str, pair: Any) -> None:
         found = coupling.of_pair(self._values[a].pieces, self._values[b].pieces, pair)
