@@ -87,7 +87,8 @@ class Table:
 @dataclass(frozen=True)
 class Facts:
     """All that is known of one subject. `subject` names it without a secret; `source`: `server`,
-    `file`, `manifest`, `log`, `directory`, `host` (of one of those, on this machine)."""
+    `file`, `manifest`, `log`, `directory`, `host` (of one of those, on this machine), `dump` (of a
+    schema), `digest` (of statements)."""
 
     subject: str
     source: str
@@ -139,6 +140,8 @@ class Facts:
     def _why(self, key: str) -> str:
         if key.startswith(f"{HOST}."):
             return "the host is not seen: see --memory"
+        if key.startswith("needle"):
+            return "no value was written: see --write-needle"
         if self.is_server:
             return "the server does not tell it"
         if key == "validated":
