@@ -20,9 +20,9 @@ from dbdyno.facts.servers.query import Query
 
 # What `app` may not see, for want of a right and not of time.
 DENIED = {
-    "mariadb": {"accounts", "replicas", "tablespaces", "account_tls", "session_tls"},
+    "mariadb": {"accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"},
     "mysql": {
-        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls"),
+        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"),
         *("keyring", "tls_channels"),
     },
     "postgres": {"role_hashes", "hba"},

@@ -36,6 +36,7 @@ FORMS: Mapping[str, ModuleType] = {
     "redis.conf": redisconf,
 }
 """What a file may be, in the order in which it is asked for."""
+HAS_MEMORY = ("server", "file")  # sources of facts of a server with a host
 BUNDLE_BYTES_MAX = 256 << 20
 _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 
@@ -45,7 +46,8 @@ class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
     `server`: the program that is asked about an option file; `this_host`: whether the machine that
-    this runs on is the server's."""
+    this runs on is the server's; `contents`: whether a directory's files are read too, and
+    `progress` how far that is."""
 
     credentials: Credentials
     tls: str | None = None
@@ -56,6 +58,8 @@ class Asked:
     for_s: float = 0.0
     server: str | None = None
     this_host: bool = False
+    contents: bool = True
+    progress: Callable[[int, int | None], None] | None = None
 
 
 def read(target: str, asked: Asked) -> list[Facts]:
@@ -92,7 +96,8 @@ def _read(target: str, asked: Asked) -> list[Facts]:
         return [live.read(target, asked.credentials, asked.tls, asked.for_s)]
     path = Path(target)
     if path.is_dir():
-        return [datadir.read(path, Gathered())]
+        read = datadir.read(path, Gathered(), contents=asked.contents, progress=asked.progress)
+        return [read]
     content = text.read(path, BUNDLE_BYTES_MAX)
     if content.lstrip()[:1] == "{" and document.FORMAT in content[:200]:
         return document.parse(json.loads(content.encode()), target)
@@ -116,7 +121,7 @@ def _completed(facts: Facts, asked: Asked) -> Facts:
     if asked.engine in facts.engine.split("|") and not facts.is_server:
         facts = replace(facts, engine=asked.engine, version=asked.version or facts.version)
     key = f"{HOST}.memory_bytes"
-    if asked.memory_bytes is not None and facts.source in ("server", "file"):
+    if asked.memory_bytes is not None and facts.source in HAS_MEMORY:
         fact = Fact(key, asked.memory_bytes, "--memory", "bytes")
         facts = replace(facts, facts={**facts.facts, key: fact})
     return facts

@@ -68,6 +68,7 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     "not known", with the reason.
     """
     import json
+    from dataclasses import replace
 
     from dbdyno.cli.checking import findings
     from dbdyno.cli.runs.stored import stored
@@ -81,15 +82,21 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     if typed["collect"] and (form != "text" or any(typed[name] for name in _OF_FINDINGS)):
         raise click.UsageError("--collect only reads: it has no findings to show")
     _refuse_idle(targets, typed)
-    asked = _asked(typed)
+    asked = replace(_asked(typed), contents=findings.reads_contents(typed["only"]))
     for target in targets:
         server_url.refuse_unknown(target)
     files = [target for target in targets if reading.is_file(target)]
     with stored(*files or targets):
-        read = [(target, findings.facts_of(target, asked)) for target in targets]
+        with findings.progress() as progress:
+            asked = replace(asked, progress=progress)
+            read = [(target, findings.facts_of(target, asked)) for target in targets]
         facts = reading.read_late(read, asked)
         if typed["write_needle"]:
             facts = findings.with_needle(targets, facts, asked)
+        if typed["memory"] and not any(one.source in reading.HAS_MEMORY for one in facts):
+            raise click.UsageError(
+                "--memory is for a server or its configuration file, and no target is one"
+            )
         if typed["collect"]:
             made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
             output.put(made, typed["out"], "facts")

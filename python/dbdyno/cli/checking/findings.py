@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
 from dbdyno.cli import unprivileged
+from dbdyno.cli.logs.reading import Progress
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
 from dbdyno.execute.needle import needle
@@ -27,6 +29,23 @@ from dbdyno.rules.check.packs import OVERVIEWS, PACKS, RULES
 from dbdyno.store.text import files
 
 BASELINE = "dbdyno check baseline"
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """How far reading is; the line is gone afterwards."""
+    shown = Progress()
+    try:
+        yield shown
+    finally:
+        shown.end()
+
+
+def reads_contents(only: Sequence[str]) -> bool:
+    """Whether a rule that was asked for judges what a directory's files hold: that takes a second a
+    GiB."""
+    chosen = [rule for rule in RULES if not only or any(judging.named(rule, one) for one in only)]
+    return any(rule.pack == "space" for rule in chosen)
 
 
 def facts_of(target: str, asked: Asked) -> list[Facts]:

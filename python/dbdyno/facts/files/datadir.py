@@ -1,8 +1,8 @@
 """A data directory of MySQL or MariaDB: which processes hold its files open, what is encrypted in
-it (`facts.at_rest`), and which of its logs hold keys.
+it (`facts.at_rest`), which of its logs hold keys, and what InnoDB's files hold (`facts.innodb`).
 
-Source: proc(5). Processes of others are seen by root alone, and then said to be missing. Files are
-read in part, and never written.
+Source: proc(5). Processes of others are seen by root alone, and then said to be missing. No file is
+written or locked.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dbdyno.facts.at_rest import classes, reading
 from dbdyno.facts.at_rest.reading import Seen
 from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.innodb import redolog, tablespaces
 
 SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
 PROC = Path("/proc")
@@ -26,8 +27,16 @@ LOG_BYTES_MAX = 64 << 20  # of a log: its end
 LOGS_MAX = 8  # the newest
 
 
-def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
-    """Table `holders`: pid, program, file, place."""
+def read(
+    path: Path,
+    found: Gathered,
+    proc: Path = PROC,
+    *,
+    contents: bool = True,
+    progress: tablespaces.Progress | None = None,
+) -> Facts:
+    """Table `holders`: pid, program, file, place; with `contents` also what the files hold
+    (`tablespaces.py`)."""
     wanted = path / SHARED
     try:
         about = wanted.stat()
@@ -44,9 +53,37 @@ def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
         found.lacks("holders", reason)
     if not unseen or len(holders) > 1:
         found.table("holders", holders, f"{proc}/*/fd")
-    seen = reading.read(path, found)
-    keyleaks.tell(found, list(_leaks(seen)), f"the newest logs in {path}")
-    return found.facts(str(path), "directory", EITHER)
+    log = None
+    if contents:
+        seen = reading.read(path, found)
+        keyleaks.tell(found, list(_leaks(seen)), f"the newest logs in {path}")
+        log = _contents(path, found, progress)
+    else:
+        found.lacks("tablespaces", "no rule that was asked for needs what the files hold")
+    engine, version = (log.engine, log.version) if log is not None and log.engine else (EITHER, ())
+    return found.facts(str(path), "directory", engine, version)
+
+
+def _contents(
+    path: Path, found: Gathered, progress: tablespaces.Progress | None
+) -> redolog.RedoLog | None:
+    """The redo log is read after the files: LSNs only grow."""
+    space = tablespaces.read(path, found, progress)
+    about = os.statvfs(path)
+    found.add("space.available_bytes", about.f_bavail * about.f_frsize, f"statvfs({path})", "bytes")
+    try:
+        log = redolog.read(path)
+    except OSError as error:
+        found.lacks("space.most_lsn", f"the redo log cannot be read: {error.strerror}")
+        return None
+    if log is None:
+        found.lacks("space.most_lsn", "the redo log is not in this directory")
+        return None
+    found.add("space.most_lsn", log.most_lsn, log.place)
+    if space is not None:
+        ahead = sum(lsn > log.most_lsn for lsn in space.lsns)
+        found.add("space.files_ahead", ahead, log.place)
+    return log
 
 
 def _leaks(seen: list[Seen]) -> Iterator[dict[str, Any]]:

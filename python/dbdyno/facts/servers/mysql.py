@@ -14,6 +14,8 @@ from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
+from dbdyno.facts.servers import mysql_space as space
+from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
 
@@ -51,6 +53,7 @@ QUERIES = (
     *accounts.QUERIES,
     *encryption.QUERIES,
     *replication.QUERIES,
+    *space.QUERIES,
 )
 
 
@@ -114,6 +117,20 @@ def counters(server: MysqlRemote) -> dict[str, str]:
         return {str(name).lower(): str(value) for name, value in server.rows(COUNTERS)}
     except pymysql.Error as error:
         raise server.unanswered(error) from None
+
+
+def table_counts(server: MysqlRemote) -> tuple[mysql_tables.Counts, str]:
+    """Counters of tables and the statement that told them; none where the server keeps none."""
+    known = Gathered().facts(server.place, "server", server.kind, version_of(server.version))
+    for query in mysql_tables.QUERIES:
+        if not applies.matches(query.applies, known):
+            continue
+        try:
+            if found := mysql_tables.counts(server.rows(query.sql)):
+                return found, query.sql
+        except pymysql.Error:  # no such table, or no right to it: as if nothing were counted
+            continue
+    return {}, ""
 
 
 def _small(row: dict[str, object]) -> dict[str, object]:

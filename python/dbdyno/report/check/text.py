@@ -7,8 +7,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dbdyno.report.check import words
+from dbdyno.report.check import space, words
 from dbdyno.report.text import escaping
+from dbdyno.report.text.table import terminal_table
 from dbdyno.rules.check.judging import Judged
 from dbdyno.rules.check.overview import Overview
 from dbdyno.rules.check.rule import Finding
@@ -23,6 +24,8 @@ def text(judged: Judged) -> RenderableType:
         Text(visible(words.subject(facts)), style="bold") for facts in judged.subjects
     ]
     several = len(judged.subjects) > 1
+    for one in space.views(judged.subjects):
+        parts += [Text(), _space(one, several)]
     for finding in judged.findings:
         parts += [Text(), *_finding(words.shown(finding), several)]
     for overview in judged.overviews:
@@ -44,6 +47,15 @@ def _overview(one: Overview) -> list[RenderableType]:
         table.add_row(*(Text(visible(cell)) for cell in row))
     note = Text(one.note, style="dim")
     return [Text(visible(one.title), style="bold"), Padding(Group(table, note), (0, 0, 0, 2))]
+
+
+def _space(one: space.Space, several: bool) -> RenderableType:
+    table = terminal_table(one.subject if several else "")
+    for at, name in enumerate(space.HEAD):
+        table.add_column(name, justify="right" if at else "left", overflow="fold")
+    for row in one.rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table
 
 
 def _brief(one: Finding, several: bool) -> str:
@@ -71,6 +83,11 @@ def markdown(judged: Judged) -> str:
     md = escaping.markdown
     parts = ["# Check\n", *(f"- {md(words.subject(facts))}" for facts in judged.subjects), ""]
     parts += [f"{md(words.summary(judged))}\n"]
+    for table in space.views(judged.subjects):
+        parts += [f"## Space: {md(table.subject)}\n", f"| {' | '.join(space.HEAD)} |"]
+        parts += [f"|---|{'---:|' * (len(space.HEAD) - 1)}"]
+        parts += [f"| {' | '.join(map(md, row))} |" for row in table.rows]
+        parts.append("")
     for finding in judged.findings:
         one = words.shown(finding)
         parts += [f"## {one.severity}: {md(one.rule)}\n", f"{md(one.subject)}: {md(one.what)}\n"]

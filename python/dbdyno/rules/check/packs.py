@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from dbdyno.rules.check import configuration, encryption, platform, replication, security
+from dbdyno.rules.check import configuration, encryption, platform, replication, security, space
 from dbdyno.rules.check.encryption import matrix
 from dbdyno.rules.check.overview import Maker
 from dbdyno.rules.check.rule import Rule
@@ -17,6 +17,7 @@ PACKS: Mapping[str, Sequence[ModuleType]] = {
     "platform": platform.FAMILIES,
     "replication": replication.FAMILIES,
     "security": security.FAMILIES,
+    "space": space.FAMILIES,
 }
 RULES: tuple[Rule, ...] = tuple(
     rule for families in PACKS.values() for family in families for rule in family.RULES
