@@ -20,9 +20,23 @@ from dbdyno.facts.servers.query import Query
 
 # What `app` may not see, for want of a right and not of time.
 DENIED = {
-    "mariadb": {"accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"},
+    "mariadb": {
+        "accounts",
+        "replicas",
+        "tablespace_encryption",
+        "account_tls",
+        "session_tls",
+        "table_files",
+    },
     "mysql": {
-        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"),
+        *(
+            "accounts",
+            "replicas",
+            "tablespace_encryption",
+            "account_tls",
+            "session_tls",
+            "table_files",
+        ),
         *("keyring", "tls_channels"),
     },
     "postgres": {"role_hashes", "hba"},
