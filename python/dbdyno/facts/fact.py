@@ -87,7 +87,8 @@ class Table:
 @dataclass(frozen=True)
 class Facts:
     """All that is known of one subject. `subject` names it without a secret; `source`: `server`,
-    `file`, `manifest`, `log`, `directory`, `host` (of one of those, on this machine)."""
+    `file`, `manifest`, `log`, `directory`, `host` (of one of those, on this machine), `dump` (of a
+    schema), `digest` (of statements)."""
 
     subject: str
     source: str

@@ -11,9 +11,11 @@ import pymysql
 from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
+from dbdyno.facts.servers import mysql_schema as schema
 from dbdyno.facts.servers import mysql_space as space
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
@@ -54,11 +56,13 @@ QUERIES = (
     *encryption.QUERIES,
     *replication.QUERIES,
     *space.QUERIES,
+    *schema.QUERIES,
 )
 
 
-def read(server: MysqlRemote, found: Gathered) -> Facts:
-    """All facts. DynoError if it does not answer at all; what it refuses is missing."""
+def read(server: MysqlRemote, found: Gathered, *, statements: bool) -> Facts:
+    """All facts. DynoError if it does not answer at all; what it refuses is missing. `statements`:
+    statement classes too, without their literals."""
     _confine(server, found)
     try:
         for name, value in server.rows(VARIABLES):
@@ -72,6 +76,10 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
+            continue
         try:
             rows = server.records(query.sql)
         except pymysql.Error as error:
@@ -80,6 +88,8 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
         small = [_small(row) for row in rows]
         if query.table == "replicas":
             small = [replication.kept(row) for row in small]
+        if query.table == "statements":
+            small = workload.kept(small, server.kind, found)
         found.table(query.table, small, query.sql)
     return known
 

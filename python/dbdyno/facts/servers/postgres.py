@@ -9,7 +9,9 @@ from __future__ import annotations
 from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import postgres_accounts as accounts
+from dbdyno.facts.servers import postgres_schema as schema
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.systems.postgres.external import PostgresRemote
@@ -46,18 +48,20 @@ QUERIES = (
         " GROUP BY 1, 2, 3, 4, 5",
         ("postgres >=10",),
     ),
+    *schema.QUERIES,
 )
 _NAMES = {
     "extensions": ("name", "version"),
     "session_tls": ("user", "host", "tls", "tls_version", "hidden", "sessions"),
     "dead_rows": ("schema", "name", "live", "dead", "bytes", "last_vacuum_age_s"),
     **accounts.NAMES,
+    **schema.NAMES,
 }  # of columns: the protocol's simple form has none
 
 
-def read(server: PostgresRemote, found: Gathered) -> Facts:
+def read(server: PostgresRemote, found: Gathered, *, statements: bool) -> Facts:
     """All facts. DynoError if it does not answer; what it refuses is missing. Settings in units of
-    memory are in bytes."""
+    memory are in bytes. `statements`: statement classes too, without their literals."""
     try:
         for statement in SESSION:
             server.rows(statement)
@@ -74,11 +78,17 @@ def read(server: PostgresRemote, found: Gathered) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
+            continue
         try:
             names = _NAMES[query.table]
             told = [dict(zip(names, row, strict=True)) for row in server.rows(query.sql)]
         except ERRORS as error:
             found.lacks(query.table, message(error))
             continue
+        if query.table == "statements":
+            told = workload.kept(told, known.engine, found)
         found.table(query.table, told, query.sql)
     return known

@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from dbdyno.rules.check import configuration, encryption, platform, replication, security, space
+from dbdyno.rules.check import (
+    configuration,
+    encryption,
+    indexes,
+    platform,
+    replication,
+    security,
+    space,
+)
 from dbdyno.rules.check.encryption import matrix
 from dbdyno.rules.check.overview import Maker
 from dbdyno.rules.check.rule import Rule
@@ -14,6 +22,7 @@ from dbdyno.rules.check.rule import Rule
 PACKS: Mapping[str, Sequence[ModuleType]] = {
     "configuration": configuration.FAMILIES,
     "encryption": encryption.FAMILIES,
+    "indexes": indexes.FAMILIES,
     "platform": platform.FAMILIES,
     "replication": replication.FAMILIES,
     "security": security.FAMILIES,
