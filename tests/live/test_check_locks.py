@@ -22,11 +22,25 @@ from dbdyno.facts.servers.query import Query
 # What `app` may not see, for want of a right and not of time.
 DENIED = {
     "mariadb": {
-        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"),
+        *(
+            "accounts",
+            "replicas",
+            "tablespace_encryption",
+            "account_tls",
+            "session_tls",
+            "table_files",
+        ),
         "index_sizes",
     },
     "mysql": {
-        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"),
+        *(
+            "accounts",
+            "replicas",
+            "tablespace_encryption",
+            "account_tls",
+            "session_tls",
+            "table_files",
+        ),
         *("keyring", "tls_channels", "index_sizes", "index_usage", "statements"),
         "statements_total",
     },

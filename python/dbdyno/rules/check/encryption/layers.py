@@ -64,7 +64,7 @@ def by_setting(facts: Facts, kind: str) -> Told:
 
 def by_catalogue(facts: Facts, kind: str) -> Told:
     """Of tablespaces. Missing if it has none of this class, or shows none."""
-    table = facts.table("tablespaces")
+    table = facts.table("tablespace_encryption")
     rows = [row for row in table.rows if row["class"] == kind]
     if not rows:
         raise Missing(kind, "the catalogue lists none")
@@ -79,7 +79,7 @@ def by_catalogue(facts: Facts, kind: str) -> Told:
 
 def encrypted_tables(facts: Facts) -> int:
     """How many tables are encrypted, in part too. Missing if the catalogue is hidden."""
-    table = facts.table("tablespaces")
+    table = facts.table("tablespace_encryption")
     rows = [row for row in table.rows if row["class"] == classes.TABLES]
     return sum(int(row["spaces"]) for row in rows if row["encryption"] != "N")
 
@@ -95,4 +95,4 @@ def meant(facts: Facts) -> Fact | None:
     count = encrypted_tables(facts)
     if not count:
         return None
-    return Fact("encrypted tables", count, facts.table("tablespaces").place)
+    return Fact("encrypted tables", count, facts.table("tablespace_encryption").place)

@@ -66,7 +66,7 @@ def _left_plain(facts: Facts) -> Iterator[Found]:
     default = facts.setting(layers.DEFAULT[facts.engine])
     if not layers.is_on(default):
         return
-    table = facts.table("tablespaces")
+    table = facts.table("tablespace_encryption")
     rows = [row for row in table.rows if row["class"] == classes.TABLES]
     plain = [row for row in rows if row["encryption"] == "N"]
     if not plain:
@@ -201,7 +201,7 @@ def _rotation(facts: Facts) -> Iterator[Found]:
         for row in table.rows
     )
     age = facts.setting("innodb_encryption_rotate_key_age")
-    old = sum(int(row.get("old_keys") or 0) for row in facts.table("tablespaces").rows)
+    old = sum(int(row.get("old_keys") or 0) for row in facts.table("tablespace_encryption").rows)
     if by_file:
         what, evidence = (
             "keys cannot be rotated: file_key_management has one version of each",

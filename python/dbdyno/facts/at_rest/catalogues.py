@@ -21,13 +21,13 @@ _CLASS = (
 )
 QUERIES = (
     Query(
-        "tablespaces",
+        "tablespace_encryption",
         f"SELECT {_CLASS.format(s='s')} AS class, s.encryption AS encryption, COUNT(*) AS spaces,"
         " MIN(s.name) AS example FROM information_schema.innodb_tablespaces s GROUP BY 1, 2",
         ("mysql >=8.0.13",),
     ),
     Query(
-        "tablespaces",
+        "tablespace_encryption",
         f"SELECT {_CLASS.format(s='s')} AS class, CASE WHEN COALESCE(e.encryption_scheme, 0) = 0"
         " OR e.current_key_version = 0 THEN 'N' WHEN e.min_key_version = 0 THEN 'partly' ELSE 'Y'"
         " END AS encryption, COUNT(*) AS spaces, MIN(s.name) AS example,"
