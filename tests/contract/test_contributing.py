@@ -103,7 +103,12 @@ ROWS = {
         PACKAGE,
         r"from dbdyno\.rules\.check\.\w+ import (?:\([^)]*|[^(\n]*)\b{name}\b",
         ("__init__.py",),
-        frozenset({"manifest", "gtids", "mysql_logins", "settings", "topology"}),
+        frozenset(
+            {
+                *("manifest", "gtids", "mysql_logins", "settings", "topology"),
+                *("dropping", "expressions", "hidden", "known", "names", "ranges"),
+            }
+        ),
     ),
     "a form of file to check": Row(
         "python/dbdyno/facts/files",

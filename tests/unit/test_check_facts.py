@@ -106,6 +106,8 @@ SAMPLES = {
     "my.cnf": "[mysqld]\nport=3306\n",
     "postgresql.conf": "shared_buffers = 1GB\n",
     "redis.conf": "maxmemory 1gb\n",
+    "digest": '{"classes_total": 1, "classes": [{"fingerprint": "select ?"}]}',
+    "ddl": "CREATE TABLE t (a INT);\n",
 }
 
 

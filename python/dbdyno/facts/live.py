@@ -22,9 +22,16 @@ from dbdyno.systems.server_errors import understanding
 WATCHED = "watched"  # `watched.qcache_hits`: what a counter grew by in `watched.seconds`
 
 
-def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> Facts:
+def read(
+    text: str,
+    credentials: Credentials,
+    tls: str | None,
+    *,
+    for_s: float = 0.0,
+    statements: bool = True,
+) -> Facts:
     """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
-    are read twice, so long apart."""
+    are read twice, so long apart; `statements`: statement classes are read, without literals."""
     server = reach.open_url(text, credentials, tls)
     found = Gathered()
     try:
@@ -37,12 +44,12 @@ def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> 
                     fix="remove it: no rule on this server needs it",
                 )
             if isinstance(server, MysqlRemote):
-                facts = mysql.read(server, found)
+                facts = mysql.read(server, found, statements=statements)
                 if for_s > 0:
                     _watch(server, found, for_s)
                 return facts
             if isinstance(server, PostgresRemote):
-                return postgres.read(server, found)
+                return postgres.read(server, found, statements=statements)
             assert isinstance(server, RedisRemote)
             return redis.read(server, found)
     finally:

@@ -16,6 +16,8 @@ from dbdyno.facts import document, live
 from dbdyno.facts.fact import ENGINES, HOST, Fact, Facts, Version, version_of
 from dbdyno.facts.files import (
     datadir,
+    ddl,
+    digest,
     logs,
     manifest,
     mongodconf,
@@ -28,6 +30,8 @@ from dbdyno.facts.gathered import Gathered
 from dbdyno.store.text import json
 
 FORMS: Mapping[str, ModuleType] = {
+    "digest": digest,
+    "ddl": ddl,
     "log": logs,
     "manifest": manifest,
     "mongod.conf": mongodconf,
@@ -46,7 +50,8 @@ class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
     `server`: the program that is asked about an option file; `contents`: whether a directory's
-    files are read too, and `progress` how far that is."""
+    files are read too, and `progress` how far that is; `statements`: whether statement classes are
+    read of a server."""
 
     credentials: Credentials
     tls: str | None = None
@@ -58,6 +63,7 @@ class Asked:
     server: str | None = None
     contents: bool = True
     progress: Callable[[int, int | None], None] | None = None
+    statements: bool = True
 
 
 def read(target: str, asked: Asked) -> list[Facts]:
@@ -86,7 +92,15 @@ def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list
 
 def _read(target: str, asked: Asked) -> list[Facts]:
     if server_url.is_url(target):
-        return [live.read(target, asked.credentials, asked.tls, asked.for_s)]
+        return [
+            live.read(
+                target,
+                asked.credentials,
+                asked.tls,
+                for_s=asked.for_s,
+                statements=asked.statements,
+            )
+        ]
     path = Path(target)
     if path.is_dir():
         read = datadir.read(path, Gathered(), contents=asked.contents, progress=asked.progress)

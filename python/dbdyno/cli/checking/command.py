@@ -13,7 +13,10 @@ from dbdyno.errors import DynoError
 from dbdyno.rules.check.rule import SEVERITIES
 
 FORMS = ("text", "json", "markdown", "sarif")
-FILES = ("log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf", "redis.conf")
+FILES = (
+    *("ddl", "digest", "log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf"),
+    "redis.conf",
+)
 _OF_FINDINGS = ("html", "baseline", "write_baseline", "only", "ignored")
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -23,6 +26,8 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--collect", is_flag=True,
               help="Print the facts as one JSON document instead, to be checked elsewhere: no rows"
               " of tables, no password, no statement.")  # fmt: skip
+@click.option("--statements", is_flag=True,
+              help="With --collect: statement classes too, without literals.")  # fmt: skip
 @click.option("--only", multiple=True, metavar="RULE|PACK",
               help="Only this rule (* stands for any text) or pack; may be repeated.")  # fmt: skip
 @click.option("--ignore", "ignored", multiple=True, metavar="RULE:REASON",
@@ -57,7 +62,8 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
 
     TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://), a configuration file
     (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
-    directory, or a document of --collect. Servers are only read, by statements that wait for no
+    directory, a schema dump with or without a digest (dyno digest --json), or a document of
+    --collect. Servers are only read, by statements that wait for no
     lock and end after 5 s. A rule without its facts is "not known", with the reason.
     """
     import json
@@ -69,11 +75,14 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     from dbdyno.experiment.targets import server_url
     from dbdyno.facts import document
     from dbdyno.facts import targets as reading
+    from dbdyno.facts.schema import combined
 
     ignored = _ignored(typed["ignored"])
     form = _form(typed)
     if typed["collect"] and (form != "text" or any(typed[name] for name in _OF_FINDINGS)):
         raise click.UsageError("--collect only reads: it has no findings to show")
+    if typed["statements"] and not typed["collect"]:
+        raise click.UsageError("--statements is for --collect: findings are made of them anyway")
     _refuse_idle(targets, typed)
     asked = replace(_asked(typed), contents=findings.reads_contents(typed["only"]))
     for target in targets:
@@ -83,12 +92,14 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
         with findings.progress() as progress:
             asked = replace(asked, progress=progress)
             read = [(target, findings.facts_of(target, asked)) for target in targets]
-        facts = reading.read_late(read, asked)
+        facts = combined.with_digests(reading.read_late(read, asked))
         if typed["memory"] and not any(one.source in reading.HAS_MEMORY for one in facts):
             raise click.UsageError(
                 "--memory is for a server or its configuration file, and no target is one"
             )
         if typed["collect"]:
+            if not typed["statements"]:
+                facts = [combined.without_statements(one) for one in facts]
             made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
             output.put(made, typed["out"], "facts")
             return 0
@@ -156,5 +167,6 @@ def _asked(typed: dict[str, Any]) -> Any:
         version=version,
         memory_bytes=memory,
         server=typed["server"],
+        statements=typed["statements"] or not typed["collect"],
         for_s=seconds("--for", typed["for_"]) if typed["for_"] else 0.0,
     )

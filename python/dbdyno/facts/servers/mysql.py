@@ -11,8 +11,11 @@ import pymysql
 from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import workload
+from dbdyno.facts.schema.bounds import STATEMENTS
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_replication as replication
+from dbdyno.facts.servers import mysql_schema as schema
 from dbdyno.facts.servers import mysql_space as space
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
@@ -52,11 +55,13 @@ QUERIES = (
     *accounts.QUERIES,
     *replication.QUERIES,
     *space.QUERIES,
+    *schema.QUERIES,
 )
 
 
-def read(server: MysqlRemote, found: Gathered) -> Facts:
-    """All facts. DynoError if it does not answer at all; what it refuses is missing."""
+def read(server: MysqlRemote, found: Gathered, *, statements: bool) -> Facts:
+    """All facts. DynoError if it does not answer at all; what it refuses is missing. `statements`:
+    statement classes too, without their literals."""
     _confine(server, found)
     try:
         for name, value in server.rows(VARIABLES):
@@ -70,6 +75,9 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
+        if query.table in STATEMENTS and not statements:
+            found.lacks(query.table, workload.NOT_COLLECTED)
+            continue
         try:
             rows = server.records(query.sql)
         except pymysql.Error as error:
@@ -78,6 +86,8 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
         small = [_small(row) for row in rows]
         if query.table == "replicas":
             small = [replication.kept(row) for row in small]
+        if query.table == "statements":
+            small = workload.kept(small, server.kind, found)
         found.table(query.table, small, query.sql)
     return known
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import workload
+from dbdyno.facts.schema.bounds import STATEMENTS
 from dbdyno.facts.servers import postgres_accounts as accounts
+from dbdyno.facts.servers import postgres_schema as schema
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.systems.postgres.external import PostgresRemote
@@ -38,17 +41,19 @@ QUERIES = (
         ("postgres",),
     ),
     *accounts.QUERIES,
+    *schema.QUERIES,
 )
 _NAMES = {
     "extensions": ("name", "version"),
     "dead_rows": ("schema", "name", "live", "dead", "bytes", "last_vacuum_age_s"),
     **accounts.NAMES,
+    **schema.NAMES,
 }  # of columns: the protocol's simple form has none
 
 
-def read(server: PostgresRemote, found: Gathered) -> Facts:
+def read(server: PostgresRemote, found: Gathered, *, statements: bool) -> Facts:
     """All facts. DynoError if it does not answer; what it refuses is missing. Settings in units of
-    memory are in bytes."""
+    memory are in bytes. `statements`: statement classes too, without their literals."""
     try:
         for statement in SESSION:
             server.rows(statement)
@@ -65,11 +70,16 @@ def read(server: PostgresRemote, found: Gathered) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
+        if query.table in STATEMENTS and not statements:
+            found.lacks(query.table, workload.NOT_COLLECTED)
+            continue
         try:
             names = _NAMES[query.table]
             told = [dict(zip(names, row, strict=True)) for row in server.rows(query.sql)]
         except ERRORS as error:
             found.lacks(query.table, message(error))
             continue
+        if query.table == "statements":
+            told = workload.kept(told, known.engine, found)
         found.table(query.table, told, query.sql)
     return known
