@@ -106,6 +106,7 @@ ROWS = {
         frozenset(
             {
                 *("manifest", "gtids", "mysql_logins", "settings", "topology"),
+                *("advice", "cluster", "locality", "placement"),
                 *("dropping", "expressions", "hidden", "known", "names", "ranges"),
             }
         ),

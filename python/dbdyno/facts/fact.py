@@ -86,7 +86,8 @@ class Table:
 @dataclass(frozen=True)
 class Facts:
     """All that is known of one subject. `subject` names it without a secret; `source`: `server`,
-    `file`, `manifest`, `log`, `directory`, `dump` (of a schema), `digest` (of statements)."""
+    `file`, `manifest`, `log`, `directory`, `dump` (of a schema), `digest` (of statements),
+    `vschema` (of Vitess)."""
 
     subject: str
     source: str

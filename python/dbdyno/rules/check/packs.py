@@ -6,11 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
-from dbdyno.rules.check import configuration, indexes, platform, replication, security, space
+from dbdyno.rules.check import (
+    configuration,
+    distribution,
+    indexes,
+    platform,
+    replication,
+    security,
+    space,
+)
 from dbdyno.rules.check.rule import Rule
 
 PACKS: Mapping[str, Sequence[ModuleType]] = {
     "configuration": configuration.FAMILIES,
+    "distribution": distribution.FAMILIES,
     "indexes": indexes.FAMILIES,
     "platform": platform.FAMILIES,
     "replication": replication.FAMILIES,
