@@ -105,7 +105,8 @@ ROWS = {
         ("__init__.py",),
         frozenset(
             {
-                *("manifest", "gtids", "mysql_logins", "settings", "topology"),
+                *("gtids", "layers", "manifest", "matrix", "mysql_logins", "sessions"),
+                *("settings", "topology"),
                 *("advice", "cluster", "locality", "placement"),
                 *("dropping", "expressions", "hidden", "known", "names", "ranges"),
             }
@@ -117,7 +118,7 @@ ROWS = {
         PACKAGE,
         r"^    \"[a-z.]+\": {name},$",
         ("python/dbdyno/facts/targets.py",),
-        frozenset({"text", "datadir"}),
+        frozenset({"text", "datadir", "redisusers"}),
     ),
     "a format to import": Row(
         "python/dbdyno/imports/formats",

@@ -70,7 +70,7 @@ def render(run: synthetic.SyntheticRun, findings) -> str:  # type: ignore[no-unt
 def test_a_bundle_without_series_says_that_it_has_none() -> None:
     with opened(ROOT / "docs/articles/runs/redis-persistence.zip") as run:
         page = Report(run, analyse(run.plan, run.records())).html()
-    assert "a bundle may leave them out" in page
+    assert "a bundle may omit them" in page
 
 
 def test_render_writes_three_files(tmp_path: Path) -> None:

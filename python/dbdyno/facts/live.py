@@ -10,6 +10,7 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
+from dbdyno.facts.at_rest import keys
 from dbdyno.facts.fact import HOST, Facts
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.servers import mysql, mysql_tables, postgres, redis
@@ -45,6 +46,8 @@ def read(
                 )
             if isinstance(server, MysqlRemote):
                 facts = mysql.read(server, found, statements=statements)
+                if _is_near(text):
+                    keys.place(facts, found)
                 if for_s > 0:
                     _watch(server, found, for_s)
                 return facts

@@ -51,9 +51,9 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
-    `server`: the program that is asked about an option file; `contents`: whether a directory's
-    files are read too, and `progress` how far that is; `statements`: whether statement classes are
-    read of a server."""
+    `server`: the program that is asked about an option file; `this_host`: whether the machine that
+    this runs on is the server's; `contents`: whether a directory's files are read too, and
+    `progress` how far that is; `statements`: whether statement classes are read of a server."""
 
     credentials: Credentials
     tls: str | None = None
@@ -63,9 +63,10 @@ class Asked:
     memory_bytes: int | None = None
     for_s: float = 0.0
     server: str | None = None
+    statements: bool = True
+    this_host: bool = False
     contents: bool = True
     progress: Callable[[int, int | None], None] | None = None
-    statements: bool = True
 
 
 def read(target: str, asked: Asked) -> list[Facts]:
@@ -73,9 +74,14 @@ def read(target: str, asked: Asked) -> list[Facts]:
     return [_completed(one, asked) for one in _read(target, asked)]
 
 
+def is_directory(target: str) -> bool:
+    """Whether it is a data directory."""
+    return not server_url.is_url(target) and Path(target).is_dir()
+
+
 def is_file(target: str) -> bool:
     """Whether it is parsed: neither a server nor a directory."""
-    return not server_url.is_url(target) and not Path(target).is_dir()
+    return not server_url.is_url(target) and not is_directory(target)
 
 
 def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:

@@ -44,10 +44,16 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
               help="Engine and version that a file is for, such as mariadb-10.11.")  # fmt: skip
 @click.option("--server", metavar="PROGRAM",
               help="mysqld or mariadbd that reads a my.cnf and names what it refuses.")  # fmt: skip
+@click.option("--this-host", is_flag=True,
+              help="The servers are of this machine: check owners and modes of their files, their"
+              " accounts and processes too.")  # fmt: skip
 @click.option("--memory", metavar="SIZE",
               help="Memory of the host [default: this machine's, of a server on it].")  # fmt: skip
 @click.option("--for", "for_", metavar="TIME",
               help="How long to watch a server's counters, to judge the query cache.")  # fmt: skip
+@click.option("--write-needle", is_flag=True,
+              help="Write a random value into a schema of dbdyno on the server, look for it in the"
+              " data directory that is named too, and drop the schema.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True,
               help="Format of the findings.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -63,8 +69,8 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://), a configuration file
     (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
     directory, a schema dump with or without a digest (dyno digest --json), or a document of
-    --collect. Servers are only read, by statements that wait for no
-    lock and end after 5 s. A rule without its facts is "not known", with the reason.
+    --collect. Servers are only read, by statements that wait at most 1 s for a lock and end after
+    5 s, unless --write-needle is given. A rule without its facts is "not known", with the reason.
     """
     import json
     from dataclasses import replace
@@ -93,6 +99,8 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
             asked = replace(asked, progress=progress)
             read = [(target, findings.facts_of(target, asked)) for target in targets]
         facts = combined.with_digests(reading.read_late(read, asked))
+        if typed["write_needle"]:
+            facts = findings.with_needle(targets, facts, asked)
         if typed["memory"] and not any(one.source in reading.HAS_MEMORY for one in facts):
             raise click.UsageError(
                 "--memory is for a server or its configuration file, and no target is one"
@@ -122,6 +130,10 @@ def _refuse_idle(targets: tuple[str, ...], typed: dict[str, Any]) -> None:
         ("a server's URL", ("for_", *login.NAMES), map(server_url.is_url, targets)),
         ("a file", ("engine", "form_of_file", "server"), map(reading.is_file, targets)),
     )
+    if typed["write_needle"]:
+        servers = sum(map(server_url.is_url, targets))
+        if servers != 1 or sum(map(reading.is_directory, targets)) != 1:
+            raise click.UsageError("--write-needle is for one server's URL and its data directory")
     for what, names, has in used:
         idle = [name for name in names if typed[name] is not None]
         if idle and not any(has):
@@ -168,5 +180,6 @@ def _asked(typed: dict[str, Any]) -> Any:
         memory_bytes=memory,
         server=typed["server"],
         statements=typed["statements"] or not typed["collect"],
+        this_host=typed["this_host"],
         for_s=seconds("--for", typed["for_"]) if typed["for_"] else 0.0,
     )

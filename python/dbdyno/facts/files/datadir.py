@@ -1,4 +1,5 @@
-"""A data directory of MySQL or MariaDB: which processes hold its files open, and what is in them.
+"""A data directory of MySQL or MariaDB: which processes hold its files open, what is encrypted in
+it (`facts.at_rest`), which of its logs hold keys, and what InnoDB's files hold (`facts.innodb`).
 
 Source: proc(5). Processes of others are seen by root alone, and then said to be missing. No file is
 written or locked.
@@ -11,13 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.facts import keyleaks
+from dbdyno.facts.at_rest import classes, reading
+from dbdyno.facts.at_rest.reading import Seen
 from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.innodb import redolog, tablespaces
 
 SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
 PROC = Path("/proc")
+LOG_BYTES_MAX = 64 << 20  # of a log: its end
+LOGS_MAX = 8  # the newest
 
 
 def read(
@@ -46,8 +53,12 @@ def read(
         found.lacks("holders", reason)
     if not unseen or len(holders) > 1:
         found.table("holders", holders, f"{proc}/*/fd")
-    log = _contents(path, found, progress) if contents else None
-    if not contents:
+    log = None
+    if contents:
+        seen = reading.read(path, found)
+        keyleaks.tell(found, list(_leaks(seen)), f"the newest logs in {path}")
+        log = _contents(path, found, progress)
+    else:
         found.lacks("tablespaces", "no rule that was asked for needs what the files hold")
     engine, version = (log.engine, log.version) if log is not None and log.engine else (EITHER, ())
     return found.facts(str(path), "directory", engine, version)
@@ -73,6 +84,20 @@ def _contents(
         ahead = sum(lsn > log.most_lsn for lsn in space.lsns)
         found.add("space.files_ahead", ahead, log.place)
     return log
+
+
+def _leaks(seen: list[Seen]) -> Iterator[dict[str, Any]]:
+    """Keys in the newest binary logs and logs of statements. An encrypted one shows none."""
+    logs = [one.path for one in seen if one.of in (classes.BINLOG, classes.TEXT_LOG)]
+    for path in sorted(logs, key=lambda one: one.stat().st_mtime)[-LOGS_MAX:]:
+        try:
+            with diskfiles.opened(path) as file:
+                file.seek(max(0, file.seek(0, 2) - LOG_BYTES_MAX))
+                offset, content = file.tell(), file.read(LOG_BYTES_MAX)
+        except OSError:
+            continue  # it was removed meanwhile
+        is_binary = offset > 0 or content[:4] in classes.BINLOG_MAGIC
+        yield from keyleaks.rows(str(path), content, begin=offset if is_binary else None)
 
 
 def _holders(

@@ -12,11 +12,10 @@ from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema import workload
-from dbdyno.facts.schema.bounds import STATEMENTS
 from dbdyno.facts.servers import mysql_accounts as accounts
+from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
 from dbdyno.facts.servers import mysql_schema as schema
-from dbdyno.facts.servers import mysql_space as space
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
@@ -53,8 +52,9 @@ QUERIES = (
         ("mysql", "mariadb"),
     ),
     *accounts.QUERIES,
+    *encryption.QUERIES,
     *replication.QUERIES,
-    *space.QUERIES,
+    *mysql_tables.QUERIES,
     *schema.QUERIES,
 )
 
@@ -75,8 +75,9 @@ def read(server: MysqlRemote, found: Gathered, *, statements: bool) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
-        if query.table in STATEMENTS and not statements:
-            found.lacks(query.table, workload.NOT_COLLECTED)
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
             continue
         try:
             rows = server.records(query.sql)
@@ -130,7 +131,7 @@ def counters(server: MysqlRemote) -> dict[str, str]:
 def table_counts(server: MysqlRemote) -> tuple[mysql_tables.Counts, str]:
     """Counters of tables and the statement that told them; none where the server keeps none."""
     known = Gathered().facts(server.place, "server", server.kind, version_of(server.version))
-    for query in mysql_tables.QUERIES:
+    for query in mysql_tables.COUNTED:
         if not applies.matches(query.applies, known):
             continue
         try:

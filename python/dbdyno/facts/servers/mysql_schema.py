@@ -9,7 +9,9 @@ after a number of rows. Members of ENUM and SET are values, and not read.
 
 from __future__ import annotations
 
-from dbdyno.facts.schema.bounds import MOST
+from dbdyno.facts.fact import Facts
+from dbdyno.facts.schema.bounds import MOST, STATEMENTS
+from dbdyno.facts.schema.workload import NOT_COLLECTED
 from dbdyno.facts.servers.query import Query
 
 _SYSTEM = "('mysql', 'sys', 'information_schema', 'performance_schema')"
@@ -95,3 +97,14 @@ QUERIES = (
         _BOTH,
     ),
 )
+COUNTED = (*STATEMENTS, "index_usage")
+
+
+def not_asked(table: str, known: Facts, statements: bool) -> str:
+    """Why a table is not read; empty if it is. Counters that are off are empty, which is not 0."""
+    if table in STATEMENTS and not statements:
+        return NOT_COLLECTED
+    counts = known.get("setting.performance_schema")
+    if table in COUNTED and (counts is None or not counts.on):
+        return "performance_schema is off"
+    return ""

@@ -10,7 +10,6 @@ from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema import workload
-from dbdyno.facts.schema.bounds import STATEMENTS
 from dbdyno.facts.servers import postgres_accounts as accounts
 from dbdyno.facts.servers import postgres_schema as schema
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
@@ -41,10 +40,19 @@ QUERIES = (
         ("postgres",),
     ),
     *accounts.QUERIES,
+    Query(  # rows of others are hidden from a role without pg_read_all_stats
+        "session_tls",
+        "SELECT a.usename, host(a.client_addr), s.ssl, s.version, a.backend_type IS NULL, count(*)"
+        " FROM pg_stat_activity a LEFT JOIN pg_stat_ssl s ON s.pid = a.pid WHERE a.usename IS NOT"
+        " NULL AND (a.backend_type = 'client backend' OR a.backend_type IS NULL)"
+        " GROUP BY 1, 2, 3, 4, 5",
+        ("postgres >=10",),
+    ),
     *schema.QUERIES,
 )
 _NAMES = {
     "extensions": ("name", "version"),
+    "session_tls": ("user", "host", "tls", "tls_version", "hidden", "sessions"),
     "dead_rows": ("schema", "name", "live", "dead", "bytes", "last_vacuum_age_s"),
     **accounts.NAMES,
     **schema.NAMES,
@@ -70,8 +78,9 @@ def read(server: PostgresRemote, found: Gathered, *, statements: bool) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
-        if query.table in STATEMENTS and not statements:
-            found.lacks(query.table, workload.NOT_COLLECTED)
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
             continue
         try:
             names = _NAMES[query.table]

@@ -8,7 +8,9 @@ that tell a size lock the table. Partitions are not read: their parents have the
 
 from __future__ import annotations
 
-from dbdyno.facts.schema.bounds import MOST
+from dbdyno.facts.fact import Facts
+from dbdyno.facts.schema.bounds import MOST, STATEMENTS
+from dbdyno.facts.schema.workload import NOT_COLLECTED
 from dbdyno.facts.servers.query import Query
 
 _OF_USERS = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND NOT t.relispartition"
@@ -119,3 +121,16 @@ NAMES = {
     "statements": ("id", "schema", "sql", "count", "time_s", "blocks", "rows_sent"),
     "statements_total": ("classes", "time_s"),
 }
+EXTENSION = "pg_stat_statements"
+
+
+def not_asked(table: str, known: Facts, statements: bool) -> str:
+    """Why a table is not read; empty if it is. A server logs a question for what it does not
+    have."""
+    if table not in STATEMENTS:
+        return ""
+    if not statements:
+        return NOT_COLLECTED
+    extensions = known.tables.get("extensions")
+    has = extensions is not None and any(row["name"] == EXTENSION for row in extensions.rows)
+    return "" if has else f"{EXTENSION} is not created in this database"

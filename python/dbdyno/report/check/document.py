@@ -44,6 +44,15 @@ def document(judged: Judged) -> dict[str, Any]:
             {"rule": one.rule.id, "subject": one.subject, "reason": one.reason}
             for one in judged.not_known
         ],
+        "overviews": [
+            {
+                "title": one.title,
+                "columns": list(one.columns),
+                "rows": [list(row) for row in one.rows],
+                "note": one.note,
+            }
+            for one in judged.overviews
+        ],
         "counts": {name.replace(" ", "_"): n for name, n in judged.counts.items()},
         "settings": {subject: dict(values) for subject, values in judged.settings.items()},
     }

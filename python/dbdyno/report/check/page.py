@@ -20,6 +20,7 @@ def page(judged: Judged) -> str:
             "spaces": space.views(judged.subjects),
             "space_head": space.HEAD,
             "findings": [(one, _CHIPS.get(one.severity, "untested")) for one in found],
+            "overviews": judged.overviews,
             "known": [words.shown(one) for one in judged.known],
             "ignored": [(words.shown(one.finding), one.reason) for one in judged.ignored],
             "unknown": [*words.unknown(judged), *words.unread(judged)],

@@ -9,17 +9,21 @@ from types import ModuleType
 from dbdyno.rules.check import (
     configuration,
     distribution,
+    encryption,
     indexes,
     platform,
     replication,
     security,
     space,
 )
+from dbdyno.rules.check.encryption import matrix
+from dbdyno.rules.check.overview import Maker
 from dbdyno.rules.check.rule import Rule
 
 PACKS: Mapping[str, Sequence[ModuleType]] = {
     "configuration": configuration.FAMILIES,
     "distribution": distribution.FAMILIES,
+    "encryption": encryption.FAMILIES,
     "indexes": indexes.FAMILIES,
     "platform": platform.FAMILIES,
     "replication": replication.FAMILIES,
@@ -29,3 +33,4 @@ PACKS: Mapping[str, Sequence[ModuleType]] = {
 RULES: tuple[Rule, ...] = tuple(
     rule for families in PACKS.values() for family in families for rule in family.RULES
 )
+OVERVIEWS: Mapping[str, Maker] = {"encryption": matrix.overviews}

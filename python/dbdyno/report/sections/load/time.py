@@ -13,7 +13,7 @@ from dbdyno.wording import sampled
 from dbdyno.wording.visible import visible
 
 LEFT_OUT = (
-    "The series of this trial are not among the run's files: a bundle may leave them out. Its"
+    "The run's files do not hold the series of this trial: a bundle may omit them. Its"
     " numbers are in the tables."
 )
 OUTAGES_MAX, WARNINGS_MAX = 50, 10  # of a trial
