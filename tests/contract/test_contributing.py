@@ -107,6 +107,7 @@ ROWS = {
             {
                 *("gtids", "layers", "manifest", "matrix", "mysql_logins", "sessions"),
                 *("settings", "topology"),
+                *("advice", "cluster", "locality", "placement"),
                 *("dropping", "expressions", "hidden", "known", "names", "ranges"),
             }
         ),

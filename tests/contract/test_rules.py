@@ -29,7 +29,7 @@ from fixtures.rules.cases import CASES
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "python" / "dbdyno" / "rules" / "check"
 SOURCE = re.compile(r"https://\S+|(CIS|STIG)\b.+")
-WORDS = {*ENGINES, "innodb", "k8s"}  # what ids begin with
+WORDS = {*ENGINES, "innodb", "k8s", "sharded"}  # what ids begin with
 
 
 def look(rule: Rule, facts: Facts | Sequence[Facts]) -> Outcome:
@@ -58,6 +58,7 @@ def test_every_family_of_a_pack_is_listed() -> None:
 
 # Files of a pack that hold no rules.
 HELPERS = {
+    "distribution": ("advice", "cluster", "locality", "placement"),
     "encryption": ("layers", "matrix", "sessions"),
     "indexes": ("dropping", "expressions", "hidden", "known", "names", "ranges"),
     "platform": ("manifest",),

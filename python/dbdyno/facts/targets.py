@@ -25,6 +25,7 @@ from dbdyno.facts.files import (
     postgresql,
     redisconf,
     text,
+    vschema,
 )
 from dbdyno.facts.gathered import Gathered
 from dbdyno.store.text import json
@@ -38,6 +39,7 @@ FORMS: Mapping[str, ModuleType] = {
     "my.cnf": optionfile,
     "postgresql.conf": postgresql,
     "redis.conf": redisconf,
+    "vschema": vschema,
 }
 """What a file may be, in the order in which it is asked for."""
 HAS_MEMORY = ("server", "file")  # sources of facts of a server with a host

@@ -15,7 +15,7 @@ from dbdyno.rules.check.rule import SEVERITIES
 FORMS = ("text", "json", "markdown", "sarif")
 FILES = (
     *("ddl", "digest", "log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf"),
-    "redis.conf",
+    *("redis.conf", "vschema"),
 )
 _OF_FINDINGS = ("html", "baseline", "write_baseline", "only", "ignored")
 _PATH = click.Path(path_type=Path, dir_okay=False)

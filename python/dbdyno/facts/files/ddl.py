@@ -14,21 +14,23 @@ from dbdyno import kinds
 from dbdyno.facts.fact import EITHER, Facts, version_of
 from dbdyno.facts.files import text
 from dbdyno.facts.gathered import Gathered
-from dbdyno.facts.schema import rows
+from dbdyno.facts.schema import distribution, rows
 from dbdyno.sql.ddl import Tables
 
 BYTES_MAX = 256 << 20
 TABLES_MAX = 5_000
 _TABLE = re.compile(r"^CREATE\s+(?:UNLOGGED\s+)?TABLE\b", re.IGNORECASE | re.MULTILINE)
 _WANTED = re.compile(
-    r"CREATE\s+(?:UNLOGGED\s+)?TABLE\b|CREATE\s+(?:UNIQUE\s+)?INDEX\b|ALTER\s+TABLE\b",
+    r"CREATE\s+(?:UNLOGGED\s+)?TABLE\b|CREATE\s+(?:UNIQUE\s+)?INDEX\b|ALTER\s+TABLE\b"
+    r"|SELECT\s+(?:\w+\.)?create_(?:distributed|reference)_table\b",
     re.IGNORECASE,
 )
 _USE = re.compile(r"USE\s+[`\"]?([^`\";\s]+)", re.IGNORECASE)
 _PATH = re.compile(r"SELECT pg_catalog\.set_config\('search_path'|SET search_path = ([\w\"]+)")
 _POSTGRES = re.compile(
     r"^-- PostgreSQL database dump|^-- Dumped from database version (\S+)"
-    r"|\bcharacter varying\b|\bUSING btree \(|^SET search_path|\btimestamptz\b|\b(big)?serial\b",
+    r"|\bcharacter varying\b|\bUSING btree \(|^SET search_path|\btimestamptz\b|\b(big)?serial\b"
+    r"|\bDISTRIBUTE BY\b|^SELECT (?:\w+\.)?create_(?:distributed|reference)_table\b",
     re.MULTILINE | re.IGNORECASE,
 )
 _MYSQL_VERSION = re.compile(r"^-- Server version\s+(\S+)", re.MULTILINE)
@@ -46,15 +48,19 @@ def detect(path: Path, content: str) -> bool:
 
 def read(path: Path, found: Gathered) -> Facts:
     """Tables `user_tables`, `user_columns`, `user_indexes`, `user_foreign_keys`, as of a server;
-    what is known from its data is missing."""
+    what is known from its data is missing. And how tables are distributed over a cluster."""
     content = text.read(path, BYTES_MAX)
     engine, version = _written_by(content)
     language = kinds.POSTGRES if engine == "postgres" else kinds.MYSQL
     tables = Tables(language)
     said = _DATABASE.search(content[:HEAD])
     first = "public" if engine == "postgres" else (said[1] if said else "")
+    spread = distribution.Distributions(str(path))
     for statement, line, schema in _statements(content, first):
-        tables.take(statement, line, schema)
+        spread.take(statement, line)
+        if not distribution.is_call(statement):
+            tables.take(distribution.without_clause(statement), line, schema)
+    spread.put(found)
     known = list(tables.all())[:TABLES_MAX]
     rows.add(((table, f"{path}:{line}:1") for table, line in known), found, str(path))
     if tables.not_read:

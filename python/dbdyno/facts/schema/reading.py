@@ -19,6 +19,12 @@ TABLES = ("user_tables", "user_columns", "user_indexes", "user_foreign_keys")
 
 
 def schema_of(facts: Facts) -> Schema:
+    """The tables, and what indexes of the engine can be. Missing as `tables_of`, and if that
+    depends on a version that is not known."""
+    return Schema(tables=tables_of(facts), features=features(facts))
+
+
+def tables_of(facts: Facts) -> tuple[Table, ...]:
     """All tables that are known whole. Missing if tables, columns or indexes were not read."""
     rows = {name: _whole(facts, name) for name in TABLES}
     if not rows["user_tables"][0]:
@@ -29,23 +35,20 @@ def schema_of(facts: Facts) -> Schema:
     columns = _grouped(rows["user_columns"][0])
     indexes = _grouped(rows["user_indexes"][0])
     keys = _grouped(rows["user_foreign_keys"][0])
-    return Schema(
-        tables=tuple(
-            Table(
-                name=str(row["table"]),
-                schema=str(row["schema"]),
-                columns=_columns(columns[key]),
-                indexes=tuple(_indexes(key, indexes[key], sizes)),
-                foreign_keys=tuple(_foreign_keys(keys[key])),
-                rows=_whole_number(row.get("rows")),
-                bytes=_whole_number(row.get("bytes")),
-                engine=str(row.get("engine") or ""),
-            )
-            for row in rows["user_tables"][0]
-            for key in [_key(row)]
-            if cut is None or key < cut
-        ),
-        features=features(facts),
+    return tuple(
+        Table(
+            name=str(row["table"]),
+            schema=str(row["schema"]),
+            columns=_columns(columns[key]),
+            indexes=tuple(_indexes(key, indexes[key], sizes)),
+            foreign_keys=tuple(_foreign_keys(keys[key])),
+            rows=_whole_number(row.get("rows")),
+            bytes=_whole_number(row.get("bytes")),
+            engine=str(row.get("engine") or ""),
+        )
+        for row in rows["user_tables"][0]
+        for key in [_key(row)]
+        if cut is None or key < cut
     )
 
 

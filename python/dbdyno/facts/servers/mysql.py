@@ -16,7 +16,6 @@ from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_replication as replication
 from dbdyno.facts.servers import mysql_schema as schema
-from dbdyno.facts.servers import mysql_space as space
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
@@ -55,7 +54,7 @@ QUERIES = (
     *accounts.QUERIES,
     *encryption.QUERIES,
     *replication.QUERIES,
-    *space.QUERIES,
+    *mysql_tables.QUERIES,
     *schema.QUERIES,
 )
 
@@ -132,7 +131,7 @@ def counters(server: MysqlRemote) -> dict[str, str]:
 def table_counts(server: MysqlRemote) -> tuple[mysql_tables.Counts, str]:
     """Counters of tables and the statement that told them; none where the server keeps none."""
     known = Gathered().facts(server.place, "server", server.kind, version_of(server.version))
-    for query in mysql_tables.QUERIES:
+    for query in mysql_tables.COUNTED:
         if not applies.matches(query.applies, known):
             continue
         try:

@@ -8,6 +8,7 @@ from types import ModuleType
 
 from dbdyno.rules.check import (
     configuration,
+    distribution,
     encryption,
     indexes,
     platform,
@@ -21,6 +22,7 @@ from dbdyno.rules.check.rule import Rule
 
 PACKS: Mapping[str, Sequence[ModuleType]] = {
     "configuration": configuration.FAMILIES,
+    "distribution": distribution.FAMILIES,
     "encryption": encryption.FAMILIES,
     "indexes": indexes.FAMILIES,
     "platform": platform.FAMILIES,
