@@ -105,7 +105,8 @@ ROWS = {
         ("__init__.py",),
         frozenset(
             {
-                *("manifest", "gtids", "mysql_logins", "settings", "topology"),
+                *("gtids", "layers", "manifest", "matrix", "mysql_logins", "sessions"),
+                *("settings", "topology"),
                 *("dropping", "expressions", "hidden", "known", "names", "ranges"),
             }
         ),

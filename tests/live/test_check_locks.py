@@ -21,9 +21,14 @@ from dbdyno.facts.servers.query import Query
 
 # What `app` may not see, for want of a right and not of time.
 DENIED = {
-    "mariadb": {"accounts", "replicas", "index_sizes"},
+    "mariadb": {
+        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"),
+        "index_sizes",
+    },
     "mysql": {
-        *("accounts", "replicas", "index_sizes", "index_usage", "statements", "statements_total"),
+        *("accounts", "replicas", "tablespaces", "account_tls", "session_tls", "table_files"),
+        *("keyring", "tls_channels", "index_sizes", "index_usage", "statements"),
+        "statements_total",
     },
     "postgres": {"role_hashes", "hba"},
 }

@@ -72,8 +72,8 @@ def test_durations_and_sizes() -> None:
         "4 min",
         "1 h 05 min",
     ]
-    assert quantities.size(2**30) == "1 GiB"
-    assert quantities.size(25_200_000_000) == "23.5 GiB"
+    assert numbers.size(2**30) == "1 GiB"
+    assert numbers.size(25_200_000_000) == "23.5 GiB"
 
 
 @pytest.mark.parametrize(

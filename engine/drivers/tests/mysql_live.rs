@@ -2,13 +2,13 @@
 
 #[path = "mysql_live/loading.rs"]
 mod loading;
-#[path = "mysql_live/mysql8.rs"]
-mod mysql8;
 mod mysql_support;
+#[path = "mysql_live/only_mysql.rs"]
+mod only_mysql;
 
 use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::Kind as ErrorKind;
-use dyno_core::plan::{Address, Protocol, Target, Tls};
+use dyno_core::plan::{Address, Protocol, Target};
 use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use mysql_support::{Connection, Server, target};
 

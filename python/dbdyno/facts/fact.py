@@ -140,6 +140,8 @@ class Facts:
     def _why(self, key: str) -> str:
         if key.startswith(f"{HOST}."):
             return "the host is not seen: see --memory"
+        if key.startswith("needle"):
+            return "no value was written: see --write-needle"
         if self.is_server:
             return "the server does not tell it"
         if key == "validated":

@@ -10,9 +10,10 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
+from dbdyno.facts.at_rest import keys
 from dbdyno.facts.fact import HOST, Facts
 from dbdyno.facts.gathered import Gathered
-from dbdyno.facts.servers import mysql, postgres, redis
+from dbdyno.facts.servers import mysql, mysql_tables, postgres, redis
 from dbdyno.systems.external import reach
 from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres.external import PostgresRemote
@@ -45,6 +46,8 @@ def read(
                 )
             if isinstance(server, MysqlRemote):
                 facts = mysql.read(server, found, statements=statements)
+                if _is_near(text):
+                    keys.place(facts, found)
                 if for_s > 0:
                     _watch(server, found, for_s)
                 return facts
@@ -84,7 +87,9 @@ def _is_near(text: str) -> bool:
 def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:
     """What counters grow by, over a moment: totals since the start hide what is now."""
     before, began = mysql.counters(server), time.monotonic()
+    tables, _ = mysql.table_counts(server)
     time.sleep(for_s)
+    later, source = mysql.table_counts(server)
     after, seconds = mysql.counters(server), time.monotonic() - began
     place = f"{mysql.COUNTERS}, twice"
     found.add(f"{WATCHED}.seconds", round(seconds, 3), place, "s")
@@ -92,6 +97,13 @@ def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:
         old = before.get(name, "")
         if value.isdigit() and old.isdigit() and int(value) >= int(old):
             found.add(f"{WATCHED}.{name}", int(value) - int(old), place)
+    if later:
+        found.table(mysql_tables.TABLE, mysql_tables.grown(tables, later), f"{source}, twice")
+    else:
+        found.lacks(
+            mysql_tables.TABLE,
+            "neither userstat nor performance_schema shows tables to this account",
+        )
 
 
 def _memory_bytes() -> int:

@@ -40,6 +40,7 @@ FORMS: Mapping[str, ModuleType] = {
     "redis.conf": redisconf,
 }
 """What a file may be, in the order in which it is asked for."""
+HAS_MEMORY = ("server", "file")  # sources of facts of a server with a host
 BUNDLE_BYTES_MAX = 256 << 20
 _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 
@@ -49,7 +50,8 @@ class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
     `server`: the program that is asked about an option file; `this_host`: whether the machine that
-    this runs on is the server's; `statements`: whether statement classes are read of a server."""
+    this runs on is the server's; `contents`: whether a directory's files are read too, and
+    `progress` how far that is; `statements`: whether statement classes are read of a server."""
 
     credentials: Credentials
     tls: str | None = None
@@ -61,6 +63,8 @@ class Asked:
     server: str | None = None
     statements: bool = True
     this_host: bool = False
+    contents: bool = True
+    progress: Callable[[int, int | None], None] | None = None
 
 
 def read(target: str, asked: Asked) -> list[Facts]:
@@ -68,9 +72,14 @@ def read(target: str, asked: Asked) -> list[Facts]:
     return [_completed(one, asked) for one in _read(target, asked)]
 
 
+def is_directory(target: str) -> bool:
+    """Whether it is a data directory."""
+    return not server_url.is_url(target) and Path(target).is_dir()
+
+
 def is_file(target: str) -> bool:
     """Whether it is parsed: neither a server nor a directory."""
-    return not server_url.is_url(target) and not Path(target).is_dir()
+    return not server_url.is_url(target) and not is_directory(target)
 
 
 def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:
@@ -100,7 +109,8 @@ def _read(target: str, asked: Asked) -> list[Facts]:
         ]
     path = Path(target)
     if path.is_dir():
-        return [datadir.read(path, Gathered())]
+        read = datadir.read(path, Gathered(), contents=asked.contents, progress=asked.progress)
+        return [read]
     content = text.read(path, BUNDLE_BYTES_MAX)
     if content.lstrip()[:1] == "{" and document.FORMAT in content[:200]:
         return document.parse(json.loads(content.encode()), target)
@@ -124,7 +134,7 @@ def _completed(facts: Facts, asked: Asked) -> Facts:
     if asked.engine in facts.engine.split("|") and not facts.is_server:
         facts = replace(facts, engine=asked.engine, version=asked.version or facts.version)
     key = f"{HOST}.memory_bytes"
-    if asked.memory_bytes is not None and facts.source in ("server", "file"):
+    if asked.memory_bytes is not None and facts.source in HAS_MEMORY:
         fact = Fact(key, asked.memory_bytes, "--memory", "bytes")
         facts = replace(facts, facts={**facts.facts, key: fact})
     return facts

@@ -77,6 +77,15 @@ def bound(value: float, *edges: float) -> str:
     return "over 1,000" if value > 1000 else ratio(value, *edges)
 
 
+def size(value: float) -> str:
+    """Bytes in binary units: 1 GiB, 23.5 GiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            return f"{number(value)} {unit}" if value % 1 or value >= 1000 else f"{value:g} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable: the last unit always returns")
+
+
 def percent(share: float) -> str:
     """A share: `98.3 %`. What is less than all is never `100 %`: with many comparisons an interval
     is at 99.995 %."""

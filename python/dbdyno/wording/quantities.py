@@ -83,12 +83,3 @@ def seconds(value: float) -> str:
     if minutes < 60:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def size(value: float) -> str:
-    """Bytes in binary units: 1 GiB, 23.5 GiB."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(value) < 1024 or unit == "TiB":
-            return f"{sig3(value)} {unit}" if value % 1 or value >= 1000 else f"{value:g} {unit}"
-        value /= 1024
-    raise AssertionError("unreachable: the last unit always returns")

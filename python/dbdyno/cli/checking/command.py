@@ -51,6 +51,9 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
               help="Memory of the host [default: this machine's, of a server on it].")  # fmt: skip
 @click.option("--for", "for_", metavar="TIME",
               help="How long to watch a server's counters, to judge the query cache.")  # fmt: skip
+@click.option("--write-needle", is_flag=True,
+              help="Write a random value into a schema of dbdyno on the server, look for it in the"
+              " data directory that is named too, and drop the schema.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True,
               help="Format of the findings.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -67,9 +70,10 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
     directory, a schema dump with or without a digest (dyno digest --json), or a document of
     --collect. Servers are only read, by statements that wait at most 1 s for a lock and end after
-    5 s. A rule without its facts is "not known", with the reason.
+    5 s, unless --write-needle is given. A rule without its facts is "not known", with the reason.
     """
     import json
+    from dataclasses import replace
 
     from dbdyno.cli.checking import findings
     from dbdyno.cli.runs.stored import stored
@@ -86,13 +90,21 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     if typed["statements"] and not typed["collect"]:
         raise click.UsageError("--statements is for --collect: findings are made of them anyway")
     _refuse_idle(targets, typed)
-    asked = _asked(typed)
+    asked = replace(_asked(typed), contents=findings.reads_contents(typed["only"]))
     for target in targets:
         server_url.refuse_unknown(target)
     files = [target for target in targets if reading.is_file(target)]
     with stored(*files or targets):
-        read = [(target, findings.facts_of(target, asked)) for target in targets]
+        with findings.progress() as progress:
+            asked = replace(asked, progress=progress)
+            read = [(target, findings.facts_of(target, asked)) for target in targets]
         facts = combined.with_digests(reading.read_late(read, asked))
+        if typed["write_needle"]:
+            facts = findings.with_needle(targets, facts, asked)
+        if typed["memory"] and not any(one.source in reading.HAS_MEMORY for one in facts):
+            raise click.UsageError(
+                "--memory is for a server or its configuration file, and no target is one"
+            )
         if typed["collect"]:
             if not typed["statements"]:
                 facts = [combined.without_statements(one) for one in facts]
@@ -118,6 +130,10 @@ def _refuse_idle(targets: tuple[str, ...], typed: dict[str, Any]) -> None:
         ("a server's URL", ("for_", *login.NAMES), map(server_url.is_url, targets)),
         ("a file", ("engine", "form_of_file", "server"), map(reading.is_file, targets)),
     )
+    if typed["write_needle"]:
+        servers = sum(map(server_url.is_url, targets))
+        if servers != 1 or sum(map(reading.is_directory, targets)) != 1:
+            raise click.UsageError("--write-needle is for one server's URL and its data directory")
     for what, names, has in used:
         idle = [name for name in names if typed[name] is not None]
         if idle and not any(has):

@@ -13,8 +13,11 @@ from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import mysql_accounts as accounts
+from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
 from dbdyno.facts.servers import mysql_schema as schema
+from dbdyno.facts.servers import mysql_space as space
+from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
 
@@ -50,7 +53,9 @@ QUERIES = (
         ("mysql", "mariadb"),
     ),
     *accounts.QUERIES,
+    *encryption.QUERIES,
     *replication.QUERIES,
+    *space.QUERIES,
     *schema.QUERIES,
 )
 
@@ -122,6 +127,20 @@ def counters(server: MysqlRemote) -> dict[str, str]:
         return {str(name).lower(): str(value) for name, value in server.rows(COUNTERS)}
     except pymysql.Error as error:
         raise server.unanswered(error) from None
+
+
+def table_counts(server: MysqlRemote) -> tuple[mysql_tables.Counts, str]:
+    """Counters of tables and the statement that told them; none where the server keeps none."""
+    known = Gathered().facts(server.place, "server", server.kind, version_of(server.version))
+    for query in mysql_tables.QUERIES:
+        if not applies.matches(query.applies, known):
+            continue
+        try:
+            if found := mysql_tables.counts(server.rows(query.sql)):
+                return found, query.sql
+        except pymysql.Error:  # no such table, or no right to it: as if nothing were counted
+            continue
+    return {}, ""
 
 
 def _small(row: dict[str, object]) -> dict[str, object]:

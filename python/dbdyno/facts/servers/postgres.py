@@ -30,11 +30,30 @@ QUERIES = (
         "SELECT extname AS name, extversion AS version FROM pg_extension",
         ("postgres",),
     ),
+    Query(  # 8 kB pages of the table alone, as of its last VACUUM or ANALYZE: no lock is taken
+        "dead_rows",
+        "SELECT s.schemaname, s.relname, s.n_live_tup, s.n_dead_tup,"
+        " c.relpages::bigint * current_setting('block_size')::bigint,"
+        " floor(extract(epoch FROM now() - greatest(s.last_vacuum, s.last_autovacuum)))::bigint"
+        " FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid"
+        " ORDER BY s.n_dead_tup DESC LIMIT 100",
+        ("postgres",),
+    ),
     *accounts.QUERIES,
+    Query(  # rows of others are hidden from a role without pg_read_all_stats
+        "session_tls",
+        "SELECT a.usename, host(a.client_addr), s.ssl, s.version, a.backend_type IS NULL, count(*)"
+        " FROM pg_stat_activity a LEFT JOIN pg_stat_ssl s ON s.pid = a.pid WHERE a.usename IS NOT"
+        " NULL AND (a.backend_type = 'client backend' OR a.backend_type IS NULL)"
+        " GROUP BY 1, 2, 3, 4, 5",
+        ("postgres >=10",),
+    ),
     *schema.QUERIES,
 )
 _NAMES = {
     "extensions": ("name", "version"),
+    "session_tls": ("user", "host", "tls", "tls_version", "hidden", "sessions"),
+    "dead_rows": ("schema", "name", "live", "dead", "bytes", "last_vacuum_age_s"),
     **accounts.NAMES,
     **schema.NAMES,
 }  # of columns: the protocol's simple form has none

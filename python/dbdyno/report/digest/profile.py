@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from dbdyno.digest.document import Class, Document, Stats
 from dbdyno.wording.digest import amounts, words
-from dbdyno.wording.numbers import MISSING
-from dbdyno.wording.quantities import size
+from dbdyno.wording.numbers import MISSING, size
 
 LEGEND = "sent, examined: rows a call; lock: of the time; scan: calls with full scans"
 # Why a class has a dash in a column.

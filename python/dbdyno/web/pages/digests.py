@@ -15,7 +15,7 @@ from dbdyno.web import documents
 from dbdyno.web.documents import Saved
 from dbdyno.web.page import Page
 from dbdyno.web.site import NotFound, Site
-from dbdyno.wording.quantities import size
+from dbdyno.wording.numbers import size
 
 
 def listing(site: Site, request: Request) -> Page:

@@ -6,8 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from dbdyno.digest.document import Class, Distribution, Stats
-from dbdyno.wording.numbers import MISSING, sig3
-from dbdyno.wording.quantities import size
+from dbdyno.wording.numbers import MISSING, sig3, size
 from dbdyno.wording.visible import visible
 
 COLUMNS = ("total", "min", "mean", "p50", "p95", "p99", "max", "stddev")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.digest.parallelism import Parallelism, Schemas
 from dbdyno.wording.digest import amounts
-from dbdyno.wording.quantities import size
+from dbdyno.wording.numbers import size
 
 WORKERS = 4  # of the answer
 RULES = {"schema": "by schema", "log": "by the log's order", "rows": "by rows"}

@@ -17,9 +17,8 @@ from dbdyno.wording.digest.amounts import (
     one_line,
     share,
 )
-from dbdyno.wording.numbers import MISSING, sig3
+from dbdyno.wording.numbers import MISSING, sig3, size
 from dbdyno.wording.plurals import count
-from dbdyno.wording.quantities import size
 
 LINES_NOT_UNDERSTOOD = 20
 MERGED_LEAST = 20  # classes less, and the share of them, from which on merging names is suggested

@@ -17,7 +17,7 @@ from dbdyno.report.text.loops import loop
 from dbdyno.rules import machine as machine_checks
 from dbdyno.store.run import Run
 from dbdyno.wording import names
-from dbdyno.wording.quantities import size
+from dbdyno.wording.numbers import size
 
 _LABELS = {
     "os": "Operating system",

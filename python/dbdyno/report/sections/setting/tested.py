@@ -18,8 +18,9 @@ from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import warnings
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.systems.base import TargetPlan
+from dbdyno.wording.numbers import size
 from dbdyno.wording.plurals import count
-from dbdyno.wording.quantities import seconds, size
+from dbdyno.wording.quantities import seconds
 
 
 @dataclass(frozen=True)
