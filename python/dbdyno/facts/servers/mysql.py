@@ -11,11 +11,11 @@ import pymysql
 from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import mysql_queries as schema
 from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
-from dbdyno.facts.servers import mysql_schema as schema
 from dbdyno.facts.servers import mysql_space as space
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
