@@ -16,7 +16,18 @@ from dbdyno.cli.runs import export
 from dbdyno.plan.pilot import Pilot
 from dbdyno.share.tables import TABLES
 
-HEAVY = ("numpy", "scipy", "pydantic", "rich", "ruamel.yaml", "jinja2", "pg8000", "pymysql", "ssl")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "pydantic",
+    "rich",
+    "ruamel.yaml",
+    "jinja2",
+    "pg8000",
+    "pymysql",
+    "ssl",
+    "sqlglot",
+)
 PROBE = """
 import json, sys
 from dbdyno.cli import entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 BTREE = "btree"  # the kind of index that serves equality, ranges and order
 
@@ -116,13 +117,20 @@ class Schema:
     def find(self, name: str, schema: str = "") -> Table | None:
         """The table of that name in that schema, or the only one of that name where no schema is
         given, here or there. Letters' case is ignored, as long as that leaves one."""
-        for same in (lambda a, b: a == b, lambda a, b: a.lower() == b.lower()):
-            found = [
-                one
-                for one in self.tables
-                if same(one.name, name)
-                and (not schema or not one.schema or same(one.schema, schema))
-            ]
-            if len(found) == 1:
-                return found[0]
-        return None
+        named = [
+            one
+            for one in self._by_name.get(name.lower(), ())
+            if not schema or not one.schema or one.schema.lower() == schema.lower()
+        ]
+        exact = [
+            one for one in named if one.name == name and (not schema or one.schema in ("", schema))
+        ]
+        found = exact if len(exact) == 1 else named
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Table]]:
+        found: dict[str, list[Table]] = {}
+        for one in self.tables:
+            found.setdefault(one.name.lower(), []).append(one)
+        return found

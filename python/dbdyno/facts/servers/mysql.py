@@ -12,10 +12,10 @@ from dbdyno.facts import applies
 from dbdyno.facts.at_rest import catalogues as encryption
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import mysql_queries as schema
 from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import mysql_accounts as accounts
 from dbdyno.facts.servers import mysql_replication as replication
-from dbdyno.facts.servers import mysql_schema as schema
 from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import postgres_queries as schema
 from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import postgres_accounts as accounts
-from dbdyno.facts.servers import postgres_schema as schema
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.systems.postgres.external import PostgresRemote

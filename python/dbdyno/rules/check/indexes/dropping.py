@@ -8,6 +8,7 @@ those without a read go first, then duplicates, then those whose columns begin a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from dbdyno.facts.schema.reading import schema_of
 from dbdyno.facts.schema.workload import Class
 from dbdyno.rules.check.indexes.known import workload
 from dbdyno.sql import existing, parts
+from dbdyno.sql.parts import ColumnUse
 from dbdyno.sql.schema import BTREE, Features, Index, Part, Schema, Table
 
 UNUSED, DUPLICATE, REDUNDANT = "unused", "duplicate", "redundant"
@@ -35,15 +37,53 @@ class Drop:
     stays: Index | None = None
 
 
+Key = tuple[str, str]  # schema, table
+
+
+class _Uses:
+    """What constraints and statements need of each table, gathered once for all of them."""
+
+    def __init__(self, schema: Schema, known: Iterable[Class]) -> None:
+        self.features = schema.features
+        self.referenced: dict[Key, list[list[str]]] = defaultdict(list)
+        self.hidden: dict[Key, set[str]] = defaultdict(set)
+        self.ordered: dict[Key, set[str]] = defaultdict(set)
+        for table in schema.tables:
+            for key in table.foreign_keys:
+                columns = [name.lower() for name in key.references_columns]
+                self.referenced[key.references_schema, key.references_table].append(columns)
+        for one in known:
+            for column in _hidden(one):
+                self._add(self.hidden, schema, column)
+            for order in one.statement.ordering:
+                self._add(self.ordered, schema, order.column)
+
+    @staticmethod
+    def _add(to: dict[Key, set[str]], schema: Schema, column: ColumnUse | None) -> None:
+        table = schema.find(column.table.name, column.table.schema) if column is not None else None
+        if column is not None and table is not None:
+            to[_key(table)].add(column.name.lower())
+
+
+def _hidden(one: Class) -> Iterator[ColumnUse]:
+    """Columns on which a class has a condition that may hide them from their index: other rules
+    tell how to mend it, and then the index is read."""
+    for predicate in one.statement.predicates:
+        if predicate.expression or predicate.value == parts.NUMBER:
+            yield predicate.column
+    for join in one.statement.joins:
+        yield from (join.left, join.right)
+
+
 def drops(facts: Facts) -> list[Drop]:
     """Of all tables. Missing without tables and indexes."""
     schema = schema_of(facts)
-    known = workload(facts, schema)
+    uses = _Uses(schema, workload(facts, schema))
     reads = _reads(facts)
     return [
         one
         for table in schema.tables
-        for one in _followed(_of_table(table, schema, known, reads.get(_key(table), {})))
+        for one in _followed(_of_table(table, uses, reads.get(_key(table), {})))
     ]
 
 
@@ -75,14 +115,13 @@ def _reads(facts: Facts) -> Mapping[tuple[str, str], Mapping[str, int]]:
     return found
 
 
-def _of_table(
-    table: Table, schema: Schema, known: Sequence[Class], reads: Mapping[str, int]
-) -> Iterator[Drop]:
+def _of_table(table: Table, uses: _Uses, reads: Mapping[str, int]) -> Iterator[Drop]:
     staying = list(table.indexes)
-    wanted = {*_wanted(table, schema, known)}
+    hidden = uses.hidden.get(_key(table), set())
     for index in table.indexes:
         is_unread = reads.get(index.name) == 0 and index.usable and index.kind in _COUNTED
-        if is_unread and not _is_needed(index, table, schema, ()) and not _serves(index, wanted):
+        serves = any(part.column.lower() in hidden for part in index.parts)
+        if is_unread and not serves and not _is_needed(index, table, uses, ()):
             staying.remove(index)
             yield Drop(table, index, UNUSED)
     for index in sorted(staying, key=lambda one: (one.unique, one.primary, reads.get(one.name, 0))):
@@ -93,15 +132,15 @@ def _of_table(
             yield Drop(table, index, DUPLICATE, other)
     for index in sorted(staying, key=lambda one: len(one.parts)):
         others = [one for one in staying if one is not index]
-        longer = _longer(index, others, table, schema.features)
-        if longer is None or _is_needed(index, table, schema, [longer]):
+        longer = _longer(index, others, table, uses.features)
+        if longer is None or _is_needed(index, table, uses, [longer]):
             continue
-        if not _orders_by_key(index, longer, table, known):
+        if not _orders_by_key(index, longer, table, uses):
             staying.remove(index)
             yield Drop(table, index, REDUNDANT, longer)
 
 
-def _key(table: Table) -> tuple[str, str]:
+def _key(table: Table) -> Key:
     return (table.schema, table.name)
 
 
@@ -114,7 +153,7 @@ def _followed(found: Iterable[Drop]) -> Iterator[Drop]:
         yield one
 
 
-def _is_needed(index: Index, table: Table, schema: Schema, instead: Sequence[Index]) -> bool:
+def _is_needed(index: Index, table: Table, uses: _Uses, instead: Sequence[Index]) -> bool:
     """By a constraint. `instead`: indexes that stay, and begin as this one does."""
     if index.unique or index.primary:
         return True
@@ -122,35 +161,11 @@ def _is_needed(index: Index, table: Table, schema: Schema, instead: Sequence[Ind
         wanted = [name.lower() for name in key.columns]
         if _begins(index, wanted) and not any(_begins(one, wanted) for one in instead):
             return True
-    return any(
-        _begins(index, [name.lower() for name in key.references_columns])
-        for other in schema.tables
-        for key in other.foreign_keys
-        if (key.references_schema, key.references_table) == _key(table)
-    )
+    return any(_begins(index, columns) for columns in uses.referenced.get(_key(table), ()))
 
 
 def _begins(index: Index, wanted: Sequence[str]) -> bool:
     return {*index.columns[: len(wanted)]} == {*wanted} and len(index.columns) >= len(wanted)
-
-
-def _wanted(table: Table, schema: Schema, known: Iterable[Class]) -> Iterator[str]:
-    """Columns on which a class has a condition that hides them from their index: other rules tell
-    how to mend it, and then the index is read."""
-    for one in known:
-        for predicate in one.statement.predicates:
-            use = predicate.column.table
-            hides = predicate.expression or predicate.value == parts.NUMBER
-            if hides and schema.find(use.name, use.schema) is table:
-                yield predicate.column.name.lower()
-        for join in one.statement.joins:
-            for column in (join.left, join.right):
-                if schema.find(column.table.name, column.table.schema) is table:
-                    yield column.name.lower()
-
-
-def _serves(index: Index, wanted: set[str]) -> bool:
-    return any(part.column.lower() in wanted for part in index.parts)
 
 
 def _is_same(one: Index, other: Index) -> bool:
@@ -199,17 +214,10 @@ def _within(one: Part, other: Part, *, last: bool) -> bool:
     return last and one.prefix is not None and (other.prefix is None or other.prefix > one.prefix)
 
 
-def _orders_by_key(index: Index, longer: Index, table: Table, known: Iterable[Class]) -> bool:
-    """Whether a class reads rows of equal columns in the order of the primary key: (a) of InnoDB is
-    (a, id), and (a, b) is not."""
+def _orders_by_key(index: Index, longer: Index, table: Table, uses: _Uses) -> bool:
+    """Whether a class orders rows by the primary key: (a) of InnoDB is (a, id), and (a, b) is
+    not."""
     primary = table.primary
     if primary is None or len(longer.parts) <= len(index.parts):
         return False
-    first = primary.parts[0].column.lower()
-    return any(
-        order.column is not None
-        and order.column.table.name.lower() == table.name.lower()
-        and order.column.name.lower() == first
-        for one in known
-        for order in one.statement.ordering
-    )
+    return primary.parts[0].column.lower() in uses.ordered.get(_key(table), ())

@@ -134,13 +134,18 @@ def evidence(facts: Facts, one: Class) -> list[Fact]:
     ]
 
 
+def place_of(facts: Facts, name: str, table: Table) -> str:
+    """Which statement, or which line of a dump, says something of a table."""
+    rows = facts.table(name)
+    if not rows.rows or "place" not in rows.rows[0]:  # a server's rows have none of their own
+        return rows.place
+    own = (row for row in rows.rows if row["table"] == table.name)
+    return next((str(row["place"]) for row in own), rows.place)
+
+
 def index_evidence(facts: Facts, table: Table, *indexes: Index) -> list[Fact]:
     """Indexes with their columns, and their sizes where these are known."""
-    rows = facts.table("user_indexes")
-    place = next(
-        (str(row["place"]) for row in rows.rows if row["table"] == table.name and "place" in row),
-        rows.place,
-    )
+    place = place_of(facts, "user_indexes", table)
     found = []
     for index in indexes:
         words = ", ".join(part.column or part.expression for part in index.parts)

@@ -11,19 +11,11 @@ from collections.abc import Iterator
 from dbdyno.facts.fact import Fact, Facts
 from dbdyno.facts.schema.reading import schema_of
 from dbdyno.rules.check.indexes import names
-from dbdyno.rules.check.indexes.known import PROOF, SOURCES, TABLES
+from dbdyno.rules.check.indexes.known import PROOF, SOURCES, TABLES, place_of
 from dbdyno.rules.check.rule import Fix, Found, Rule, statements
 from dbdyno.sql.schema import BTREE, ForeignKey, Index, Part, Table
 
 FEW = 1_000  # rows: a scan of them costs little
-
-
-def _place(facts: Facts, name: str, table: Table) -> str:
-    rows = facts.table(name)
-    return next(
-        (str(row["place"]) for row in rows.rows if row["table"] == table.name and "place" in row),
-        rows.place,
-    )
 
 
 def _not_null_unique(table: Table) -> Index | None:
@@ -49,7 +41,7 @@ def _no_primary_key(facts: Facts) -> Iterator[Found]:
     for table in schema_of(facts).tables:
         if table.primary is not None or table.engine not in ("innodb", ""):
             continue
-        place = _place(facts, "user_tables", table)
+        place = place_of(facts, "user_tables", table)
         evidence = [
             Fact(f"{table.full_name}.primary_key", None, place),
             Fact(f"{table.full_name}.rows", table.rows, place),
@@ -125,8 +117,8 @@ def _without_index(facts: Facts, table: Table, key: ForeignKey) -> Found:
     return Found(
         what=f"No index of {table.full_name} begins with ({columns}), which refer to {referenced}",
         evidence=[
-            Fact(f"foreign key {key.name}", columns, _place(facts, "user_foreign_keys", table)),
-            Fact(f"{table.full_name}.rows", table.rows, _place(facts, "user_tables", table)),
+            Fact(f"foreign key {key.name}", columns, place_of(facts, "user_foreign_keys", table)),
+            Fact(f"{table.full_name}.rows", table.rows, place_of(facts, "user_tables", table)),
         ],
         effect=f"each DELETE in {referenced}, and each UPDATE of its key, reads {count} of"
         f" {table.full_name}, once for each row",
