@@ -1,4 +1,4 @@
-"""Two runs held against each other, in sentences.
+"""Two runs compared with each other, in sentences.
 
 The ratio is marked *unblocked*; a verdict has the interval that it was read off next to it.
 """

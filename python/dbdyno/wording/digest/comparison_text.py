@@ -1,4 +1,4 @@
-"""Two digests held against each other, in sentences."""
+"""Two digests compared with each other, in sentences."""
 
 from __future__ import annotations
 
