@@ -18,6 +18,7 @@ PACKAGE = ROOT / "python" / "dbdyno"
 # A package may import itself and what its row names.
 PYTHON = {
     "kinds": set(),
+    "sql": set(),
     "hosts": set(),
     "experiment": set(),
     "systems": {"experiment"},
@@ -25,8 +26,8 @@ PYTHON = {
     "models": {"experiment"},
     "plan": {"experiment", "systems", "samplers"},
     "store": {"experiment", "systems", "samplers", "plan"},
-    "facts": {"experiment", "systems", "samplers", "plan", "store"},
-    "rules": {"experiment", "systems", "samplers", "plan", "store", "facts"},
+    "facts": {"sql", "experiment", "systems", "samplers", "plan", "store"},
+    "rules": {"sql", "experiment", "systems", "samplers", "models", "plan", "store", "facts"},
     "share": {"experiment", "systems", "samplers", "plan", "store"},
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},

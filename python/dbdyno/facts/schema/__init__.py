@@ -1,0 +1,1 @@
+"""Tables and statement classes among the facts, as the plain data of `dbdyno.sql`."""
