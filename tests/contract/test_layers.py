@@ -42,9 +42,14 @@ PYTHON = {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
         *("share", "digest", "analysis", "wording", "report"),
     },
+    "prove": {
+        *("sql", "experiment", "systems", "plan", "store", "facts"),
+        *("digest", "execute", "analysis", "wording", "report"),
+    },
     "cli": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
         *("share", "imports", "digest", "execute", "analysis", "wording", "report", "web"),
+        "prove",
     },
     "api": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
