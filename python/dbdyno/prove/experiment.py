@@ -48,7 +48,8 @@ class Lengths:
 @dataclass(frozen=True)
 class Proof:
     """What is asked. `built`: statements that both sides have; `served`: by candidate, the classes
-    whose speed is claimed; `notes`: what was found out before the measurement."""
+    whose speed is claimed; `notes`: what was found out before the measurement; `selects`: only the
+    whole mix is claimed, since more claims would widen its interval."""
 
     name: str
     command: str
@@ -58,6 +59,7 @@ class Proof:
     served: Mapping[str, Sequence[str]] | None = None
     notes: tuple[str, ...] = ()
     seed: int | None = None
+    selects: bool = False
 
 
 def text(proof: Proof, file: Path, lengths: Lengths, budget_s: float | None) -> str:
@@ -164,6 +166,8 @@ def _effects(proof: Proof, one: Candidate) -> Iterator[Effect]:
     for group in base.groups:
         of = f" of {group.name}" if several else ""
         yield _whole(one, base.prefix(group), group, of)
+    if proof.selects:
+        return
     for key in list((proof.served or {}).get(one.name, ()))[:SERVED_MAX]:
         name, _, class_ = key.partition("/")
         group = next(each for each in base.groups if each.name == name)

@@ -141,8 +141,7 @@ def _found(proof: Proof, measuring: Measuring, typed: Mapping[str, Any]) -> int:
         before = tuple(sql for each in chosen for sql in each.candidate.after)
         # What selects is not what confirms: a seed of its own.
         seed = None if proof.seed is None else proof.seed + number
-        step = replace(proof, candidates=(one.candidate,), built=before, seed=seed)
-        step = replace(step, served={one.candidate.name: [*one.served]})
+        step = replace(proof, candidates=(one.candidate,), built=before, seed=seed, selects=True)
         beside = f", with {count(len(chosen), 'other')}" if chosen else ""
         measuring.say(f"measuring {one.candidate.what}{beside}")
         findings = measuring.measured(step, measuring.step(number), share=1 / (left + _CONFIRMING))
