@@ -31,6 +31,7 @@ PYTHON = {
     "share": {"experiment", "systems", "samplers", "plan", "store"},
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
+    "copies": {"experiment", "systems", "samplers", "plan", "store"},
     "execute": {"experiment", "systems", "samplers", "plan", "store", "facts", "rules"},
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "wording": {"experiment", "systems", "samplers", "plan", "store", "analysis"},
@@ -48,8 +49,8 @@ PYTHON = {
     },
     "cli": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
-        *("share", "imports", "digest", "execute", "analysis", "wording", "report", "web"),
-        "prove",
+        *("share", "imports", "digest", "copies", "execute", "analysis", "wording", "report"),
+        *("web", "prove"),
     },
     "api": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

@@ -209,9 +209,12 @@ pub fn put_quoted(out: &mut Vec<u8>, text: &[u8], backslash: bool) {
 
 /// Appends a name in backticks.
 pub fn put_name(out: &mut Vec<u8>, name: &str) {
-    out.push(b'`');
-    out.extend_from_slice(name.replace('`', "``").as_bytes());
-    out.push(b'`');
+    out.extend_from_slice(quoted(name).as_bytes());
+}
+
+/// The name in backticks.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::opening::Opening;
 use super::packet::{self, broken};
 use super::reader::{Found, Reader};
 use super::reply::{Counted, Expect, Kept};
-use super::statements::{Template, put_command};
+use super::statements::{self, Template, put_command};
 use crate::tasks;
 use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
@@ -384,7 +384,7 @@ impl Wire for MysqlWire {
     }
 
     fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
-        let words = tasks::sql(task);
+        let words = tasks::sql(task, statements::quoted);
         words.inspect(|sql| self.query(sql, out)).is_some()
     }
 

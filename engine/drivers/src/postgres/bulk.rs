@@ -38,16 +38,20 @@ pub(super) fn data(rows: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a plain name (also with a schema and a dot) without quotes, as the workload's `CREATE
-/// TABLE` does, so that both fold to the same case; quotes any other name.
 fn identifier(name: &str, out: &mut Vec<u8>) {
-    if is_plain(name) {
-        out.extend_from_slice(name.as_bytes());
-    } else {
-        out.push(b'"');
-        out.extend_from_slice(name.replace('"', "\"\"").as_bytes());
-        out.push(b'"');
+    out.extend_from_slice(quoted(name).as_bytes());
+}
+
+/// A name, also with a schema and a dot, as it is stored: plain ones fold to small letters, as in
+/// the workload's `CREATE TABLE`, others stay as they are. Words of SQL can be names in quotes only.
+pub(super) fn quoted(name: &str) -> String {
+    let quote = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+    if !is_plain(name) {
+        return quote(name);
     }
+    let parts: Vec<String> =
+        name.split('.').map(|part| quote(&part.to_ascii_lowercase())).collect();
+    parts.join(".")
 }
 
 fn is_plain(name: &str) -> bool {
@@ -63,10 +67,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_quoted_only_where_needed() {
+    fn names_are_quoted_and_plain_ones_folded() {
         let mut out = Vec::new();
-        copy("public.sbtest1", &["id", "odd \"name"], false, &mut out);
-        assert_eq!(&out[5..], b"COPY public.sbtest1 (id, \"odd \"\"name\") FROM STDIN\0");
+        copy("public.Sbtest1", &["order", "odd \"name"], false, &mut out);
+        assert_eq!(
+            &out[5..],
+            b"COPY \"public\".\"sbtest1\" (\"order\", \"odd \"\"name\") FROM STDIN\0"
+        );
         assert_eq!(out[..5], [b'Q', 0, 0, 0, out.len() as u8 - 1]);
     }
 
@@ -74,7 +81,7 @@ mod tests {
     fn a_table_that_is_new_gets_frozen_rows() {
         let mut out = Vec::new();
         copy("t", &[], true, &mut out);
-        assert_eq!(&out[5..], b"COPY t FROM STDIN (FREEZE)\0");
+        assert_eq!(&out[5..], b"COPY \"t\" FROM STDIN (FREEZE)\0");
     }
 
     #[test]

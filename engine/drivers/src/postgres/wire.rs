@@ -253,11 +253,11 @@ impl Wire for Connection<Operations> {
     fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {
         match task {
             Task::BeginLoad(table) => {
-                self.query(&format!("BEGIN; TRUNCATE {}", table.name), out);
+                self.query(&format!("BEGIN; TRUNCATE {}", bulk::quoted(&table.name)), out);
                 self.requests.truncated = Some(table.name.clone());
             }
             Task::EndLoad(_) => self.query("COMMIT", out),
-            _ => match tasks::sql(task) {
+            _ => match tasks::sql(task, bulk::quoted) {
                 Some(sql) => self.query(&sql, out),
                 None => return false,
             },

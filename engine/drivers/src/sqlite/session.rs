@@ -330,7 +330,7 @@ impl Blocking for SqliteSession {
                 return Ok(vec![]);
             }
         }
-        tasks::sql(task).map_or(Ok(vec![]), |sql| self.query(&sql))
+        tasks::sql(task, str::to_owned).map_or(Ok(vec![]), |sql| self.query(&sql))
     }
 
     fn bulk(

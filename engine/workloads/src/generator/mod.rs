@@ -15,6 +15,7 @@
 //! | `text: pattern` | | text, see [`pattern`] |
 //! | `dates: [first, last]` | | uniform dates |
 //! | `times: [first, last]` | | uniform dates with times, in seconds |
+//! | `histogram: [[low, high, weight, distinct], ...]` | `decimals`, `shuffle`, `keys`, `labels`, `pattern`, `lengths`, `count` | pieces of a range, see [`histogram`] and [`rendering`] |
 //!
 //! All accept `nulls: share` (0). `as_text: true` formats the numbers of a range or sequence as text.
 //! `scramble` spreads the hot values over the range; without it the lowest values are the hottest.
@@ -22,7 +23,9 @@
 //! decimals are exact decimals, not binary fractions.
 
 pub mod calendar;
+pub mod histogram;
 pub mod pattern;
+pub mod rendering;
 pub mod scatter;
 mod values;
 
@@ -32,14 +35,26 @@ use dyno_core::distribution::{Distribution, Shape};
 use dyno_core::error::Result;
 use dyno_core::rng::Rng;
 use dyno_core::workload::{Form, SCALE_MAX, Value, put_decimal};
+use histogram::{Histogram, Sort};
 use pattern::Pattern;
+use rendering::Rendering;
 use scatter::Scatter;
 use values::{Constant, decimal, unify};
 
 /// The keys that name a source of values; a generator has exactly one.
-pub const SOURCES: [&str; 11] = [
-    "uniform", "zipfian", "gaussian", "pareto", "special", "sequence", "values", "const", "text",
-    "dates", "times",
+pub const SOURCES: [&str; 12] = [
+    "uniform",
+    "zipfian",
+    "gaussian",
+    "pareto",
+    "special",
+    "sequence",
+    "values",
+    "const",
+    "text",
+    "dates",
+    "times",
+    "histogram",
 ];
 
 /// Maximum absolute value of a range's bounds, so that the size of the range fits 64 bits.
@@ -97,6 +112,10 @@ enum Source {
         first: i64,
         of: Distribution,
     },
+    Histogram {
+        histogram: Histogram,
+        rendering: Rendering,
+    },
 }
 
 impl Generator {
@@ -126,6 +145,12 @@ impl Generator {
                 let (first, of) = read_span(node, what, calendar::second)?;
                 (Source::Seconds { first, of }, Form::Text)
             }
+            "histogram" => {
+                let histogram = Histogram::read(node, fields)?;
+                let rendering = Rendering::read(&histogram, fields)?;
+                let form = rendering.form(histogram.sort);
+                (Source::Histogram { histogram, rendering }, form)
+            }
             _ => read_numbers(name, node, fields)?,
         };
         let nulls = fields.get("nulls").map_or(Ok(0.0), |node| node.share())?;
@@ -134,6 +159,7 @@ impl Generator {
         let unit = match source {
             Source::Days { .. } => Some(Unit::Day),
             Source::Seconds { .. } => Some(Unit::Second),
+            Source::Histogram { .. } => None,
             _ => matches!(form, Form::Int | Form::Decimal).then_some(Unit::Number),
         };
         let form = if as_text { Form::Text } else { form };
@@ -146,6 +172,27 @@ impl Generator {
         let listed = matches!(&self.source, Source::Values { constants, .. }
             if constants.iter().any(constant_null));
         self.nulls > 0.0 || listed
+    }
+
+    /// The histogram that values are drawn from, if it is one.
+    pub fn histogram(&self) -> Option<&Histogram> {
+        match &self.source {
+            Source::Histogram { histogram, .. } => Some(histogram),
+            _ => None,
+        }
+    }
+
+    /// Writes number `number` of the histogram, or NULL. Only for histograms.
+    pub fn render(&self, number: i64, rng: &mut Rng, text: &mut Vec<u8>) -> Value {
+        if self.nulls > 0.0 && rng.unit() < self.nulls {
+            return Value::Null;
+        }
+        match &self.source {
+            Source::Histogram { histogram, rendering } => {
+                rendered(number, histogram.sort, rendering, text)
+            }
+            _ => Value::Null,
+        }
     }
 
     /// Draws a value. `number` is its position in a sequence; other sources ignore it. Text is appended to
@@ -176,6 +223,10 @@ impl Generator {
                 let second = first + (of.sample(rng) - 1) as i64;
                 written(text, |out| calendar::put_second(second, out))
             }
+            Source::Histogram { histogram, rendering } => {
+                let number = histogram.at(rng.unit()).number;
+                rendered(number, histogram.sort, rendering, text)
+            }
         }
     }
 
@@ -186,6 +237,31 @@ impl Generator {
             0 => Value::Int(unscaled),
             _ => Value::Decimal { unscaled, scale },
         }
+    }
+}
+
+fn rendered(number: i64, sort: Sort, rendering: &Rendering, text: &mut Vec<u8>) -> Value {
+    match rendering {
+        Rendering::Own => of_sort(number, sort, text),
+        Rendering::Key { low, span, count, sort } => {
+            let place = u128::from((number - 1).unsigned_abs()) * u128::from(*span);
+            let place = place / u128::from((count - 1).max(1));
+            of_sort(low.wrapping_add_unsigned(place as u64), *sort, text)
+        }
+        Rendering::Labels(labels) => {
+            let label = &labels[(number - 1).unsigned_abs() as usize];
+            written(text, |out| out.extend_from_slice(label))
+        }
+        Rendering::Text(numbered) => written(text, |out| numbered.put(number.unsigned_abs(), out)),
+    }
+}
+
+fn of_sort(number: i64, sort: Sort, text: &mut Vec<u8>) -> Value {
+    match sort {
+        Sort::Number(0) => Value::Int(number),
+        Sort::Number(scale) => Value::Decimal { unscaled: number, scale },
+        Sort::Day => written(text, |out| calendar::put_day(number, out)),
+        Sort::Second => written(text, |out| calendar::put_second(number, out)),
     }
 }
 

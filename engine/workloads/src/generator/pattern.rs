@@ -1,6 +1,7 @@
 //! Random text by a pattern: `#` is a digit, `@` a letter a to z, `*` either of them. A backslash
 //! escapes the next character. All other characters are literal.
 
+use super::scatter::Scatter;
 use crate::digits::sixteen_digits;
 use dyno_core::rng::Rng;
 
@@ -61,6 +62,38 @@ impl Pattern {
         Self { parts: vec![Part::Both(count)] }
     }
 
+    /// Appends at most `most` characters of one text, random ones by `put_one`. How many.
+    fn put_once(
+        &self,
+        most: usize,
+        mut put_one: impl FnMut(&[u8], &mut Rng, &mut Vec<u8>),
+        rng: &mut Rng,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let mut left = most;
+        for part in &self.parts {
+            match part {
+                Part::Fixed(fixed) => {
+                    for char in String::from_utf8_lossy(fixed).chars().take(left) {
+                        out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                        left -= 1;
+                    }
+                }
+                Part::Digits(count) | Part::Letters(count) | Part::Both(count) => {
+                    let count = (*count).min(left);
+                    (0..count).for_each(|_| put_one(part.alphabet(), rng, out));
+                    left -= count;
+                }
+            }
+        }
+        most - left
+    }
+
+    /// Whether it has no random character.
+    pub fn is_fixed(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Fixed(_)))
+    }
+
     /// Appends a random text of this pattern.
     #[inline]
     pub fn put(&self, rng: &mut Rng, out: &mut Vec<u8>) {
@@ -71,6 +104,78 @@ impl Pattern {
                 Part::Letters(count) => put_some(*count, LETTERS, rng, out),
                 Part::Both(count) => put_some(*count, BOTH, rng, out),
             }
+        }
+    }
+}
+
+/// Texts with numbers: number n always has the same one, and other numbers have others, as far as
+/// the pattern has room for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    pattern: Pattern,
+    /// Permutes the numbers, so that neighbours have different texts.
+    scatter: Scatter,
+    room: u64,
+    /// Least and greatest number of characters; `None`: those of the pattern.
+    lengths: Option<(usize, usize)>,
+}
+
+impl Numbered {
+    /// Texts for numbers up to `highest`. With `lengths` the pattern is repeated and cut; texts differ
+    /// if the least length has room for all numbers.
+    pub fn new(pattern: Pattern, highest: u64, lengths: Option<(usize, usize)>) -> Self {
+        let mut room = 1u64;
+        let times = if lengths.is_some() { usize::MAX } else { 1 };
+        let sizes = || pattern.parts.iter().flat_map(Part::sizes);
+        for size in (0..times).flat_map(|_| sizes()) {
+            if room > highest {
+                break;
+            }
+            room = room.saturating_mul(size);
+        }
+        Self { pattern, scatter: Scatter::new(room), room, lengths }
+    }
+
+    /// Appends the text of a number.
+    pub fn put(&self, number: u64, out: &mut Vec<u8>) {
+        let (mut code, mut room) = (self.scatter.place(number % self.room), self.room);
+        let mut rng = Rng::new(number);
+        let mut put_one = |alphabet: &[u8], rng: &mut Rng, out: &mut Vec<u8>| {
+            let size = alphabet.len() as u64;
+            let place = if room > 1 { code % size } else { rng.below(size) };
+            (code, room) = (code / size, room / size);
+            out.push(alphabet[place as usize]);
+        };
+        match self.lengths {
+            None => {
+                self.pattern.put_once(usize::MAX, put_one, &mut rng, out);
+            }
+            Some((least, most)) => {
+                let mut left = rng.between(least as u64, most as u64) as usize;
+                while left > 0 {
+                    left -= self.pattern.put_once(left, &mut put_one, &mut rng, out);
+                }
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The sizes of the alphabets of its random characters.
+    fn sizes(&self) -> impl Iterator<Item = u64> + use<> {
+        let count = match self {
+            Self::Fixed(_) => 0,
+            Self::Digits(count) | Self::Letters(count) | Self::Both(count) => *count,
+        };
+        std::iter::repeat_n(self.alphabet().len() as u64, count)
+    }
+
+    fn alphabet(&self) -> &'static [u8] {
+        match self {
+            Self::Fixed(_) => &[],
+            Self::Digits(_) => &BOTH[..10],
+            Self::Letters(_) => LETTERS,
+            Self::Both(_) => BOTH,
         }
     }
 }
@@ -141,6 +246,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn numbers_have_texts_of_their_own(count in 1u64..3000, most in 0usize..30) {
+            let pattern = Pattern::new("a-*#@").expect("a pattern");
+            let numbered = Numbered::new(pattern, count, Some((8, 8 + most)));
+            let mut texts: Vec<String> = (1..=count).map(|number| {
+                let mut out = vec![];
+                numbered.put(number, &mut out);
+                String::from_utf8(out).expect("UTF-8")
+            }).collect();
+            let fits = |text: &String| text.starts_with("a-") && (8..=8 + most).contains(&text.len());
+            prop_assert!(texts.iter().all(fits));
+            texts.sort_unstable();
+            texts.dedup();
+            prop_assert_eq!(texts.len() as u64, count);
+        }
+
         #[test]
         fn lengths_and_classes_hold(pattern in "[#@*a\\-é]{0,60}", seed: u64) {
             let text = drawn(&pattern, seed);

@@ -1,5 +1,6 @@
 //! A declared table: parses its columns and indexes and renders its SQL.
 
+use super::position::Position;
 use super::types;
 use crate::generator::Generator;
 use crate::node::{Node, check_name};
@@ -17,15 +18,20 @@ pub struct Declared {
     pub rows: u64,
     pub columns: Vec<Column>,
     indexes: Vec<Index>,
+    /// Whether it is there already, empty.
+    is_existing: bool,
 }
 
 /// A column with its generator.
 #[derive(Debug)]
 pub struct Column {
-    name: String,
+    /// Unquoted.
+    pub name: String,
     /// The type in the server's dialect.
     sql_type: String,
     pub generator: Generator,
+    /// Where in its histogram its values lie; `None`: its generator is none.
+    pub position: Option<Position>,
     is_key: bool,
     is_nullable: bool,
 }
@@ -48,18 +54,34 @@ impl Declared {
             let count = members.len();
             return Err(listed.wrong(format_args!("{count} columns: 1 to {COLUMNS_MAX}")));
         }
-        let read = |(name, node): &(&str, Node)| Column::read(name, node, dialect);
-        let columns = members.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let is_existing = fields.get("existing").map_or(Ok(false), |node| node.flag())?;
+        let mut columns: Vec<Column> = Vec::with_capacity(members.len());
+        for (name, node) in &members {
+            let column = Column::read(name, node, dialect, &columns)?;
+            columns.push(column);
+        }
         let indexes = match fields.get("indexes") {
             None => Vec::new(),
             Some(node) => read_indexes(&node, &columns)?,
         };
         fields.finish()?;
-        Ok(Self { name: name.to_owned(), rows, columns, indexes })
+        if is_existing && !indexes.is_empty() {
+            return Err(node.wrong("the indexes of an existing table are made by its SQL"));
+        }
+        Ok(Self { name: name.to_owned(), rows, columns, indexes, is_existing })
     }
 
     /// The table's definition for the loader, in `dialect`.
     pub fn table(&self, dialect: Dialect) -> Table {
+        if self.is_existing {
+            return Table {
+                name: self.name.clone(),
+                columns: self.columns.iter().map(|column| column.name.clone()).collect(),
+                create: String::new(),
+                finish: Vec::new(),
+                rows: self.rows,
+            };
+        }
         let key: Vec<&str> =
             self.columns.iter().filter(|c| c.is_key).map(|c| c.name.as_str()).collect();
         let key = (!key.is_empty()).then(|| format!("PRIMARY KEY ({})", key.join(", ")));
@@ -91,11 +113,16 @@ impl Declared {
 }
 
 impl Column {
-    fn read(name: &str, node: &Node, dialect: Dialect) -> Result<Self> {
+    /// `before`: the columns declared before it.
+    fn read(name: &str, node: &Node, dialect: Dialect, before: &[Self]) -> Result<Self> {
         check_name(node, name, "column")?;
         let mut fields = node.fields()?;
         let sql_type = types::read(&fields.need("type")?, dialect)?;
         let generator = Generator::read(&mut fields)?;
+        let position = match generator.histogram() {
+            Some(_) => Some(Position::read(&mut fields, before)?),
+            None => None,
+        };
         let key = fields.get("key");
         let is_key = key.as_ref().map(|node| node.word(&["primary"])).transpose()?.is_some();
         let is_nullable = fields
@@ -110,7 +137,7 @@ impl Column {
         if generator.has_nulls() && !is_nullable {
             return Err(node.wrong("it makes NULLs, but null is false"));
         }
-        Ok(Self { name: name.to_owned(), sql_type, generator, is_key, is_nullable })
+        Ok(Self { name: name.to_owned(), sql_type, generator, position, is_key, is_nullable })
     }
 
     fn definition(&self) -> String {

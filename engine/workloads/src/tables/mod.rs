@@ -3,9 +3,11 @@
 //! | file | noun |
 //! |---|---|
 //! | `declared.rs` | a table's declaration and its SQL |
+//! | `position.rs` | where in its histogram a column's value lies: correlation |
 //! | `types.rs` | column types in every dialect |
 //!
-//! Option `tables` (name: `{rows, columns, indexes}`). A column is `{type, key: primary, null}` plus
+//! Option `tables` (name: `{rows, columns, indexes}`, or `{rows, columns, existing: true}` for a
+//! table that files of SQL have made). A column is `{type, key: primary, null}` plus
 //! the fields of a value generator; a sequence numbers the rows. Columns are NOT NULL unless `null` is
 //! true or the generator returns NULLs. An index is a list of columns or `{columns, unique}`; it is
 //! built after the rows are loaded. Names are unquoted ASCII identifiers.
@@ -13,6 +15,7 @@
 //! Row n of a table is a pure function of (seed, table name, n).
 
 mod declared;
+mod position;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -25,6 +28,7 @@ use dyno_core::rng::Rng;
 use dyno_core::workload::{
     Dialect, Order, Request, RowSink, Table, Transaction, Value, Workload, WorkloadKind,
 };
+use position::Place;
 use std::ops::Range;
 
 /// Entry in [`crate::WORKLOADS`].
@@ -89,14 +93,24 @@ impl Workload for Tables {
     }
 
     fn rows(&self, table: usize, rows: Range<u64>, sink: &mut dyn RowSink) {
-        let Declared { name, columns, .. } = &self.tables[table];
+        let Declared { name, columns, rows: all, .. } = &self.tables[table];
         let number = number_of(name);
         let mut text = Vec::new();
+        let mut positions = vec![0.0; columns.len()];
         for row in rows {
             let mut rng = Rng::for_row(self.seed, number, row);
-            for column in columns {
+            for (at, column) in columns.iter().enumerate() {
                 text.clear();
-                match column.generator.draw(row, &mut rng, &mut text) {
+                let value = match &column.position {
+                    None => column.generator.draw(row, &mut rng, &mut text),
+                    Some(position) => {
+                        let place = Place { row, rows: *all, columns, positions: &positions };
+                        let (number, position) = position.draw(at, place, &mut rng);
+                        positions[at] = position;
+                        column.generator.render(number, &mut rng, &mut text)
+                    }
+                };
+                match value {
                     Value::Null => sink.null(),
                     Value::Int(value) => sink.int(value),
                     Value::Decimal { unscaled, scale } => sink.decimal(unscaled, scale),

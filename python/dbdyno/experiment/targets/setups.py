@@ -49,7 +49,43 @@ ColumnModel: Any = generator(
             description="whether the column is nullable; default: if its generator makes NULLs",
         ),
     ),
+    by=(
+        str | None,
+        Field(
+            None,
+            description="of a histogram: column declared before, also with a histogram, by whose "
+            "position (the share of its distribution below) this one's is drawn",
+        ),
+    ),
+    spread=(
+        float | None,
+        Field(
+            None,
+            ge=0,
+            le=1,
+            description="of a histogram: greatest distance from the position of `by`, or of the "
+            "row in the table; 0: the same, 1: not correlated",
+        ),
+    ),
+    descending=(
+        bool | None,
+        Field(None, description="of a histogram: high where `by`, or the row's number, is low"),
+    ),
+    determined=(
+        bool | None,
+        Field(None, description="of a histogram: rows with the same value in `by` have the same"),
+    ),
+    numbered=(
+        str | None,
+        Field(
+            None,
+            description="of a histogram: number the rows that have the same value in this column "
+            "(`spread: 0`, no `by`), from the first value on, or from one in the first `spread` of "
+            "all values: pairs are unique",
+        ),
+    ),
 )
+POSITIONS = ("by", "spread", "descending", "determined", "numbered")
 
 
 class Index(Strict):
@@ -67,6 +103,9 @@ class Table(Strict):
         min_length=1,
         max_length=COLUMNS_MAX,
         description="columns by name, with a type and a generator",
+    )
+    existing: bool | None = Field(
+        None, description="whether `dump` or `sql` has made the table, which is still empty"
     )
     indexes: list[Annotated[Index, Short("columns", list)]] = Field(
         [], description="indexes, created after the rows; a list of columns, or a mapping"
@@ -148,6 +187,13 @@ def _check_table(name: str, table: Mapping[str, Any], node: Node) -> None:
                 where=node.mapping["columns"].mapping[column].place,
                 fix="remove `null`, `nulls` or `key`",
             )
+    _check_positions(name, columns, node.mapping["columns"])
+    if table.get("existing") and table["indexes"]:
+        raise DynoError(
+            f"table `{name}` exists: its indexes are those of its SQL",
+            where=node.mapping["indexes"].where,
+            fix="write them under `after:`",
+        )
     for number, index in enumerate(table["indexes"]):
         for column in index["columns"]:
             if column not in columns:
@@ -156,6 +202,29 @@ def _check_table(name: str, table: Mapping[str, Any], node: Node) -> None:
                     where=node.mapping["indexes"].items[number].where,
                     fix=did_you_mean(column, columns),
                 )
+
+
+def _check_positions(name: str, columns: Mapping[str, Any], node: Node) -> None:
+    before: list[str] = []
+    for column, options in columns.items():
+        place = node.mapping[column]
+        given = [key for key in POSITIONS if key in options]
+        if given and "histogram" not in options:
+            raise DynoError(
+                f"table `{name}`: `{given[0]}` of column `{column}` needs a histogram",
+                where=place.mapping[given[0]].place,
+                fix="remove it, or give the column a `histogram`",
+            )
+        for key in ("by", "numbered"):
+            if key in options and options[key] not in before:
+                raise DynoError(
+                    f"table `{name}`: no column `{options[key]}` with a histogram comes before"
+                    f" `{column}`",
+                    where=place.mapping[key].where,
+                    fix=did_you_mean(str(options[key]), before),
+                )
+        if "histogram" in options:
+            before.append(column)
 
 
 def _template(model: DataSetup, node: Node, base: Path, hashes: dict[str, str]) -> str | None:

@@ -23,6 +23,7 @@ TEXT_MAX = 10_000  # characters of a pattern
 DECIMALS_MAX = 18
 END_MAX = 9_000_000_000_000_000_000
 THETA_MAX = 10.0
+PIECES_MAX = 10_000  # of a histogram
 COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 
 Value = str | int | float | bool | None
@@ -205,6 +206,79 @@ class Sum(Strict):
     sum: list[str] = Field(min_length=2, max_length=8, description="names of parameters")
 
 
+_End = Annotated[int | float, Field(ge=-END_MAX, le=END_MAX)] | str
+
+
+def _pieces(value: object) -> object:
+    pieces: list[Any] = value if isinstance(value, list) else []
+    for piece in pieces:
+        if not isinstance(piece, list) or len(piece) not in (3, 4):
+            raise ValueError(f"must hold [lowest, highest, weight, different values], not {piece}")
+    return value
+
+
+class Histogram(Generator):
+    """Pieces of a range in ascending order, each `[lowest, highest, weight]` or `[lowest, highest,
+    weight, different values]`: as many evenly spaced values, all equally frequent. Ends are
+    numbers, days or times. A frequent value is a piece of its own. With `pattern`, `labels` or
+    `keys` the values are numbers from 1 on, and say which text, label or key it is."""
+
+    histogram: Annotated[list[list[_End]], BeforeValidator(_pieces)] = Field(
+        min_length=1, max_length=PIECES_MAX, description="the pieces"
+    )
+    decimals: int | None = Field(
+        None, ge=0, le=DECIMALS_MAX, description="decimal places; default: those of the ends"
+    )
+    shuffle: bool = Field(
+        False, description="correlated columns see the pieces in another order than that of values"
+    )
+    keys: list[_End] | None = Field(
+        None,
+        min_length=3,
+        max_length=3,
+        description="[lowest, highest, how many]: the keys that another table has, evenly spaced",
+    )
+    labels: list[str] | None = Field(
+        None, min_length=1, max_length=VALUES_MAX, description="texts by their number"
+    )
+    pattern: str | None = Field(
+        None,
+        min_length=1,
+        max_length=TEXT_MAX,
+        description="as of `text`; each number has a text of its own as far as there is room",
+    )
+    lengths: list[Annotated[Whole, Field(ge=0)]] | None = Field(
+        None,
+        min_length=2,
+        max_length=2,
+        description="[least, most] characters, to which a pattern is repeated and cut",
+    )
+    count: Whole | None = Field(
+        None,
+        ge=1,
+        description="numbers of a pattern in all, if another column has more; they then have the "
+        "same texts",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Histogram:
+        last: Any = None
+        for low, high, *counts in self.histogram:
+            if isinstance(low, str) != isinstance(high, str) or (low > high):  # type: ignore[operator]
+                raise ValueError(f"must have pieces from a lowest to a highest, not {low}, {high}")
+            if last is not None and (isinstance(low, str) != isinstance(last, str) or low <= last):
+                raise ValueError(f"must be in ascending order, and {low} comes after {last}")
+            if any(isinstance(count, str) or count < 0 for count in counts):
+                raise ValueError("must have weights and numbers of values of at least 0")
+            last = high
+        ways = [name for name in ("keys", "labels", "pattern") if getattr(self, name) is not None]
+        if len(ways) > 1:
+            raise ValueError(f"can have one of `{ways[0]}` and `{ways[1]}`")
+        if self.pattern is None and (self.lengths or self.count) is not None:
+            raise ValueError("has `lengths` or `count` without a `pattern`")
+        return self
+
+
 class Const(Generator):
     """A constant."""
 
@@ -223,6 +297,7 @@ GENERATORS: Mapping[str, type[Strict]] = {
     "text": Text,
     "dates": Dates,
     "times": Times,
+    "histogram": Histogram,
     "const": Const,
     "sum": Sum,
 }

@@ -1,0 +1,1 @@
+"""What a copy knows of rows: frequencies without values, ends of ranges, lengths, correlation."""

@@ -1,0 +1,179 @@
+"""Writes a copy of a server's schema: a file of SQL, and the `setup:` that loads it.
+
+The file makes the tables without secondary indexes and foreign keys; in a sample it has their rows,
+too. `setup.tables` has the engine make rows, and `setup.after` adds indexes and foreign keys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from dbdyno.copies import schema as schemas
+from dbdyno.copies.copied import Copied, How, TableCopied
+from dbdyno.copies.sampling import chosen, rows
+from dbdyno.copies.schema.tables import Schema, Table
+from dbdyno.copies.source import STATEMENT_S, Refused, Source, reading
+from dbdyno.copies.statistics.measure import measured
+from dbdyno.copies.statistics.values import TableStatistics
+from dbdyno.copies.synthesis.tables import synthesised
+from dbdyno.errors import DynoError
+from dbdyno.experiment.file.names import did_you_mean
+from dbdyno.experiment.types import Credentials
+
+
+def write_copy(
+    url: str,
+    credentials: Credentials,
+    tls: str | None,
+    schema: str | None,
+    out: Path,
+    how: How,
+) -> Copied:
+    """Reads the server in one read-only snapshot and writes `out` (mode 0600; an existing file is
+    refused). DynoError if it cannot be read or written."""
+    with reading(url, credentials, tls, schema) as source:
+        found = _only(schemas.read(source), how.tables)
+        try:
+            if how.way == "sample":
+                return _sample(source, found, out, how)
+            return _synthesis(source, found, out)
+        except Refused as refused:
+            raise DynoError(
+                f"{source.server.place} refused a statement: the copy is not whole",
+                cause=str(refused),
+                fix=f"copy fewer tables, or fewer rows; a statement may take {STATEMENT_S} s",
+            ) from None
+
+
+def _only(found: Schema, names: Sequence[str]) -> Schema:
+    """The tables asked for, and those that they refer to."""
+    if not names:
+        return found
+    wanted, left = set(), [*names]
+    while left:
+        name = left.pop()
+        if name not in found.tables:
+            raise DynoError(
+                f"there is no table `{name}` to copy", fix=did_you_mean(name, found.tables)
+            )
+        if name not in wanted:
+            wanted.add(name)
+            left += [key.table for key in found.tables[name].foreign if key.table in found.tables]
+    return replace(found, tables={k: v for k, v in found.tables.items() if k in wanted})
+
+
+def _synthesis(source: Source, found: Schema, out: Path) -> Copied:
+    statistics: dict[str, TableStatistics] = {}
+    omitted = [*found.omitted]
+    for table in found.tables.values():
+        try:
+            statistics[table.name] = measured(source, table)
+        except Refused as refused:
+            omitted.append(f"rows of `{table.name}`: {refused}")
+    made = synthesised(found, statistics)
+    with _opened(out) as file:
+        _write(file, _ddl(found))
+    after = [*_after(found, made.broken)]
+    tables = [
+        TableCopied(
+            name=name,
+            there=of_table.rows,
+            copied=made.tables.get(name, {}).get("rows", 0),
+            said=of_table.said,
+        )
+        for name, of_table in statistics.items()
+    ]
+    setup = {"sql": [str(out.absolute())], "tables": made.tables, "after": after}
+    return _copied(source, out, tables, [*omitted, *made.omitted], setup)
+
+
+def _sample(source: Source, found: Schema, out: Path, how: How) -> Copied:
+    picked = chosen.rows(source, found, how)
+    tables = []
+    with _opened(out) as file:
+        _write(file, _ddl(found))
+        for name, choice in picked.items():
+            count = 0
+            for text, many in rows.written(source, found.tables[name], choice):
+                file.write(text)
+                count += many
+            tables.append(
+                TableCopied(name=name, there=choice.there, copied=count, said=choice.said)
+            )
+    lost = [f"rows of `{name}`: {choice.lost}" for name, choice in picked.items() if choice.lost]
+    broken = {
+        (name, key.name)
+        for name, table in found.tables.items()
+        for key in table.foreign
+        if key.table in picked and picked[key.table].lost
+    }
+    setup = {"dump": str(out.absolute()), "after": [*_after(found, broken)]}
+    return _copied(source, out, tables, [*found.omitted, *lost], setup)
+
+
+def _copied(
+    source: Source,
+    out: Path,
+    tables: Sequence[TableCopied],
+    omitted: Sequence[str],
+    setup: dict[str, Any],
+) -> Copied:
+    return Copied(
+        kind=source.kind,
+        schema=source.schema,
+        path=out,
+        data_bytes=out.stat().st_size,
+        tables=tables,
+        omitted=[*dict.fromkeys(omitted)],
+        setup=setup,
+    )
+
+
+def _opened(out: Path) -> IO[str]:
+    try:
+        return os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
+    except OSError as error:
+        raise DynoError(
+            f"{out} cannot be written: {error.strerror}",
+            cause="an existing file is not overwritten" if out.exists() else "",
+            fix="name another file",
+        ) from None
+
+
+def _write(file: IO[str], statements: Iterator[str]) -> None:
+    for statement in statements:
+        file.write(statement + ";\n")
+
+
+def _ddl(found: Schema) -> Iterator[str]:
+    yield from found.before
+    for table in found.tables.values():
+        yield table.create
+
+
+def _after(found: Schema, broken: set[tuple[str, str]]) -> Iterator[str]:
+    """Indexes of all tables, then foreign keys, since these need the indexes."""
+    for table in found.tables.values():
+        yield from (_loosened(table, statement, broken) for statement in table.after)
+    for table in found.tables.values():
+        for key in table.foreign:
+            if (table.name, key.name) not in broken and key.table in found.tables:
+                yield key.sql
+    yield from found.after
+
+
+def _loosened(table: Table, statement: str, broken: set[tuple[str, str]]) -> str:
+    """Without UNIQUE where made-up rows are not unique."""
+    for of_table, name in broken:
+        if of_table == table.name:
+            statement = statement.replace(f"UNIQUE KEY `{name}`", f"KEY `{name}`")
+            if f"UNIQUE INDEX {name} " in statement:
+                statement = statement.replace("UNIQUE INDEX", "INDEX", 1)
+            if f'ADD CONSTRAINT "{name}" UNIQUE' in statement:
+                columns = statement.rpartition("UNIQUE")[2]
+                statement = f'CREATE INDEX "{name}" ON "{table.name}" {columns}'
+    return statement
