@@ -9,7 +9,10 @@ import time
 from typing import Any
 
 import pytest
+import servers_there
 from running import Place
+
+from dbdyno.experiment import load
 
 pytestmark = pytest.mark.live
 
@@ -87,9 +90,10 @@ def test_an_index_that_serves_is_shown_and_a_useless_one_is_not(there: Place) ->
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_rewrite_that_changes_results_is_refused(kind: str, there: Place) -> None:
     shop(there, kind)
-    text = f"SELECT COUNT(*) FROM orders WHERE {RANGE[kind]} AND created < '2024-12-31'"
+    text = f"SELECT COUNT(*) FROM orders WHERE {RANGE[kind]} AND id > 1000"
     (there.path / "wrong.sql").write_text(text)
-    done = there.dyno("prove", "--workload", "shop.yaml", "--rewrite", "by_year", "wrong.sql")
+    words = ("--rewrite", "by_year", "wrong.sql", "--time", "5s")
+    done = there.dyno("prove", "--workload", "shop.yaml", *words)
     assert done.returncode == 2, done.stdout
     assert "results are not those of today" in done.stderr
     assert "correct the statement" in done.stderr
@@ -104,6 +108,39 @@ def test_the_missing_index_is_found_and_confirmed(there: Place) -> None:
     assert one["shown"], one
     assert found["measured"][0]["saves_by_planner"] > 0.3
     assert (there.path / "out-1" / "report.html").is_file()
+    assert there.until_clean() == []
+
+
+SBTEST = """\
+experiment: sbtest
+targets: {db: {}}
+workload:
+  kind: mix
+  params: {k: {uniform: [1, 500]}}
+  statements: {by_k: "SELECT c FROM sbtest1 WHERE k = :k"}
+"""
+
+
+def test_a_server_is_copied_and_never_changed(there: Place) -> None:
+    (there.path / "sbtest.yaml").write_text(SBTEST)
+    there.environment["PROVE_PASSWORD"] = servers_there.PASSWORD
+    with servers_there.there("mariadb") as server:
+        server.grant(*server.read_only())
+        schemas = server.schemas()
+        done = there.dyno(
+            *("prove", "--workload", "sbtest.yaml", "--index", "sbtest1 (k)", "--on", server.url),
+            *("--password-env", "PROVE_PASSWORD", "--time", "5s", "--blocks", "1"),
+            *("--dir", "out", "--copy", "sample", "--rows", "100", "-q"),
+        )
+        assert done.returncode == 1, done.stderr  # one block shows nothing
+        assert "NOT SHOWN" in done.stdout
+        assert server.schemas() == schemas
+    found = load(there.path / "out.yaml").cells[1].targets[0]
+    assert (found.kind, found.url) == ("mariadb", None)
+    assert found.setup is not None
+    assert found.setup.after[-1] == "CREATE INDEX sbtest1_k ON sbtest1 (k)"
+    kept = [path for path in there.path.rglob("*") if path.is_file()]
+    assert not [path for path in kept if servers_there.PASSWORD.encode() in path.read_bytes()]
     assert there.until_clean() == []
 
 

@@ -14,14 +14,14 @@ from dbdyno.experiment.workloads import mix
 from dbdyno.plan.types import Cell, GroupPlan
 from dbdyno.prove import planner
 from dbdyno.prove.bench import Bench, Loaded
-from dbdyno.prove.candidates import Candidate
+from dbdyno.prove.candidates import TODAY, Candidate
 from dbdyno.prove.planner import Estimate
 from dbdyno.prove.results import Result, result
 
-DRAWS = 12  # values that each class is asked with
+DRAWS, REWRITTEN_DRAWS = 12, 60  # values that each class is asked with, and one with a rewrite
 PLANNED = 3  # of these, as many are put to the planner
 RESULTS_S = 20.0  # no further draw is asked after so long
-AT_ONCE = 40  # classes of one request to the engine
+AT_ONCE = 40  # statements of one request to the engine, which gives a draw of each
 CHEAPER = 0.9  # a plan that costs less than this share of today's is another one
 _LIMIT = re.compile(r"\b(?:limit|fetch\s+(?:first|next))\b", re.IGNORECASE)
 
@@ -70,12 +70,8 @@ def today(bench: Bench, cell: Cell, candidates: Sequence[Candidate], seed: int) 
     loaded = bench.loaded(seed)
     bench.start(cell)  # the load may have changed data
     groups = [one for one in cell.groups if workloads.classes(one.workload, one.options)]
-    examples = [
-        one
-        for draw in range(DRAWS)
-        for group in groups
-        for one in _drawn(bench, group, candidates, seed, draw)
-    ]
+    drawn = [one for group in groups for one in _drawn(bench, group, candidates, seed)]
+    examples = sorted(drawn, key=lambda one: one.draw)
     planned: dict[str, list[str]] = {}
     for one in examples:
         if one.draw < PLANNED:
@@ -172,40 +168,45 @@ def _results(bench: Bench, asked: Mapping[tuple[str, int], str]) -> dict[tuple[s
 
 
 def _drawn(
-    bench: Bench, group: GroupPlan, candidates: Sequence[Candidate], seed: int, draw: int
+    bench: Bench, group: GroupPlan, candidates: Sequence[Candidate], seed: int
 ) -> Iterator[Example]:
-    """The reading classes of a group with one draw of values."""
+    """The reading classes of a group with draws of their values."""
     texts = _texts(group, candidates)
-    names = list(texts)
-    for begin in range(0, len(names), AT_ONCE):
-        chosen = {name: texts[name] for name in names[begin : begin + AT_ONCE]}
-        sent = bench.examples([_asking(group, chosen)], seed + draw)
-        for number, (name, variants) in enumerate(chosen.items()):
+    wanted = [
+        (draw, name)
+        for name, variants in texts.items()
+        for draw in range(REWRITTEN_DRAWS if len(variants) > 1 else DRAWS)
+    ]
+    each = max(1, AT_ONCE // max((len(one) for one in texts.values()), default=1))
+    for number, begin in enumerate(range(0, len(wanted), each)):
+        chosen = wanted[begin : begin + each]
+        asked = [texts[name] for _, name in chosen]
+        sent = bench.examples([_asking(group, asked)], seed + number)
+        for at, (draw, name) in enumerate(chosen):
             found = {
-                level: sent[f"{group.name}/c{number}_{place}"]
-                for place, level in enumerate(variants)
+                level: sent[f"{group.name}/c{at}_{place}"]
+                for place, level in enumerate(texts[name])
             }
-            yield Example(f"{group.name}/{name}", draw, found.pop(""), found)
+            yield Example(f"{group.name}/{name}", draw, found.pop(TODAY), found)
 
 
 def _texts(
     group: GroupPlan, candidates: Sequence[Candidate]
 ) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """The first statement of each reading class, and the candidates' own in its place, by level
-    (empty: today's)."""
+    """The first statement of each reading class, and the candidates' own in its place, by level."""
     reads = mix.classes(group.options)
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for _, name, each in mix.sent(group.options):
         if reads[name] and name not in found:
             kept = {key: each[key] for key in ("sql", "lists") if each.get(key)}
-            found[name] = {"": kept}
+            found[name] = {TODAY: kept}
             for one in candidates:
                 if name in one.rewrites:
                     found[name][one.name] = {**kept, "sql": one.rewrites[name]}
     return found
 
 
-def _asking(group: GroupPlan, texts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> GroupPlan:
+def _asking(group: GroupPlan, texts: Sequence[Mapping[str, Mapping[str, Any]]]) -> GroupPlan:
     """A group that asks each statement and its rewrites one after the other, with equal values."""
     transactions = {
         f"t{number}": {
@@ -215,7 +216,7 @@ def _asking(group: GroupPlan, texts: Mapping[str, Mapping[str, Mapping[str, Any]
                 for place, each in enumerate(variants.values())
             ],
         }
-        for number, variants in enumerate(texts.values())
+        for number, variants in enumerate(texts)
     }
     params = {
         name: {**param, "per": "transaction"}

@@ -20,6 +20,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
               " copied. [default: as the log or the workload says]")  # fmt: skip
 @click.option("--dump", type=_FILE, metavar="FILE",
               help="The data: a dump in SQL, perhaps .gz or .zst.")  # fmt: skip
+@click.option("--copy", "way", type=click.Choice(["synthesise", "sample"]), default="synthesise",
+              show_default=True,
+              help="With --on URL: rows made up from the server's statistics, or a sample of its"
+              " rows with all that they refer to.")  # fmt: skip
+@click.option("--rows", type=click.IntRange(1), metavar="N",
+              help="With --copy sample: rows of a large table. [default: 10000]")  # fmt: skip
 @click.option("--log", "logs", type=_FILE, multiple=True, metavar="FILE",
               help="The workload: logs as `dyno digest` reads them; may be repeated.")  # fmt: skip
 @click.option("--workload", type=_FILE, metavar="FILE.yaml",

@@ -13,11 +13,11 @@ import click
 
 from dbdyno.cli.logs import workload as logs
 from dbdyno.cli.logs.reading import Options
+from dbdyno.cli.proving import copying
 from dbdyno.cli.terminal import login
 from dbdyno.cli.trying import experiment, sent, servers
 from dbdyno.cli.trying.tried import as_named
 from dbdyno.digest import reading
-from dbdyno.errors import DynoError
 from dbdyno.execute.control import Interrupted
 from dbdyno.experiment import load
 from dbdyno.experiment.targets import server_url
@@ -117,6 +117,8 @@ def _called(options: Mapping[str, Any]) -> dict[str, Any]:
 def _target(typed: Mapping[str, Any], source: Source, file: Path) -> dict[str, Any] | None:
     """Keys of the server that is started; None: the experiment's own."""
     on, dump = typed["on"], typed["dump"]
+    if (typed["rows"] is not None or typed["way"] == "sample") and not server_url.is_url(on or ""):
+        raise click.UsageError("--copy and --rows are for --on URL")
     if on is None and dump is None:
         if not source.keeps_state:
             raise click.UsageError("where are the data? --dump FILE, or --on URL")
@@ -125,10 +127,7 @@ def _target(typed: Mapping[str, Any], source: Source, file: Path) -> dict[str, A
     if on is None:
         keys["kind"] = _kind(source, file)
     elif server_url.is_url(on):
-        raise DynoError(
-            "--on URL: data are not copied from a server by this version",
-            fix="give a dump of its schema and data: --dump FILE --on KIND=VERSION",
-        )
+        keys |= copying.target(typed, file)
     else:
         keys |= servers.read([on])[0].keys
     if not typed["settings"]:
