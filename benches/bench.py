@@ -3,7 +3,8 @@
 Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
 `--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
 `--tpcc DIR` (or SYSBENCH_TPCC) says where a copy of sysbench-tpcc is, `--write` puts the tables
-into docs/benchmarks.md between its bench markers.
+into docs/benchmarks.md between its bench markers (`<!-- bench -->`, with `--only` `<!-- bench WORD
+-->`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from sides import (
     sysbench_statements,
 )
 from starts import starting
+from tablespaces import tablespace
 
 from dbdyno.execute.engine import job
 
@@ -277,6 +279,7 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "digest-gzip": digest_gzip,
     "digest-memory": digest_memory,
     "digest-binlog": digest_binlog,
+    "tablespace": tablespace,
 }
 
 
@@ -297,6 +300,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--log-mb", type=int, default=1000, help="size of the logs to digest")
+    parser.add_argument("--tablespace-mb", type=int, default=1000, help="size of the data file")
     parser.add_argument(
         "--tpcc",
         type=Path,
@@ -313,12 +317,22 @@ def main() -> None:
         if options.only in name:
             print(f"{name}: {part.__doc__}", file=sys.stderr)
             rows += part(options)
-    table = "\n".join([f"{machine()}, against {version.stdout.strip()}.", "", HEADER, *rows])
+    against = "" if options.only else f", against {version.stdout.strip()}"
+    header = HEADER.replace("sysbench 1.0.20", "peer") if options.only else HEADER
+    table = "\n".join([f"{machine()}{against}.", "", header, *rows])
     print(table)
     if options.write:
-        page = ROOT / "docs" / "benchmarks.md"
-        marked = re.compile(r"(<!-- bench -->\n).*?(\n<!-- /bench -->)", re.S)
-        page.write_text(marked.sub(lambda m: m[1] + table + m[2], page.read_text()))
+        write(table, f"bench {options.only}".strip())
+
+
+def write(table: str, name: str) -> None:
+    """Puts a table between the markers of its name."""
+    page = ROOT / "docs" / "benchmarks.md"
+    marked = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(\n<!-- /bench -->)", re.S)
+    text, count = marked.subn(lambda m: m[1] + table + m[2], page.read_text())
+    if not count:
+        sys.exit(f"docs/benchmarks.md has no place for it: <!-- {name} -->")
+    page.write_text(text)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from reference_pages.markdown import NOTE, block, cell, code, sections, table
 from dbdyno import models
 from dbdyno.models import calculate, given, kinds
 from dbdyno.models.model import Golden, Input, Model
-from dbdyno.report.models import tables, words
+from dbdyno.report.models import tables
+from dbdyno.wording.models import words
 
 FOLDER = Path(__file__).parents[1] / "docs" / "models"
 # What must exist; the index lists those that are missing.

@@ -105,9 +105,9 @@ def read(path: Path, limit: int, *, links: bool = False) -> bytes:
     return raw
 
 
-def write_text(path: Path, text: str, mode: str = "x") -> None:
-    """Writes a new file (or with mode `w` an existing one)."""
-    with opened_text(path, mode) as file:
+def write_text(path: Path, text: str) -> None:
+    """Writes a new file."""
+    with opened_text(path, "x") as file:
         file.write(text)
 
 

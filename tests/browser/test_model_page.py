@@ -9,7 +9,8 @@ from windows import DESK, PHONE
 
 from dbdyno import models
 from dbdyno.models import calculate, given, sweep
-from dbdyno.report.models import page, words
+from dbdyno.report.models import page
+from dbdyno.wording.models import words
 
 pytestmark = pytest.mark.browser
 

@@ -130,6 +130,7 @@ PAGES = {
     "choosing": "/runs?a={first}",
     "found none": "/runs?q=nothing-like-it",
     "run": "/runs/{first}",
+    "short form": "/runs/{first}/brief",
     "comparison": "/compare?a={first}&b={second}",
     "experiments": "/history",
     "history": "/history?experiment=nothing",

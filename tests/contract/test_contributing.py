@@ -103,7 +103,13 @@ ROWS = {
         PACKAGE,
         r"from dbdyno\.rules\.check\.\w+ import (?:\([^)]*|[^(\n]*)\b{name}\b",
         ("__init__.py",),
-        frozenset({"manifest", "gtids", "mysql_logins", "settings", "topology"}),
+        frozenset(
+            {
+                *("gtids", "layers", "manifest", "matrix", "mysql_logins", "sessions"),
+                *("settings", "topology"),
+                *("dropping", "expressions", "hidden", "known", "names", "ranges"),
+            }
+        ),
     ),
     "a form of file to check": Row(
         "python/dbdyno/facts/files",
@@ -111,7 +117,7 @@ ROWS = {
         PACKAGE,
         r"^    \"[a-z.]+\": {name},$",
         ("python/dbdyno/facts/targets.py",),
-        frozenset({"text", "datadir"}),
+        frozenset({"text", "datadir", "redisusers"}),
     ),
     "a format to import": Row(
         "python/dbdyno/imports/formats",

@@ -34,7 +34,9 @@ PYTHON = {
     "copies": {"experiment", "systems", "samplers", "plan", "store"},
     "execute": {"experiment", "systems", "samplers", "plan", "store", "facts", "rules"},
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
-    "wording": {"experiment", "systems", "samplers", "plan", "store", "analysis"},
+    "wording": {
+        *("experiment", "systems", "samplers", "models", "plan", "store", "digest", "analysis"),
+    },
     "report": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
         *("share", "digest", "analysis", "wording"),

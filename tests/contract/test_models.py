@@ -17,7 +17,8 @@ from dbdyno.errors import DynoError
 from dbdyno.models import calculate, given, kinds, sweep
 from dbdyno.models.expression import CONSTANTS, FUNCTIONS, parsed
 from dbdyno.models.model import Golden, Input, Model
-from dbdyno.report.models import document, page, text, words
+from dbdyno.report.models import document, page, text
+from dbdyno.wording.models import words
 from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]

@@ -271,6 +271,7 @@ NAMED = {
     "cli/starter.py": "examples for each kind",
     "cli/init.py": "the kind of an example that needs no server",
     "facts": "whose facts they are",
+    "execute/needle/writing.py": "how a kind encrypts a table",
     "rules/check": "which engines a rule is for",
     "digest/servers/mysql.py": "which schema has a server's counters",
     "digest/workload/experiment.py": "which kind wrote a log",

@@ -17,7 +17,8 @@ from dbdyno.digest import document
 from dbdyno.digest.compare import compare
 from dbdyno.digest.document import parse
 from dbdyno.errors import DynoError
-from dbdyno.report.digest import beside, markdown, page, pt, text, words
+from dbdyno.report.digest import beside, markdown, page, pt, text
+from dbdyno.wording.digest import amounts, words
 from fixtures import digests
 
 DOCUMENTS = ("shop", "hostile", "empty", "untimed")
@@ -91,7 +92,7 @@ def test_the_first_line_is_about_what_classes_are_ordered_by() -> None:
     assert re.fullmatch(r"UPDATE stock makes [0-9.]+ % of the calls\.", told["count"])
     assert re.fullmatch(r"UPDATE stock has the slowest, [0-9.]+ m?s\.", told["max"])
     assert told["statement_bytes"].endswith(" % of all statements' bytes.")
-    assert told[measures[0]].endswith(f" % of {words.measure(measures[0])}.")
+    assert told[measures[0]].endswith(f" % of {amounts.measure(measures[0])}.")
     assert told["no_such"] == ""
     assert "of 4 sets of tables" in words.answer(parse(raw | {"group_by": "table"}))
 
@@ -208,7 +209,7 @@ def test_censoring_is_the_second_line_and_pieces_have_positions() -> None:
     ],
 )
 def test_durations(seconds: float | None, said: str) -> None:
-    assert words.duration(seconds) == said
+    assert amounts.duration(seconds) == said
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from test_report_golden import Plain
 
 from dbdyno.digest.parallelism import parse
 from dbdyno.report.digest import parallel, parallel_page
+from dbdyno.wording.digest import replication
 from fixtures import digests, parallelism
 
 
@@ -48,7 +49,7 @@ def test_the_published_example() -> None:
 )
 def test_what_cannot_be_told_is_said(raw: dict[str, object], said: str) -> None:
     found = parse(raw)
-    assert parallel.answer(found).startswith(said)
+    assert replication.answer(found).startswith(said)
     assert said in parallel.markdown(found) and said in parallel_page.page(found)
 
 

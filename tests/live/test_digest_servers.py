@@ -58,6 +58,13 @@ def test_what_is_missing_is_named(here: Place, server: There) -> None:
     assert PASSWORD not in done.stderr
 
 
+def test_a_server_elsewhere_must_show_a_certificate(here: Place, server: There) -> None:
+    url = server.url.replace("127.0.0.1", "0.0.0.0")  # which leads here, and is no loopback address
+    done = here.dyno("digest", url, "--password-env", "APP_PASSWORD")
+    assert done.returncode == 2 and "certificate" in done.stderr
+    assert "--tls ca:FILE" in done.stderr and "--tls prefer" in done.stderr
+
+
 def test_what_was_run_between_samples_is_what_is_counted(here: Place, server: There) -> None:
     permit(server)
     run(server, 7)  # before: does not count

@@ -1,5 +1,6 @@
-"""Rows of the proof about the meter itself: every table is filled, and both ends of the wire count
-the same requests. What they measure depends on the machine, and is judged by `make proof` only."""
+"""Rows of the proof about the meter and `dyno check`: every table is filled, and both ends of the
+wire count the same requests. What is measured depends on the machine, and is judged by `make proof`
+only."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from tools.proof import wire
 from tools.proof.row import Effort
+from tools.proof.rows.checks import check, check_cost
 from tools.proof.rows.measuring import latency, meter
 
 from dbdyno.execute.engine import job
@@ -34,7 +36,10 @@ def test_both_ends_of_the_wire_count_the_same_requests(effort: Effort) -> None:
     assert ours is not None and record is not None and ours >= record
 
 
-@pytest.mark.parametrize("row", [latency.ROW, meter.ROW], ids=lambda row: row.name)
+ROWS = [latency.ROW, meter.ROW, check.ROW, check_cost.ROW]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_table_is_filled(effort: Effort, row: object) -> None:
     outcome = row.measure(effort)  # type: ignore[attr-defined]
     assert outcome.met is None

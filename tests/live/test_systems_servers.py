@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import json
 import os
 import pwd
-import signal
 import socket
 import ssl
 import stat
 import subprocess
 import sys
-import textwrap
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +21,7 @@ from private_servers import (
     bench,
     binaries,
     gone,
-    own_temp,
     running,
-    shared_memory_of,
-    still_there,
 )
 from running import wait_for
 
@@ -37,21 +29,12 @@ from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Server, TargetPlan
 from dbdyno.systems.postgres.system import LOADING, LOADING_WAL
-from dbdyno.systems.process import managed, starting
+from dbdyno.systems.process import starting
 from needed import missing
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("temp")]
 
 WORDS = {"durability": "full", "isolation": "repeatable_read", "memory_bytes": 256 << 20}
-TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v INT)"
-
-
-@pytest.fixture(autouse=True)
-def temp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Sockets of this test, and no other's."""
-    tmp_path_factory.getbasetemp()  # pytest's own is made before the place is another
-    with own_temp() as path:
-        yield path
 
 
 def log_in(target: dict[str, Any], password: str | None = None) -> list[tuple[Any, ...]]:
@@ -280,93 +263,6 @@ def test_two_servers_of_a_kind_side_by_side(kind: str) -> None:
         assert two.alive()
 
 
-WRONG = [
-    ("mariadb", {"query_cache_tpye": 1}, "query_cache_tpye"),
-    ("mariadb", {"query_cache_type": "maybe"}, "query_cache_type"),
-    ("mariadb", {"join_buffer_size": 1000001}, "999936"),
-    ("mysql", {"query_cache_type": 1}, "query_cache_type"),
-    ("mysql", {"innodb_buffer_pool_size": "200M"}, "268435456"),
-    ("postgres", {"shared_bufers": "64MB"}, "shared_bufers"),
-    ("postgres", {"shared_buffers": "64M"}, "kB, MB, GB"),
-    ("postgres", {"work_mem": "1000B"}, "work_mem"),
-    ("postgres", {"no_such.setting": "1"}, "no_such.setting"),
-    ("postgres", {"wal_segment_size": "64MB"}, "wal_segment_size"),
-]
-
-
-@pytest.mark.parametrize(("kind", "config", "message"), WRONG)
-def test_a_setting_that_the_server_does_not_keep_is_an_error(
-    kind: str, config: dict[str, Any], message: str, temp: Path
-) -> None:
-    with bench(kind) as made:
-        with pytest.raises(DynoError) as caught:
-            made.start(**config)
-        assert message in str(caught.value)
-        assert caught.value.fix
-    assert list(temp.iterdir()) == []
-
-
-RIGHT = [
-    ("mariadb", {"query_cache_type": 2, "query_cache_size": "64M", "sql_mode": "ANSI_QUOTES"}),
-    ("mariadb", {"query_cache_type": 0, "innodb_flush_method": "O_DIRECT", "userstat": True}),
-    ("mariadb", {"log_bin": "binlog", "sync_binlog": 1, "server_id": 7}),
-    ("mysql", {"log_bin": "binlog", "innodb_io_capacity": 300, "performance_schema": False}),
-    ("postgres", {"shared_buffers": "64MB", "checkpoint_timeout": "10min", "jit": False}),
-    ("postgres", {"random_page_cost": 1.1, "wal_level": "minimal", "max_wal_senders": 0}),
-    ("postgres", {"search_path": 'it\'s, "odd"', "wal_writer_delay": "0.5s"}),
-]
-
-
-@pytest.mark.parametrize(("kind", "config"), RIGHT)
-def test_settings_in_any_spelling_are_kept(kind: str, config: dict[str, Any]) -> None:
-    with bench(kind) as made:
-        made.start(**config).stop()
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-def test_loading_settings_are_kept_too(kind: str) -> None:
-    with bench(kind, durability="full") as made:
-        settings = {**made.resolved.settings, **made.resolved.load_settings}
-        made.resolved = type(made.resolved)(settings=settings, session_sql=(), words=())
-        made.start().stop()
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-@pytest.mark.parametrize("durability", ["full", "os_crash_unsafe", "none"])
-def test_every_durability_is_one_the_server_keeps(kind: str, durability: str) -> None:
-    with running(kind, durability=durability) as (_, server):
-        assert server.alive()
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-@pytest.mark.parametrize("mebibytes", [8, 100, 1000, 1536])
-def test_memory_is_not_rounded_by_the_server(kind: str, mebibytes: int) -> None:
-    with bench(kind, memory_bytes=(mebibytes << 20) + 1) as made:
-        made.start().stop()
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-def test_a_hung_server_is_killed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    family = "postgres" if kind == "postgres" else "mysql"
-    control_module = importlib.import_module(f"dbdyno.systems.{family}.control")
-    monkeypatch.setattr(control_module, "CONTROL_TIMEOUT_S", 1)
-    monkeypatch.setattr(managed, "HUNG_TIMEOUT_S", 0.5)
-    with bench(kind) as made:
-        server = made.start()
-        assert server.pid is not None
-        for pid in (server.pid, *children(server.pid)):
-            os.kill(pid, signal.SIGSTOP)
-        assert not server.alive()
-        server.stop()
-        assert server.was_killed  # type: ignore[attr-defined]
-        assert gone(server.pid)
-
-
-def children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(word) for word in text.split()]
-
-
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_port_in_use_is_an_error_that_names_it(kind: str) -> None:
     with socket.socket() as holder:
@@ -446,91 +342,3 @@ def test_tls_is_offered_as_the_target_asks(kind: str) -> None:
         plan = replace(made.target, tls="ca:/some/ca.pem")
         target = server.engine_target(plan, made.resolved, "dyno_test")
         assert target["tls"] == {"ca": "/some/ca.pem"}
-
-
-# ---- unplanned ends
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-def test_a_killed_server_is_noticed_and_cleaned_up(kind: str, temp: Path) -> None:
-    with bench(kind) as made:
-        server = made.start()
-        assert server.pid is not None
-        assert wait_for(lambda: watched(server.pid or 0), 10)
-        memory = shared_memory_of(server.pid)
-        assert kind != "postgres" or len(memory) == 2
-        os.kill(server.pid, signal.SIGKILL)
-        assert wait_for(lambda: not server.alive(), 10)
-        server.stop()
-        assert gone(server.pid)
-        assert made.directory.exists(), "the log is still needed"
-    assert list(temp.iterdir()) == []
-    assert still_there(memory) == set()
-
-
-def watched(pid: int) -> bool:
-    """The guardian checks four times a second; the test must not be faster than that."""
-    uptime_s = float(Path("/proc/uptime").read_text().split()[0])
-    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return uptime_s - int(ticks) / os.sysconf("SC_CLK_TCK") > 1.0
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-def test_a_killed_guardian_takes_its_server_along(kind: str, temp: Path) -> None:
-    with bench(kind) as made:
-        server = made.start()
-        assert server.pid is not None
-        os.kill(server.process.guardian_pid, signal.SIGKILL)  # type: ignore[attr-defined]
-        assert wait_for(lambda: gone(server.pid or 0), 60)
-        assert not server.alive()
-        server.stop()
-    assert list(temp.iterdir()) == []
-
-
-@pytest.mark.parametrize("kind", SERVERS)
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals, temp: Path) -> None:
-    binaries(kind)
-    program = textwrap.dedent(f"""
-        import json, sys, time
-        from private_servers import running
-        with running({kind!r}) as (made, server):
-            print(json.dumps({{
-                "pid": server.pid,
-                "guardian": server.process.guardian_pid,
-                "directory": str(made.directory.parent),
-                "sockets": str(server.socket_path.parent),
-            }}), flush=True)
-            time.sleep(600)
-    """)
-    dyno = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},  # what tests import, it can too
-        text=True,
-    )
-    try:
-        assert dyno.stdout is not None
-        facts = json.loads(dyno.stdout.readline())
-        assert not gone(facts["pid"])
-        assert Path(facts["directory"]).exists()
-        memory = shared_memory_of(facts["pid"])
-    finally:
-        dyno.send_signal(number)
-        dyno.wait()
-    assert wait_for(lambda: gone(facts["pid"]), 60)
-    assert wait_for(lambda: gone(facts["guardian"]), 60)
-    assert wait_for(lambda: not Path(facts["directory"]).exists(), 60)
-    assert not Path(facts["sockets"]).exists()
-    assert wait_for(lambda: list(temp.iterdir()) == [], 30)
-    assert still_there(memory) == set()
-
-
-def test_the_terminal_cannot_stop_a_server() -> None:
-    with running("mariadb") as (_, server):
-        process = server.process  # type: ignore[attr-defined]
-        for number in (signal.SIGHUP, signal.SIGINT):
-            os.kill(process.guardian_pid, number)
-        assert os.getsid(process.guardian_pid) != os.getsid(0)
-        assert os.getsid(server.pid or 0) != os.getsid(process.guardian_pid)
-        assert server.alive()

@@ -79,6 +79,9 @@ def test_bundles_and_redacted_reports_are_made(here: Place) -> None:
     assert again.returncode == 0, again.stderr
     assert (here.path / "closed" / "b" / "report.html").exists()
     assert here.dyno("status", "closed/b.dyno").returncode == 0
+    for how in ([], ["--redact"]):
+        done = here.dyno("report", "closed/b.dyno", *how, "--bundle", "closed/again.dyno")
+        assert done.returncode == 0, done.stderr
 
 
 def test_damage_is_named_and_nothing_is_left(here: Place) -> None:

@@ -46,6 +46,7 @@ def test_a_history_of_one_run_and_of_none() -> None:
     found = worded_runs.history([run(1)])
     assert found.groups[0].needed == 4
     shown = printed(history_text(found))
+    assert "one run" in shown  # in place of a spread
     assert "4 more runs until" in shown and "1 of the 6 runs that a change point needs" in shown
     valid("history", result.history_json(found))
 
@@ -72,6 +73,15 @@ def test_a_history_lists_what_it_leaves_out_and_what_is_odd() -> None:
     assert "r5 stands apart: tps at cache=on is 306" in shown
     assert "Another plan than above: duration_s" in shown
     assert "r33: no tps at cache=on, p95 ms at cache=on: there was an outage" in shown
+
+
+def test_what_several_runs_lack_for_one_reason_is_said_once() -> None:
+    hurt = [run(day, outages=[{"start_s": 1.0, "end_s": None}]) for day in range(1, 7)]
+    of_all = " ".join(printed(history_text(worded_runs.history(hurt))).split())
+    assert of_all.count("all 6 runs: no tps at cache=on, p95 ms at cache=on: there was") == 1
+    assert "no value" in of_all
+    of_some = " ".join(printed(history_text(worded_runs.history([*hurt, run(7), run(8)]))).split())
+    assert "r1, r2, r3 and 3 more: no tps at cache=on" in of_some
 
 
 def test_a_single_run_that_stands_apart_hides_no_change() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -36,8 +37,17 @@ BCG = (
 )
 
 
-def source(day: int, ratio: float, *, blocks: int = 5, machine: str = "Example") -> Source:
-    plan = plans.plan({"cache": ("off", "on")}, blocks=blocks)
+def source(
+    day: int,
+    ratio: float,
+    *,
+    blocks: int = 5,
+    machine: str = "Example",
+    words: Mapping[str, str] | None = None,
+) -> Source:
+    """A run; `words`: its claims, each with what it says."""
+    plan = plans.plan({"cache": ("off", "on")}, blocks=blocks, claims=tuple(words or ()))
+    plan = replace(plan, claim_words=words or {})
     rng = np.random.default_rng(day)
     records = [
         TrialRecord(
@@ -111,6 +121,26 @@ def test_runs_of_other_days_and_machines_are_combined_and_drawn() -> None:
     page = combined_page(found)
     assert page.count("<svg") == 1 and "&lt;Other&gt;" in page and "<Other>" not in page
     assert "| combined |" in combined_markdown(found)
+
+
+def test_claims_stand_in_their_words_behind_the_verdict_of_the_combined_ratios() -> None:
+    words = {CLAIM: "The <cache> helps", "tps[on] > 2 * tps[off]": "It doubles throughput"}
+    runs = [source(day, ratio, words=words) for day, ratio in enumerate((1.24, 1.26, 1.25))]
+    found = pool(runs, ["tps[off] > tps[on]", "tps[on] > 0"])
+    assert [(one.say, one.verdict) for one in found.claims] == [
+        ("The <cache> helps", "supported"),
+        ("It doubles throughput", "refuted"),
+        ("", "refuted"),
+        ("", "undecided"),  # no ratio
+    ]
+    shown = printed(combined_text(found))
+    assert f"Supported: The <cache> helps ({CLAIM})" in shown
+    assert "Refuted: It doubles throughput (tps[on] > 2 * tps[off])" in shown
+    assert "Refuted: tps[off] > tps[on]" in shown
+    page, markdown = combined_page(found), combined_markdown(found)
+    assert "Supported: The &lt;cache&gt; helps" in page and "<cache>" not in page
+    assert "- Refuted: It doubles throughput" in markdown
+    valid("pool", combined_json(found))
 
 
 def test_what_cannot_be_combined_is_said() -> None:

@@ -20,10 +20,12 @@ from dbdyno.analysis.between_runs.level import apart
 from dbdyno.analysis.between_runs.level import past as level_of
 from dbdyno.analysis.between_runs.run_summary import Reduced
 from dbdyno.analysis.between_runs.types import BETTER, NOT_CLEAR, SUSPECTED, WORSE
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Setup
 from dbdyno.plan.types import Imported, Plan
 from dbdyno.report.between_runs.comparison import compared_text
+from dbdyno.store.record import TrialRecord
 from dbdyno.wording import runs as worded_runs
 from dbdyno.wording.catalogue import worded
 from fixtures.printed import printed
@@ -46,6 +48,48 @@ def test_two_runs_alone_give_ratios_marked_unblocked_and_no_verdict() -> None:
     )
     assert "No verdict" in shown
     assert valid("compare", result.compared_json(compared))["judged"] is False
+
+
+def test_claims_stand_with_the_verdicts_of_both_runs() -> None:
+    claim, equal, new = "tps[off] > tps[on]", "tps[off] ~= tps[on] within 3%", "tps[on] > 0"
+    before = replace(plans.plan(blocks=4, claims=(claim, equal)), claim_words={claim: "Off <wins>"})
+    now = replace(before, claims=(claim, equal, new))
+    a, b = ({"on": 1000.0, "off": off} for off in (2000.0, 500.0))
+    claims = worded_runs.claims(measured(before, a), measured(now, b))
+    compared = replace(worded_runs.compare(run(1), run(2)), claims=claims)
+    shown = " ".join(printed(compared_text(compared, now)).split())
+    assert f"Supported in A, refuted in B: Off <wins> ({claim})" in shown
+    assert f"Refuted in both: {equal}" in shown
+    assert f"Supported in B: {new}" in shown
+    assert [(one["a"], one["b"]) for one in result.compared_json(compared)["claims"]] == [
+        ("supported", "refuted"),
+        ("refuted", "refuted"),
+        (None, "supported"),
+    ]
+    valid("compare", result.compared_json(compared))
+
+
+def measured(plan: Plan, tps: dict[str, float]) -> Measured:
+    """What a run measured whose cells have this throughput, with a little noise by block."""
+    rng = np.random.default_rng(1)
+    return Measured.of(
+        plan,
+        [
+            TrialRecord(
+                id=trial.id,
+                block=trial.block,
+                cell=trial.cell,
+                status="complete",
+                started_unix_s=0.0,
+                metrics={
+                    TPS: tps[plan.cells[trial.cell].levels["cache"]] * rng.lognormal(sigma=0.01)
+                },
+                outages=(),
+                targets={},
+            )
+            for trial in plan.trials
+        ],
+    )
 
 
 def test_what_may_change_is_listed_and_never_refused() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dbdyno.report.text import numbers
 from dbdyno.wording import numbers as describe
+from dbdyno.wording import quantities
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_written_number_lies_on_its_side_of_an_edge(edge: float, away: float) 
     for text in (
         describe.number(value, edge),
         describe.ratio(value, edge),
-        numbers.sig3(value, edge),
+        describe.sig3(value, edge),
     ):
         shown = float(text.replace(",", ""))
         assert (shown > edge, shown < edge) == (value > edge, value < edge)
@@ -50,8 +50,8 @@ def test_only_all_of_it_is_a_hundred_percent(share: float, text: str) -> None:
 
 
 def test_small_clear_changes_are_not_called_the_same() -> None:
-    assert numbers.change(1.0003) == "0.03 % higher"
-    assert numbers.change(1.0) == "the same"
+    assert quantities.change(1.0003) == "0.03 % higher"
+    assert quantities.change(1.0) == "the same"
 
 
 def test_numbers_that_round_to_thousands_look_like_thousands() -> None:

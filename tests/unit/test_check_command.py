@@ -112,6 +112,18 @@ def test_options_of_files_are_not_for_directories(tmp_path: Path) -> None:
         code(run(tmp_path, "--as", "log"))
 
 
+def test_memory_is_for_what_has_a_host(tmp_path: Path) -> None:
+    log, manifest = tmp_path / "error.log", tmp_path / "cluster.yaml"
+    log.write_text("InnoDB: Unable to lock ./ibdata1, error: 11\n")
+    manifest.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    for targets in ((log,), (manifest,), (log, manifest)):
+        with pytest.raises(click.UsageError, match="--memory is for a server or its"):
+            code(run(*targets, "--memory", "16Gi"))
+    conf = tmp_path / "my.cnf"
+    conf.write_text("[mysqld]\nport = 3306\n")
+    assert code(run(log, conf, "--memory", "16Gi", "--fail-on", "critical")) == 0
+
+
 def test_only_takes_rules_and_packs(conf: Path) -> None:
     for only, count in (("mongodb-journal-off", 1), ("configuration", 2), ("platform", 0),
                         ("mongodb-*", 2)):  # fmt: skip

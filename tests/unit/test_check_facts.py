@@ -9,7 +9,7 @@ import pytest
 
 from dbdyno.facts import applies, document
 from dbdyno.facts.fact import Fact, Facts, Missing, version_of
-from dbdyno.facts.files import mongodconf, optionfile, postgresql, redisconf
+from dbdyno.facts.files import mongodconf, optionfile, postgresql, redisconf, redisusers
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.secret import HIDDEN, looks_secret, told
 from dbdyno.facts.targets import FORMS
@@ -66,6 +66,36 @@ def test_redis_conf_joins_what_repeats(tmp_path: Path) -> None:
     assert "geheim" not in json.dumps(document.document([facts]))
 
 
+def test_passwords_of_sentinel_are_hidden_and_its_names_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "sentinel.conf"
+    path.write_text(
+        "sentinel monitor shop 10.0.0.1 6379 2\nsentinel auth-pass shop geheim\n"
+        "sentinel sentinel-pass geheim\nsentinel rename-command shop CONFIG geheim\n"
+    )
+    assert redisconf.detect(path, path.read_text())
+    facts = redisconf.read(path, Gathered())
+    assert "geheim" not in json.dumps(document.document([facts]))
+    assert "auth-pass shop (hidden)" in [row["value"] for row in facts.table("options").rows]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("user a on >geheim ~* +@all", {"enabled": True, "clear": 1, "all_commands": True}),
+        ("user a on nopass >geheim", {"nopass": False, "clear": 1}),
+        ("user a on >geheim nopass off", {"nopass": True, "clear": 0, "enabled": False}),
+        ("user a on #ab #cd resetpass reset", {"hashes": 0, "enabled": False}),
+        ("user a on #ab +@admin -config +acl|whoami", {"administers": "@admin", "takes_away": 1}),
+        ("user a on #ab -@all (+config ~x)", {"administers": "config", "takes_away": 0}),
+        ("user a on #ab +config -config", {"administers": ""}),
+    ],
+)
+def test_a_user_of_redis_is_read_from_left_to_right(line: str, says: dict[str, object]) -> None:
+    read = redisusers.user(line)
+    assert {name: read[name] for name in says} == says
+    assert "geheim" not in str(read)
+
+
 @pytest.mark.parametrize("text", ["storage:\n  dbPath: /x\n", "dbpath = /x\n"])
 def test_mongod_conf_has_two_forms(tmp_path: Path, text: str) -> None:
     path = tmp_path / "any.conf"
@@ -106,6 +136,8 @@ SAMPLES = {
     "my.cnf": "[mysqld]\nport=3306\n",
     "postgresql.conf": "shared_buffers = 1GB\n",
     "redis.conf": "maxmemory 1gb\n",
+    "digest": '{"classes_total": 1, "classes": [{"fingerprint": "select ?"}]}',
+    "ddl": "CREATE TABLE t (a INT);\n",
 }
 
 

@@ -108,3 +108,39 @@ def test_a_redis_conf_without_a_password_has_none() -> None:
     assert finding.severity == "critical"
     assert rule.look(file("redis.conf", wire + "requirepass long-one\n")).state == FINE
     assert rule.look(file("redis.conf", wire + "aclfile /etc/acl\n")).state == NOT_KNOWN
+
+
+def test_users_in_a_redis_conf_count_as_those_of_a_server() -> None:
+    wire = "bind 0.0.0.0\nprotected-mode no\n"
+    looked = RULE["redis-default-user-open"].look
+    assert looked(file("redis.conf", wire + "user app on #ab +@read\n")).state == FOUND
+    assert looked(file("redis.conf", wire + "user default off\n")).state == FINE
+    assert looked(file("redis.conf", wire + "user default on nopass +@all\n")).state == FOUND
+    text = wire + "user app on nopass +@all\n"
+    for rule in ("redis-user-without-password", "redis-user-may-everything"):
+        [finding] = RULE[rule].look(file("redis.conf", text, "redis-7.0")).findings
+        assert finding.found.evidence[0].place.endswith("redis.conf:3:1")
+
+
+@pytest.mark.parametrize(
+    ("ciphers", "state"),
+    [
+        ("HIGH:!EXPORT:!aNULL@STRENGTH", FINE),
+        ("ECDHE-RSA-AES256-GCM-SHA384", FINE),
+        ("HIGH:MEDIUM:-RC4:!3DES", FINE),
+        ("DEFAULT:ECDHE-RSA-RC4-SHA", FOUND),
+        ("ALL:eNULL", FOUND),
+        ("DES-CBC3-SHA", FOUND),
+    ],
+)
+def test_ciphers_that_are_taken_away_are_not_offered(ciphers: str, state: str) -> None:
+    text = f"setParameter:\n  opensslCipherConfig: {ciphers}\n"
+    assert RULE["mongodb-tls-ciphers-weak"].look(file("mongod.conf", text)).state == state
+
+
+def test_a_replica_that_is_refused_says_nothing_of_its_source() -> None:
+    replica = {"replicaof": "10.0.0.1 6379", "masterauth": "", "tls-replication": "no"}
+    rule = RULE["redis-source-without-password"]
+    for link, state in (("up", FOUND), ("down", FINE)):
+        facts = server("redis", "7.0.15", replica, status={"master_link_status": link})
+        assert rule.look(facts).state == state

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from dbdyno.facts.fact import Facts
+from dbdyno.facts.servers.mysql_tables import grown
+from dbdyno.rules.check.configuration.mongod_first_start import allocated, oplog_of_disk
 from dbdyno.rules.check.configuration.querycache import BREAK_EVEN
 from dbdyno.rules.check.packs import RULES
 from dbdyno.rules.check.platform.operators import cache_mib, quantity
@@ -53,6 +55,28 @@ def test_the_verdict_turns_at_the_break_even() -> None:
     below, above = (verdict(cached(hits=n, inserts=1000 - n)) for n in (150, 165))
     assert below.findings[0].severity == "medium"
     assert above.findings[0].severity == "info"
+
+
+def test_a_write_throws_away_results_of_its_table_alone() -> None:
+    """The verdict names the tables whose results do not last, and those whose do."""
+    tables = [
+        {"schema": "shop", "table": "stock", "written": 600, "read": 9000},
+        {"schema": "shop", "table": "countries", "written": 0, "read": 50},
+    ]
+    one = verdict(cached(hits=50, inserts=950, tables=tables)).findings[0].found
+    assert "shop.stock (10.0 rows/s) throws away" in one.what
+    assert "1 table was read and not written" in one.what
+    assert "shop.countries" in one.fix.edits[0]
+    assert one.fix.settings[0] == ("query_cache_type", "0")
+
+
+def test_counters_of_tables_that_fell_were_reset() -> None:
+    before = {("s", "a"): (5, 5), ("s", "b"): (9, 9), ("s", "c"): (1, 1)}
+    after = {("s", "a"): (7, 6), ("s", "b"): (0, 9), ("s", "c"): (1, 1), ("s", "d"): (0, 2)}
+    assert grown(before, after) == [
+        {"schema": "s", "table": "a", "written": 2, "read": 1},
+        {"schema": "s", "table": "d", "written": 0, "read": 2},
+    ]
 
 
 def test_with_many_threads_counters_do_not_decide() -> None:
@@ -259,3 +283,32 @@ def test_what_is_an_answer_and_what_is_none(code: int, state: str) -> None:
     """ESRCH: it is gone. EPERM, as success: it lives. EACCES, by a policy: nobody knows."""
     facts = file("log", AUDIT.format(exit=code, signal=0))
     assert look("linux-liveness-check-denied", facts).state == state
+
+
+# -- mongod's first start -----------------------------------------------------------------------
+
+
+def test_the_first_start_takes_9_7_gb_of_mmapv1_alone() -> None:
+    """Three journals, `local`, and an oplog of 5 % of 120 GB of free disk."""
+    whole = allocated(small=False, journal=True, oplog_bytes=oplog_of_disk(120e9))
+    assert f"{whole / 1e9:.1f}" == "9.7"
+    alone = allocated(small=False, journal=True, oplog_bytes=0)
+    assert f"{alone / 1e9:.1f}" == "3.3"
+    assert f"{allocated(small=True, journal=True, oplog_bytes=0) / 1e6:.0f}" == "436"
+    assert oplog_of_disk(1e9) == 990 << 20
+    old = "dbpath = /data\nreplSet = rs0\n"
+    assert "9.7 GB" in first_start(old, "2.4").findings[0].found.what
+    for text, version in (
+        (old, "3.2"),
+        (f"{old}smallfiles = true\n", "2.4"),
+        ("configdb = a,b,c\n", "2.4"),
+    ):
+        assert first_start(text, version).state == FINE
+    yaml = "storage: {engine: mmapv1}\nreplication: {replSetName: r, oplogSizeMB: 1024}\n"
+    one = first_start(yaml, "3.6").findings[0].found
+    assert "5.5 GB" in one.what
+    assert one.fix.settings == (("storage.mmapv1.smallFiles", "true"),)
+
+
+def first_start(text: str, version: str) -> Outcome:
+    return look("mongodb-first-start-size", file("mongod.conf", text, f"mongodb-{version}"))

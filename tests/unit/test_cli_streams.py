@@ -15,7 +15,7 @@ from rich.text import Text
 from dbdyno.cli.terminal import limits, streams
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.cli.terminal.streams import Lasting, Showing, drawing, point_at_nothing
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 
 def writer(descriptor: int) -> io.TextIOWrapper:

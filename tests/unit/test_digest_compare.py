@@ -13,6 +13,7 @@ from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, compare
 from dbdyno.digest.document import Document, parse
 from dbdyno.errors import DynoError
 from dbdyno.report.digest import beside
+from dbdyno.wording.digest import comparison_text
 from fixtures import digests
 
 
@@ -63,11 +64,11 @@ def test_a_class_that_a_side_does_not_list_is_neither_new_nor_gone() -> None:
     found = pair(some, whole)
     assert not found.new and not found.gone
     assert [one.distill for one in found.not_listed_in_a] == ["INSERT log"]
-    assert "1 class not listed in A, 0 classes gone" in beside.answer(found)
+    assert "1 class not listed in A, 0 classes gone" in comparison_text.answer(found)
     assert "In B, not listed in A" in beside.text(found)
     back = pair(whole, some)
     assert [one.distill for one in back.not_listed_in_b] == ["INSERT log"]
-    assert "0 classes new, 1 class not listed in B" in beside.answer(back)
+    assert "0 classes new, 1 class not listed in B" in comparison_text.answer(back)
     told = comparing.to_json(back)
     assert [one["distill"] for one in told["not_listed_in_b"]] == ["INSERT log"]
     assert not told["gone"]

@@ -12,9 +12,10 @@ from rich.cells import cell_len
 from dbdyno.digest import ago
 from dbdyno.digest.document import parse
 from dbdyno.errors import DynoError
-from dbdyno.report.digest import markdown, page, text, words
+from dbdyno.report.digest import markdown, page, text
 from dbdyno.report.digest.cut import elide, middle
 from dbdyno.report.digest.profile import columns
+from dbdyno.wording.digest import amounts, words
 from fixtures import digests
 
 COLUMNS = ["share", "time", "calls", "R/call", "p95", "V/M", "lock", "sent", "examined", "scan"]
@@ -61,7 +62,20 @@ def test_a_share_is_of_what_classes_are_ranked_by() -> None:
     sums = {one["rank"]: one["measures"]["rows_examined"]["sum"] for one in raw["classes"]}
     raw["overall"]["measures"]["rows_examined"]["sum"] = total = sum(sums.values())
     share = first_row(raw | {"order_by": "rows_examined"})[2]
-    assert share == words.share(sums[1] / total) != first_row(raw)[2]
+    assert share == amounts.share(sums[1] / total) != first_row(raw)[2]
+
+
+def test_a_dash_has_its_reason() -> None:
+    raw = digests.shop()
+    raw["classes"][1] |= {"query_time": None, "time_share": None, "v_m": None}
+    del raw["classes"][2]["measures"]["rows_sent"]
+    lines = drawn(raw, 160)
+    untimed, unmeasured = "the log has no times of that class", "the log does not count it"
+    assert any("– in share, time, R/call, lock: " + untimed in line for line in lines)
+    for form in ("\n".join(lines), markdown.markdown(parse(raw)), page.page(parse(raw))):
+        assert untimed in form and f"– in sent: {unmeasured}" in form
+    whole = page.page(parse(digests.shop()))
+    assert untimed not in whole and unmeasured not in whole
 
 
 def test_costs_of_a_call_are_columns() -> None:
@@ -170,7 +184,7 @@ def test_means_are_of_no_less_than_the_logs_clock() -> None:
     assert "up to 10.0 at once" in text.text(parse(raw))
     raw["concurrency"]["clock_s"] = 1.0
     assert "up to 1.00 at once" in text.text(parse(raw))
-    assert words.steps(parse(raw), 100) == 3
+    assert text.steps(parse(raw), 100) == 3
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from dbdyno.digest.workload.branching.slots import Branched
 from dbdyno.digest.workload.profile import Step, Summary
 from dbdyno.digest.workload.values import generators, lengths, places
 from dbdyno.errors import DynoError
-from dbdyno.report.digest import words
+from dbdyno.wording.digest import words
 from fixtures import shapes
 from fixtures.shapes import Made, text, unit, whole
 

@@ -16,7 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.models import calculate, document, given, kinds, origins, sweep
 from dbdyno.models.expression import parsed
 from dbdyno.models.model import Golden, Input, Model, Note
-from dbdyno.report.models import words
+from dbdyno.wording.models import words
 
 DOCUMENT = """How long is a rope?
 

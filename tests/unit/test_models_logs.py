@@ -10,7 +10,7 @@ import pytest
 from dbdyno import models
 from dbdyno.errors import DynoError
 from dbdyno.models import calculate, given, origins
-from dbdyno.report.models import words
+from dbdyno.wording.models import words
 
 
 def answer(name: str, file: Path | None = None, **typed: str) -> calculate.Answer:

@@ -7,7 +7,7 @@ import pytest
 from dbdyno import models
 from dbdyno.errors import DynoError
 from dbdyno.models import calculate, given
-from dbdyno.report.models import words
+from dbdyno.wording.models import words
 
 
 def answer(line: str) -> calculate.Answer:

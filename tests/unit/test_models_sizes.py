@@ -7,8 +7,8 @@ import pytest
 from dbdyno import models
 from dbdyno.errors import DynoError
 from dbdyno.models import calculate, given
-from dbdyno.report.models import words
-from dbdyno.report.text.numbers import MISSING
+from dbdyno.wording.models import words
+from dbdyno.wording.numbers import MISSING
 
 
 def ask(name: str, **typed: str) -> calculate.Answer:

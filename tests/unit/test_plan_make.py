@@ -234,7 +234,7 @@ def test_needs_beyond_the_machine_leave_claims_untested() -> None:
     assert set(p.untested.values()) == {"needs 16 cores, and there are 2"}
     assert not make("query-cache").untested
     p = make("journal", memory_bytes=GIB, overrides=("needs.memory=2Gi",))
-    assert set(p.untested.values()) == {"needs 2 GiB of memory, and there are 1"}
+    assert set(p.untested.values()) == {"needs 2 GiB of memory, and there are 1 GiB"}
 
 
 def test_a_single_claim_may_need_more_than_the_experiment() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,10 +64,19 @@ def test_a_missing_number_says_why() -> None:
     cells = without(ENGINE_FINDINGS.cells, "service_ms_p99", 2)
     cells = without(cells, "errors_per_s", 2)
     cells = (replace(cells[0], trials=0), *cells[1:])
-    report = Report(ENGINES, replace(ENGINE_FINDINGS, cells=cells))
+    slow = [
+        one.replace(measured_s=1.0, metrics={**one.metrics, "transactions_per_s": rate})
+        if one.cell == 1
+        else one
+        for one, rate in zip(ENGINES.kept, itertools.cycle((900.0, 999.0)))
+    ]
+    report = Report(replace(ENGINES, kept=slow), replace(ENGINE_FINDINGS, cells=cells))
     rows = rows_of(report)
     assert "no trial" in rows[0]
     assert "not measured" in rows[1] and "too few operations" in rows[1]
+    fast = replace(ENGINES, kept=[one.replace(measured_s=20.0) for one in ENGINES.kept])
+    for run in (ENGINES, fast):  # lengths that are not known, and trials with enough operations
+        assert "too few operations" not in rows_of(Report(run, report.findings))[1]
     assert '<td class="num missing">not measured</td>' in report.html()
     assert "| not measured |" in report.markdown()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdyno.report.text import numbers
+from dbdyno.wording import numbers, quantities
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_sig3_is_within_half_a_percent(value: float) -> None:
     ],
 )
 def test_plus_minus(mean: float, half: float, text: str) -> None:
-    assert numbers.plus_minus(mean, half) == text
+    assert quantities.plus_minus(mean, half) == text
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_plus_minus(mean: float, half: float, text: str) -> None:
     ],
 )
 def test_change(ratio: float, words: str) -> None:
-    assert numbers.change(ratio) == words
+    assert quantities.change(ratio) == words
 
 
 def test_durations_and_sizes() -> None:
-    assert [numbers.seconds(s) for s in (30, 90, 240, 3900)] == [
+    assert [quantities.seconds(s) for s in (30, 90, 240, 3900)] == [
         "30 s",
         "90 s",
         "4 min",
@@ -80,4 +80,22 @@ def test_durations_and_sizes() -> None:
     ("value", "text"), [(0, "0"), (0.5, "0.5"), (2500, "2,500"), (25_000, "25k"), (3e6, "3M")]
 )
 def test_ticks_are_short(value: float, text: str) -> None:
-    assert numbers.tick(value) == text
+    assert quantities.tick(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (31_234, "31,200"),
+        (10, "10"),
+        (4.5, "4.5"),
+        (999.96, "1,000"),
+        (0.01234, "0.0123"),
+        (0.00002, "0.00002"),
+        (-2.5, "−2.5"),
+        (math.inf, "∞"),
+    ],
+)
+def test_a_number_in_a_sentence_has_no_zeros_at_its_end(value: float, text: str) -> None:
+    assert numbers.number(value) == text

@@ -13,9 +13,9 @@ from dbdyno.analysis.result import to_json
 from dbdyno.analysis.types import RATIO, Findings, Ratio
 from dbdyno.plan.types import Plan
 from dbdyno.report import Report
-from dbdyno.report.text.numbers import edge
 from dbdyno.wording.findings import analyse
 from dbdyno.wording.numbers import bound
+from dbdyno.wording.quantities import edge
 from fixtures.printed import printed
 from fixtures.synthetic.run import ENVIRONMENT, SyntheticRun
 

@@ -27,11 +27,13 @@ from dbdyno.report.sections.load import classes, counters, stalls, waits
 from dbdyno.report.sections.load import results as tables
 from dbdyno.report.sections.setting import plans, reproduce, settings, tested, warnings
 from dbdyno.report.sections.verdicts import claims, ratios
-from dbdyno.report.text import escaping, names
+from dbdyno.report.text import escaping
 from dbdyno.report.trials import cells as latencies
 from dbdyno.report.trials import series
 from dbdyno.report.trials.read import Trials
 from dbdyno.store.metrics.histogram import Histogram, Tagged
+from dbdyno.wording import names
+from dbdyno.wording.visible import visible
 from fixtures import synthetic
 
 ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
@@ -170,6 +172,8 @@ def test_what_was_tested_and_what_was_not() -> None:
     assert "20 s each after 5 s of warm-up" in said
     assert "8 CPUs" in said
     roles = layout.choose(plan)
+    so_far = warnings.not_tested(plan, ENGINES.kept[:-2], roles, running=True)
+    assert "has not come to them yet" in so_far[-1].why and not so_far[-1].fix
     missing = warnings.not_tested(plan, ENGINES.kept[:-2], roles)
     assert [m.what for m in missing] == ["engine=mysql", plan.claims[3], "2 planned trials"]
     void = [ENGINES.kept[0].replace(status="void", void_reason="tmp tables"), *ENGINES.kept[1:]]
@@ -215,7 +219,7 @@ def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
     cells[0] = replace(cells[0], partial={"stalls_per_min": THIN["stalls_per_min"]})
     findings = replace(CACHE_FINDINGS, cells=tuple(cells))
     roles, groups = layout.choose(CACHE.plan), ("readers", "updater")
-    readers, updater = tables.cell_tables(findings, roles, groups, CACHE.plan)
+    readers, updater = tables.cell_tables(findings, roles, groups, CACHE.plan, CACHE.kept)
     assert readers.rows[0].warnings == ()
     assert readers.rows[1].warnings == (
         "readers p95 ms: of 1 of 6 trials: of the others: too few operations for it",
@@ -386,7 +390,7 @@ def test_a_small_effect_says_so() -> None:
 
 
 def test_hostile_text_is_made_visible() -> None:
-    assert escaping.visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
+    assert visible("a\x1b[31m\x00\u202e\tb\n") == "a␛[31m␀�\tb\n"
     packed = escaping.script_json({"a": "</script><!--&"})
     assert "<" not in packed
     assert json.loads(packed) == {"a": "</script><!--&"}
@@ -416,7 +420,9 @@ def test_the_factor_of_the_first_claim_is_the_main_one() -> None:
 
 def test_several_groups_get_a_table_each() -> None:
     groups = names.groups_of(CACHE.plan)
-    shown = tables.cell_tables(CACHE_FINDINGS, layout.choose(CACHE.plan), groups, CACHE.plan)
+    shown = tables.cell_tables(
+        CACHE_FINDINGS, layout.choose(CACHE.plan), groups, CACHE.plan, CACHE.kept
+    )
     assert [t.title for t in shown] == ["readers", "updater"]
     assert "server CPU µs/op" in [m.short for m in shown[0].metrics]
     assert shown[0].rows[1].levels == ("on", "1,000,000")

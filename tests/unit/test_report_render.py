@@ -12,10 +12,13 @@ import pytest
 
 from dbdyno.report import Report
 from dbdyno.report.sections.verdicts import heading
-from dbdyno.report.text import escaping
+from dbdyno.share.opened import opened
+from dbdyno.wording.findings import analyse
+from dbdyno.wording.visible import visible
 from fixtures import synthetic
 from fixtures.printed import printed
 
+ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
@@ -62,6 +65,12 @@ def outline(html: str) -> Outline:
 def render(run: synthetic.SyntheticRun, findings) -> str:  # type: ignore[no-untyped-def]
     Report(run, findings).write()  # type: ignore[arg-type]
     return (run.path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_bundle_without_series_says_that_it_has_none() -> None:
+    with opened(ROOT / "docs/articles/runs/redis-persistence.zip") as run:
+        page = Report(run, analyse(run.plan, run.records())).html()
+    assert "a bundle may omit them" in page
 
 
 def test_render_writes_three_files(tmp_path: Path) -> None:
@@ -111,7 +120,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     assert "␛[31m" in html
     assert "{{ 7*7 }}" in "".join(parsed.words)
     data = json.loads(parsed.scripts[0])
-    assert data["trials"]["b01-t001"]["outages"][0][2] == escaping.visible(synthetic.HOSTILE)
+    assert data["trials"]["b01-t001"]["outages"][0][2] == visible(synthetic.HOSTILE)
     ids = [value for _, name, value in parsed.attributes if name == "id"]
     assert len(ids) == len(set(ids))
 

@@ -10,7 +10,7 @@ from dbdyno.report import layout
 from dbdyno.report.figures import metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.report.sections.verdicts import sweeps
-from dbdyno.report.text import names
+from dbdyno.wording import names
 from dbdyno.wording.findings import analyse
 
 

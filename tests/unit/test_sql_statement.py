@@ -110,7 +110,7 @@ def test_what_wraps_a_column_is_told_as_it_is_written(
     ("expression", "written"),
     [
         ("YEAR ( `c` )", "YEAR(`c`)"),
-        ("`date_format` ( `c` , ? )", "`date_format`(`c`, ?)"),
+        ("`date_format` ( `c` , ? )", "date_format(`c`, ?)"),
     ],
 )
 def test_spaces_of_performance_schema_are_taken_out(expression: str, written: str) -> None:
@@ -171,7 +171,8 @@ def test_a_bare_column_is_of_the_only_table_that_has_it() -> None:
 def test_columns_of_derived_tables_are_of_no_table() -> None:
     found = known(
         "WITH q AS (SELECT a FROM t WHERE b = 1) SELECT d.x, q.a FROM"
-        " (SELECT x FROM u WHERE y = 2) d, q WHERE d.x = 3 AND EXISTS (SELECT 1 FROM v WHERE v.k = d.x)"
+        " (SELECT x FROM u WHERE y = 2) d, q WHERE d.x = 3"
+        " AND EXISTS (SELECT 1 FROM v WHERE v.k = d.x)"
     )
     assert {use.name for use in found.tables} == {"t", "u", "v"} and not found.partial
     assert {*conditions(found)} == {

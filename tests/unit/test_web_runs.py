@@ -79,10 +79,23 @@ def test_a_run_is_its_report(tmp_path: Path) -> None:
         assert twin["run"]["name"] == "one"
 
 
+def test_a_run_has_a_short_form(tmp_path: Path) -> None:
+    measured(tmp_path, "one")
+    with client(tmp_path) as browser:
+        address = f"/runs/{ids(browser)['one']}"
+        assert f'href="{address}/brief"' in browser.get(address).text
+        page = browser.get(f"{address}/brief").text
+        assert f'href="{address}"' in page and 'class="brief"' in page
+        assert 'id="results"' not in page
+        twin = browser.get(f"{address}/brief.json").json()
+        assert twin == browser.get(f"{address}.json").json()
+
+
 def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
     with Run.create(tmp_path / "now", plans.plan(), {"cores": 4}) as run, client(tmp_path) as made:
         address = f"/runs/{ids(made)['now']}"
         assert "0 of 6 trials" in made.get(address).text
+        assert made.get(f"{address}/brief").status_code == 422
         add_trial(run, run.plan.trials[0].id)
         interval = {"event": "interval", "t_s": 2.0, "length_s": 1.0, "phase": "measure"}
         group = {"transactions": 50, "operations": 50, "errors": 0, "lost": 0}

@@ -10,8 +10,6 @@ from typing import Any
 from tools.gallery import bundles
 from tools.gallery.article import Measurement
 
-LOAD_QUIET = 4.0  # tasks, on two CPUs; a run's own server and generator are in them
-
 
 def facts(run: Measurement) -> str:
     """One paragraph, from the bundle alone."""
@@ -48,5 +46,6 @@ def _load(result: Mapping[str, Any]) -> str:
     if not found:
         return ""
     return (
-        "The machine was busy with other work:" if median(found) > LOAD_QUIET else "Meanwhile"
-    ) + f" {median(found):.1f} tasks ran or waited for a CPU or a disk, this run's own included."
+        f"Meanwhile {median(found):.1f} tasks ran or waited for a CPU or a disk,"
+        " this run's own included."
+    )

@@ -53,8 +53,8 @@ here can test says so, and what it would take. A figure of two rows is judged on
 other refers to it. The table has the articles' own conclusions; the pages also judge what a reader
 might take from them, and what was asked here on top.
 
-The runs are short, on two cores of a machine that did other work meanwhile: each page gives the
-load. They judge directions and ratios, not the absolute figures of larger machines."""
+The runs are short, on two cores that server and generator share; each page gives the load. They
+judge directions and ratios, not the absolute figures of larger machines."""
 
 
 def pages() -> dict[str, str]:

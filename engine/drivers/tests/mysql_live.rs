@@ -1,10 +1,14 @@
 //! The MySQL driver against a private MariaDB and, if installed, a private MySQL 9.
 
+#[path = "mysql_live/loading.rs"]
+mod loading;
 mod mysql_support;
+#[path = "mysql_live/only_mysql.rs"]
+mod only_mysql;
 
 use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::Kind as ErrorKind;
-use dyno_core::plan::{Address, Protocol, Target, Tls};
+use dyno_core::plan::{Address, Protocol, Target};
 use dyno_core::workload::{Effect, ParamType, Request, Transaction};
 use mysql_support::{Connection, Server, target};
 
@@ -234,122 +238,6 @@ fn a_lock_wait_timeout_leaves_the_transaction_open() {
     assert_eq!(right.value("SELECT k FROM t WHERE id=2").as_deref(), Some("1"));
 }
 
-/// `rows` rows of the bulk format, and the expected result.
-fn rows(rows: u32) -> Vec<u8> {
-    let mut text = vec![];
-    for id in 1..=rows {
-        text.extend_from_slice(
-            format!("{id}\t{}\tit's {id}\\tb\\\\ é\n", u64::from(id) * 3).as_bytes(),
-        );
-    }
-    text
-}
-
-#[test]
-fn all_ways_of_bulk_loading_store_the_same() {
-    let Some(server) = server("") else { return };
-    let mut sums = vec![];
-    for (bulk, mode) in [
-        ("infile", ""),
-        ("insert", ""),
-        ("array", ""),
-        ("auto", ""),
-        ("array", "NO_BACKSLASH_ESCAPES"),
-        ("infile", "NO_BACKSLASH_ESCAPES"),
-        ("insert", "NO_BACKSLASH_ESCAPES"),
-    ] {
-        let mut who = native(&server, Protocol::Prepared);
-        who.options.insert("bulk".into(), bulk.into());
-        if mode.is_empty() {
-            who.session_sql = vec!["SET sql_mode=''".into()];
-        } else {
-            who.session_sql = vec![format!("SET sql_mode='{mode}'")];
-        }
-        let mut connection = Connection::open(&who, &statements()).unwrap();
-        connection.must("TRUNCATE t");
-        let text = rows(30_000);
-        let pieces: Vec<&[u8]> = text.chunks(70_001).collect();
-        let reply = connection.load("t", &["id", "k", "c"], &pieces).unwrap();
-        assert_eq!((reply.error, reply.affected), (None, 30_000), "{bulk} {mode}");
-        let sum = "SELECT CONCAT(COUNT(*),' ',SUM(k),' ',SUM(CRC32(c))) FROM t";
-        sums.push(connection.value(sum).unwrap());
-        let c = connection.value("SELECT c FROM t WHERE id=7");
-        // Without backslash escapes in literals, LOAD DATA's own escapes still work.
-        assert_eq!(c.as_deref(), Some("it's 7\tb\\ é"), "{bulk} {mode}");
-        let reply = connection.load("t", &["id"], &[]).unwrap();
-        assert_eq!((reply.error, reply.affected), (None, 0), "{bulk}: no rows");
-        let reply = connection.load("t", &["id", "k"], &[b"40001\t\\N\n"]).unwrap();
-        assert_eq!((reply.error, reply.affected), (None, 1), "{bulk}: NULL");
-        assert_eq!(
-            connection.value("SELECT k IS NULL FROM t WHERE id=40001").as_deref(),
-            Some("1")
-        );
-    }
-    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
-}
-
-#[test]
-fn arrays_hold_any_bytes_and_are_all_or_nothing() {
-    let Some(server) = server("max_allowed_packet=64K") else { return };
-    let mut who = native(&server, Protocol::Prepared);
-    who.options.insert("bulk".into(), "array".into());
-    let mut connection = Connection::open(&who, &[]).unwrap();
-    let text =
-        b"-1\t-9223372036854775808\ta\\tb\\nc\\rd\\0e\\\\'\"\xc3\xa9\xf0\x9f\x98\x80\n2\t\\N\t\n";
-    for cut in [0, 30, text.len() - 1] {
-        connection.must("TRUNCATE t");
-        let pieces = [&text[..cut], &text[cut..]];
-        let reply = connection.load("t", &["id", "k", "c"], &pieces).unwrap();
-        assert_eq!((reply.error, reply.affected), (None, 2));
-        let row = connection.value("SELECT CONCAT(k,' ',HEX(c)) FROM t WHERE id=-1").unwrap();
-        assert_eq!(row, "-9223372036854775808 6109620A630D6400655C2722C3A9F09F9880");
-        let empty = connection.value("SELECT k IS NULL AND c='' FROM t WHERE id=2");
-        assert_eq!(empty.as_deref(), Some("1"));
-    }
-    // A duplicate in the first array: the later ones are rolled back as well.
-    let mut text = b"2\t0\tx\n".to_vec();
-    text.extend((10..20_000).flat_map(|id| format!("{id}\t{id}\tx\n").into_bytes()));
-    let reply = connection.load("t", &["id", "k", "c"], &[&text]).unwrap();
-    assert_eq!((reply.affected, reply.error.unwrap().code.as_str()), (0, "1062"));
-    assert_eq!(connection.value("SELECT COUNT(*) FROM t").as_deref(), Some("2"));
-    // In an open transaction, the caller decides its end.
-    connection.must("BEGIN");
-    let reply = connection.load("t", &["id"], &[b"3\n4\n"]).unwrap();
-    assert_eq!((reply.error, reply.affected), (None, 2));
-    connection.must("ROLLBACK");
-    assert_eq!(connection.value("SELECT COUNT(*) FROM t").as_deref(), Some("2"));
-    let reply = connection.load("t", &["id", "c"], &[b"5\t\xff\n"]).unwrap();
-    assert_eq!(reply.error.unwrap().code, "1366", "no UTF-8");
-    let left = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
-                WHERE VARIABLE_NAME='PREPARED_STMT_COUNT'";
-    assert_eq!(connection.value(left).as_deref(), Some("0"), "statements are closed");
-}
-
-#[test]
-fn inserts_keep_to_the_longest_packet_and_tell_of_refusals() {
-    let Some(server) = server("local_infile=OFF\nmax_allowed_packet=64K") else { return };
-    let mut inserting = native(&server, Protocol::Prepared);
-    inserting.options.insert("bulk".into(), "insert".into());
-    let mut connection = Connection::open(&inserting, &[]).unwrap();
-    for offset in [0, 1] {
-        connection.must("TRUNCATE t");
-        let text = rows(10_000 + offset);
-        let reply = connection.load("t", &["id", "k", "c"], &[&text]).unwrap();
-        assert_eq!((reply.error, reply.affected), (None, u64::from(10_000 + offset)));
-        let count = connection.value("SELECT COUNT(*) FROM t");
-        assert_eq!(count, Some((10_000 + offset).to_string()));
-    }
-    // An error during the load is reported at its end.
-    let reply = connection.load("t", &["id"], &[b"90001\n1\n90002\n"]).unwrap();
-    assert_eq!(reply.error.unwrap().code, "1062");
-    let mut who = native(&server, Protocol::Prepared);
-    who.options.insert("bulk".into(), "infile".into());
-    let mut strict = Connection::open(&who, &[]).unwrap();
-    let error = strict.load("t", &["id"], &[b"1\n"]).unwrap().error.unwrap();
-    assert!(["1148", "4166"].contains(&error.code.as_str()), "{error:?}");
-    assert_eq!(strict.value("SELECT 1").as_deref(), Some("1"));
-}
-
 #[test]
 fn a_file_that_was_not_offered_is_not_sent() {
     let Some(server) = server("") else { return };
@@ -427,99 +315,4 @@ fn procedures_answer_with_several_results() {
         assert_eq!((reply.error, reply.rows, reply.affected), (None, 3, 1));
         assert_eq!(connection.value("SELECT COUNT(*) FROM t").as_deref(), Some("1"));
     }
-}
-
-/// A MySQL with schema `dyno`, table `t` and account `ann`.
-fn mysql(settings: &str) -> Option<Server> {
-    let server = Server::mysql(settings)?;
-    let mut root = server.root();
-    root.must("CREATE DATABASE dyno");
-    root.must("CREATE TABLE dyno.t (id INT PRIMARY KEY, k BIGINT, c VARCHAR(200))");
-    root.must("CREATE USER ann@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY 'secret'");
-    root.must("CREATE USER nobody@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY ''");
-    for user in ["ann", "nobody"] {
-        root.must(&format!("GRANT ALL ON dyno.* TO {user}@'127.0.0.1'"));
-    }
-    Some(server)
-}
-
-#[test]
-fn mysql_caching_sha2_over_a_plain_connection_and_from_its_cache() {
-    let Some(server) = mysql("") else { return };
-    let who = target(server.tcp(), "ann", "secret", "dyno");
-    let strict = Target { login: Default::default(), ..who.clone() };
-    let refused = Connection::open(&strict, &[]).err().unwrap();
-    assert_eq!(refused.kind, ErrorKind::Authentication);
-    assert!(refused.hint.contains("server_public_key"), "{refused}");
-    // The first login sends the password encrypted with the server's key; the others use the
-    // server's cache.
-    for who in [&who, &who, &strict] {
-        let mut connection = Connection::open(who, &[]).unwrap();
-        let current = connection.value("SELECT CURRENT_USER()");
-        assert_eq!(current.as_deref(), Some("ann@127.0.0.1"));
-    }
-    server.root().must("FLUSH PRIVILEGES");
-    for password in ["wrong", ""] {
-        let wrong = target(server.tcp(), "ann", password, "dyno");
-        let refused = Connection::open(&wrong, &[]).err().unwrap();
-        assert_eq!(refused.kind, ErrorKind::Authentication);
-        assert!(refused.what.contains("1045"), "{refused}");
-    }
-    let empty = target(server.tcp(), "nobody", "", "dyno");
-    assert_eq!(Connection::open(&empty, &[]).unwrap().value("SELECT 1").as_deref(), Some("1"));
-    let mut insists = who.clone();
-    insists.tls = Tls::Require;
-    // The server offers TLS, which this loop does not support; the driver must request it.
-    assert_eq!(Connection::first_progress(&insists), Progress::StartTls);
-}
-
-#[test]
-fn mysql_runs_the_same_statements() {
-    let Some(server) = mysql("") else { return };
-    for protocol in [Protocol::Prepared, Protocol::Text] {
-        let who = Target { protocol, ..target(server.tcp(), "ann", "secret", "dyno") };
-        let mut connection = Connection::open(&who, &statements()).unwrap();
-        connection.must("DELETE FROM t");
-        let (begin, commit) = (one(BEGIN, |_| {}), one(COMMIT, |_| {}));
-        let insert = one(INSERT, |tx| {
-            tx.int(1);
-            tx.int(1 << 40);
-            tx.text(|arena| arena.extend_from_slice("it's \\ 🎈".as_bytes()));
-        });
-        let update = one(UPDATE, |tx| tx.int(1));
-        for tx in [&begin, &insert, &update, &commit] {
-            assert_eq!(connection.request(&tx.ops[0], tx).unwrap().error, None);
-        }
-        let point = one(POINT, |tx| tx.int(1));
-        for _ in 0..3 {
-            assert_eq!(connection.request(&point.ops[0], &point).unwrap().rows, 1);
-        }
-        let stored = connection.value("SELECT CONCAT(k,c) FROM t");
-        assert_eq!(stored.as_deref(), Some("1099511627777it's \\ 🎈"));
-        let duplicate = connection.request(&insert.ops[0], &insert).unwrap().error.unwrap();
-        assert_eq!(duplicate.code, "1062");
-    }
-}
-
-#[test]
-fn mysql_is_loaded_with_and_without_local_infile() {
-    let Some(server) = mysql("") else { return };
-    for infile in ["OFF", "ON"] {
-        server.root().must(&format!("SET GLOBAL local_infile={infile}"));
-        let who = target(server.tcp(), "ann", "secret", "dyno");
-        let mut connection = Connection::open(&who, &[]).unwrap();
-        connection.must("TRUNCATE t");
-        let text = rows(20_000);
-        let pieces: Vec<&[u8]> = text.chunks(65_537).collect();
-        let reply = connection.load("t", &["id", "k", "c"], &pieces).unwrap();
-        assert_eq!((reply.error, reply.affected), (None, 20_000), "local_infile={infile}");
-        let c = connection.value("SELECT c FROM t WHERE id=7");
-        assert_eq!(c.as_deref(), Some("it's 7\tb\\ é"), "local_infile={infile}");
-    }
-    let mut strict = target(server.tcp(), "ann", "secret", "dyno");
-    strict.options.insert("bulk".into(), "infile".into());
-    server.root().must("SET GLOBAL local_infile=OFF");
-    let mut connection = Connection::open(&strict, &[]).unwrap();
-    let error = connection.load("t", &["id"], &[b"1\n"]).unwrap().error.unwrap();
-    assert_eq!(error.code, "3948");
 }

@@ -5,7 +5,7 @@ use crate::page::layout::Flags;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A line of `dyno-engine tablespace`: a data file of InnoDB, a file skipped, or the totals.
+/// A line of `dyno-engine tablespace`: a data file of InnoDB, a file skipped, progress, or the totals.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -20,6 +20,13 @@ pub enum Event {
         path: String,
         /// Why.
         what: String,
+    },
+    /// How far reading is, about once a second.
+    Progress {
+        /// Bytes read.
+        bytes: u64,
+        /// Bytes of all files.
+        bytes_total: u64,
     },
     /// The end: all files together.
     End {

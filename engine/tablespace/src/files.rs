@@ -6,10 +6,13 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Directories below one that is given, deeper than any server's.
 const DEPTH_MAX: usize = 8;
+/// How often progress is told.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Reads files, and all tablespaces below directories, in `threads` threads; `emit` gets an event for each,
 /// as it is done, and one at the end unless `stop` was set.
@@ -29,6 +32,7 @@ pub fn read_all(
         }
     }
     let totals = Mutex::new(Totals::default());
+    let meter = Meter::new(&files, &emit);
     let skip = |path: String, what: String| {
         lock(&totals).skipped += 1;
         emit(Event::Skipped { path, what });
@@ -40,7 +44,7 @@ pub fn read_all(
             scope.spawn(|| {
                 let mut buffer = Buffer::default();
                 while let Some(path) = lock(&files).pop_front() {
-                    match read::read(&path, &mut buffer, stop) {
+                    match read::read(&path, &mut buffer, stop, &|bytes| meter.add(bytes)) {
                         Ok(Some(tablespace)) => {
                             lock(&totals).add(&tablespace);
                             emit(Event::Tablespace { tablespace: Box::new(tablespace) });
@@ -57,6 +61,32 @@ pub fn read_all(
         emit(Event::End { totals: totals.clone() });
     }
     totals
+}
+
+/// Tells how far reading is.
+struct Meter<'a> {
+    total: u64,
+    done: AtomicU64,
+    told: Mutex<Instant>,
+    emit: &'a (dyn Fn(Event) + Sync),
+}
+
+impl<'a> Meter<'a> {
+    fn new(files: &VecDeque<PathBuf>, emit: &'a (dyn Fn(Event) + Sync)) -> Self {
+        let bytes = |path: &PathBuf| fs::metadata(path).map_or(0, |about| about.len());
+        let total = files.iter().map(bytes).sum();
+        Self { total, done: AtomicU64::new(0), told: Mutex::new(Instant::now()), emit }
+    }
+
+    fn add(&self, bytes: u64) {
+        let bytes = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let mut told = lock(&self.told);
+        if told.elapsed() >= EVERY {
+            *told = Instant::now();
+            // A file may grow while it is read.
+            (self.emit)(Event::Progress { bytes, bytes_total: self.total.max(bytes) });
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -115,6 +145,28 @@ mod tests {
             ["t.frm", "ib_logfile0", "ib_buffer_pool", "#ib_16384_0.dblwr", "undo_log", "t.cfg"];
         assert!(yes.into_iter().all(is_tablespace));
         assert!(!no.into_iter().any(is_tablespace));
+    }
+
+    #[test]
+    fn progress_is_told_once_in_a_while_and_never_beyond_the_total() {
+        let events = Mutex::new(Vec::new());
+        let emit = |event| events.lock().unwrap().push(serde_json::to_value(event).unwrap());
+        let meter = Meter {
+            total: 100,
+            done: AtomicU64::new(0),
+            told: Mutex::new(Instant::now()),
+            emit: &emit,
+        };
+        meter.add(60);
+        assert!(events.lock().unwrap().is_empty());
+        for _ in 0..2 {
+            *meter.told.lock().unwrap() = Instant::now().checked_sub(EVERY).unwrap();
+            meter.add(30);
+        }
+        let expected = [(90, 100), (120, 120)].map(|(bytes, bytes_total)| {
+            serde_json::json!({"event": "progress", "bytes": bytes, "bytes_total": bytes_total})
+        });
+        assert_eq!(*events.lock().unwrap(), expected);
     }
 
     #[test]

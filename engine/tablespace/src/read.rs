@@ -27,7 +27,7 @@ pub struct Buffer {
     page: Vec<u8>,
 }
 
-/// Reads a file. `Ok(None)` if `stop` was set.
+/// Reads a file. `Ok(None)` if `stop` was set; `on_read` gets the bytes of each read.
 ///
 /// # Errors
 /// Why the file cannot be read, or is no tablespace.
@@ -35,6 +35,7 @@ pub fn read(
     path: &Path,
     buffer: &mut Buffer,
     stop: &AtomicBool,
+    on_read: &dyn Fn(u64),
 ) -> Result<Option<Tablespace>, String> {
     let file = open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
@@ -55,7 +56,7 @@ pub fn read(
     if u64::from(first.number) + pages > u64::from(u32::MAX) {
         return Err(format!("has {pages} pages, more than a tablespace can have"));
     }
-    let scan = pass(&file, buffer, first, pages, stop).map_err(|error| error.to_string())?;
+    let scan = pass(&file, buffer, first, pages, stop, on_read).map_err(|error| error.to_string())?;
     Ok(scan.map(|scan| scan.finish(about)))
 }
 
@@ -73,6 +74,7 @@ fn pass(
     first: First,
     pages: u64,
     stop: &AtomicBool,
+    on_read: &dyn Fn(u64),
 ) -> io::Result<Option<Scan>> {
     let First { layout, has_flags, number, space } = first;
     let mut scan = Scan::new(Start { layout, has_flags, first_page: number, space, pages });
@@ -111,6 +113,7 @@ fn pass(
             scan.add(number, bytes, &checked, faults);
         }
         at += count as u64;
+        on_read(read as u64);
     }
     Ok(Some(scan))
 }

@@ -159,6 +159,11 @@ class ClaimResult:
     uneven: tuple[str, ...] = ()  # those of the warnings that are about its blocks
     say: str = ""  # the author's words for it, which nothing has checked
 
+    @property
+    def small(self) -> bool:
+        """Whether it is supported, and an effect that it asserts is below `matters`."""
+        return self.verdict == SUPPORTED and any(part.small for part in self.parts)
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -13,7 +13,7 @@ from dbdyno.facts.fact import ENGINES, Fact, Facts, Table
 
 SCHEMA_VERSION = 1
 FORMAT = "dbdyno facts"
-SOURCES = ("server", "file", "manifest", "log", "directory")
+SOURCES = ("server", "file", "manifest", "log", "directory", "host", "dump", "digest")
 
 
 def document(all_facts: Sequence[Facts]) -> dict[str, Any]:

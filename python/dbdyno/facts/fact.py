@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Version = tuple[int, ...]  # (10, 11, 6); empty: not known
+Row = Mapping[str, Any]  # of a table, by column
 
 SETTING, STATUS, HOST = "setting", "status", "host"  # what keys begin with: `setting.port`
 EITHER = "mysql|mariadb"  # an option file does not say whose it is
@@ -73,11 +74,11 @@ class Table:
     """Rows: accounts, tables, indexes, lines of a file. Values are scalars; `place` of a row, where
     it has one, wins over the table's."""
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Row, ...]
     place: str
     read_unix_s: float = 0.0
 
-    def fact(self, row: Mapping[str, Any], column: str, key: str = "") -> Fact:
+    def fact(self, row: Row, column: str, key: str = "") -> Fact:
         """One value of a row as evidence."""
         place = str(row.get("place") or self.place)
         return Fact(key or column, row.get(column), place, read_unix_s=self.read_unix_s)
@@ -86,7 +87,8 @@ class Table:
 @dataclass(frozen=True)
 class Facts:
     """All that is known of one subject. `subject` names it without a secret; `source`: `server`,
-    `file`, `manifest`, `log`, `directory`."""
+    `file`, `manifest`, `log`, `directory`, `host` (of one of those, on this machine), `dump` (of a
+    schema), `digest` (of statements)."""
 
     subject: str
     source: str
@@ -138,6 +140,8 @@ class Facts:
     def _why(self, key: str) -> str:
         if key.startswith(f"{HOST}."):
             return "the host is not seen: see --memory"
+        if key.startswith("needle"):
+            return "no value was written: see --write-needle"
         if self.is_server:
             return "the server does not tell it"
         if key == "validated":

@@ -10,9 +10,10 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
 from dbdyno.experiment.types import Credentials
+from dbdyno.facts.at_rest import keys
 from dbdyno.facts.fact import HOST, Facts
 from dbdyno.facts.gathered import Gathered
-from dbdyno.facts.servers import mysql, postgres, redis
+from dbdyno.facts.servers import mysql, mysql_tables, postgres, redis
 from dbdyno.systems.external import reach
 from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres.external import PostgresRemote
@@ -22,10 +23,17 @@ from dbdyno.systems.server_errors import understanding
 WATCHED = "watched"  # `watched.qcache_hits`: what a counter grew by in `watched.seconds`
 
 
-def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> Facts:
+def read(
+    text: str,
+    credentials: Credentials,
+    tls: str | None,
+    *,
+    for_s: float = 0.0,
+    statements: bool = True,
+) -> Facts:
     """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
-    are read twice, so long apart."""
-    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    are read twice, so long apart; `statements`: statement classes are read, without literals."""
+    server = reach.open_url(text, credentials, tls)
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -37,12 +45,14 @@ def read(text: str, credentials: Credentials, tls: str | None, for_s: float) -> 
                     fix="remove it: no rule on this server needs it",
                 )
             if isinstance(server, MysqlRemote):
-                facts = mysql.read(server, found)
+                facts = mysql.read(server, found, statements=statements)
+                if _is_near(text):
+                    keys.place(facts, found)
                 if for_s > 0:
                     _watch(server, found, for_s)
                 return facts
             if isinstance(server, PostgresRemote):
-                return postgres.read(server, found)
+                return postgres.read(server, found, statements=statements)
             assert isinstance(server, RedisRemote)
             return redis.read(server, found)
     finally:
@@ -53,7 +63,7 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
     """The same facts, and what a server of MySQL's family has executed by now."""
     if facts.engine not in ("mysql", "mariadb"):
         return facts
-    server = reach.open_url(text, credentials, tls or _usual_tls(text))
+    server = reach.open_url(text, credentials, tls)
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -70,20 +80,6 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
     )
 
 
-def _usual_tls(text: str) -> str | None:
-    """As for targets of experiments: by the scheme, else what other hosts must have. None for a
-    URL that is none, which is refused later."""
-    try:
-        url = server_url.parse(text)
-    except ValueError:
-        return None
-    if url.tls is None:
-        return "prefer" if url.on_this_machine else "verify"
-    if not url.tls:
-        return "off"
-    return "require" if url.on_this_machine else "verify"
-
-
 def _is_near(text: str) -> bool:
     return server_url.parse(text).on_this_machine
 
@@ -91,7 +87,9 @@ def _is_near(text: str) -> bool:
 def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:
     """What counters grow by, over a moment: totals since the start hide what is now."""
     before, began = mysql.counters(server), time.monotonic()
+    tables, _ = mysql.table_counts(server)
     time.sleep(for_s)
+    later, source = mysql.table_counts(server)
     after, seconds = mysql.counters(server), time.monotonic() - began
     place = f"{mysql.COUNTERS}, twice"
     found.add(f"{WATCHED}.seconds", round(seconds, 3), place, "s")
@@ -99,6 +97,13 @@ def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:
         old = before.get(name, "")
         if value.isdigit() and old.isdigit() and int(value) >= int(old):
             found.add(f"{WATCHED}.{name}", int(value) - int(old), place)
+    if later:
+        found.table(mysql_tables.TABLE, mysql_tables.grown(tables, later), f"{source}, twice")
+    else:
+        found.lacks(
+            mysql_tables.TABLE,
+            "neither userstat nor performance_schema shows tables to this account",
+        )
 
 
 def _memory_bytes() -> int:

@@ -13,7 +13,7 @@ HIDDEN = "(hidden)"
 _SECRET = re.compile(
     r"passw(or)?d|passphrase|(^|_)pass(_|$)|pwd|secret|credential|conninfo|masterauth|requirepass"
     r"|authentication_string|auth_string|(^|[_.])(token|api_?key|private_?key|auth)$"
-    r"|encryption_key$|^(init_connect|init_slave|init_replica)$|rename_command"
+    r"|encryption_key$|filekey$|^(init_connect|init_slave|init_replica)$|rename_command"
     r"|^(archive|restore|recovery_end|archive_cleanup|ssl_passphrase)_command$"
 )
 # Rules about passwords, which hold none.

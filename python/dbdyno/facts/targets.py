@@ -16,6 +16,8 @@ from dbdyno.facts import document, live
 from dbdyno.facts.fact import ENGINES, HOST, Fact, Facts, Version, version_of
 from dbdyno.facts.files import (
     datadir,
+    ddl,
+    digest,
     logs,
     manifest,
     mongodconf,
@@ -28,6 +30,8 @@ from dbdyno.facts.gathered import Gathered
 from dbdyno.store.text import json
 
 FORMS: Mapping[str, ModuleType] = {
+    "digest": digest,
+    "ddl": ddl,
     "log": logs,
     "manifest": manifest,
     "mongod.conf": mongodconf,
@@ -36,6 +40,7 @@ FORMS: Mapping[str, ModuleType] = {
     "redis.conf": redisconf,
 }
 """What a file may be, in the order in which it is asked for."""
+HAS_MEMORY = ("server", "file")  # sources of facts of a server with a host
 BUNDLE_BYTES_MAX = 256 << 20
 _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 
@@ -44,7 +49,9 @@ _ENGINE = re.compile(r"([a-z]+)(?:[-: ]?v?(\d+(?:\.\d+)*))?", re.IGNORECASE)
 class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
-    `server`: the program that is asked about an option file."""
+    `server`: the program that is asked about an option file; `this_host`: whether the machine that
+    this runs on is the server's; `contents`: whether a directory's files are read too, and
+    `progress` how far that is; `statements`: whether statement classes are read of a server."""
 
     credentials: Credentials
     tls: str | None = None
@@ -54,6 +61,10 @@ class Asked:
     memory_bytes: int | None = None
     for_s: float = 0.0
     server: str | None = None
+    statements: bool = True
+    this_host: bool = False
+    contents: bool = True
+    progress: Callable[[int, int | None], None] | None = None
 
 
 def read(target: str, asked: Asked) -> list[Facts]:
@@ -61,9 +72,14 @@ def read(target: str, asked: Asked) -> list[Facts]:
     return [_completed(one, asked) for one in _read(target, asked)]
 
 
+def is_directory(target: str) -> bool:
+    """Whether it is a data directory."""
+    return not server_url.is_url(target) and Path(target).is_dir()
+
+
 def is_file(target: str) -> bool:
     """Whether it is parsed: neither a server nor a directory."""
-    return not server_url.is_url(target) and not Path(target).is_dir()
+    return not server_url.is_url(target) and not is_directory(target)
 
 
 def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list[Facts]:
@@ -82,10 +98,19 @@ def read_late(read: Sequence[tuple[str, Sequence[Facts]]], asked: Asked) -> list
 
 def _read(target: str, asked: Asked) -> list[Facts]:
     if server_url.is_url(target):
-        return [live.read(target, asked.credentials, asked.tls, asked.for_s)]
+        return [
+            live.read(
+                target,
+                asked.credentials,
+                asked.tls,
+                for_s=asked.for_s,
+                statements=asked.statements,
+            )
+        ]
     path = Path(target)
     if path.is_dir():
-        return [datadir.read(path, Gathered())]
+        read = datadir.read(path, Gathered(), contents=asked.contents, progress=asked.progress)
+        return [read]
     content = text.read(path, BUNDLE_BYTES_MAX)
     if content.lstrip()[:1] == "{" and document.FORMAT in content[:200]:
         return document.parse(json.loads(content.encode()), target)
@@ -109,7 +134,7 @@ def _completed(facts: Facts, asked: Asked) -> Facts:
     if asked.engine in facts.engine.split("|") and not facts.is_server:
         facts = replace(facts, engine=asked.engine, version=asked.version or facts.version)
     key = f"{HOST}.memory_bytes"
-    if asked.memory_bytes is not None and facts.source in ("server", "file"):
+    if asked.memory_bytes is not None and facts.source in HAS_MEMORY:
         fact = Fact(key, asked.memory_bytes, "--memory", "bytes")
         facts = replace(facts, facts={**facts.facts, key: fact})
     return facts

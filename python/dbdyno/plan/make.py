@@ -30,6 +30,7 @@ from dbdyno.plan.types import (
     State,
 )
 from dbdyno.systems.base import TargetPlan
+from dbdyno.wording.numbers import gib
 
 Available = Callable[[TargetPlan], str | None]
 
@@ -378,8 +379,8 @@ class _Maker:
             parts.append(f"needs {needs.cores} cores, and there are {machine.cores}")
         if needs.memory_bytes is not None and machine.memory_bytes < needs.memory_bytes:
             parts.append(
-                f"needs {needs.memory_bytes / 2**30:.3g} GiB of memory, "
-                f"and there are {machine.memory_bytes / 2**30:.3g}"
+                f"needs {gib(needs.memory_bytes)} of memory, "
+                f"and there are {gib(machine.memory_bytes)}"
             )
         return "; ".join(parts)
 
@@ -387,8 +388,8 @@ class _Maker:
         wanted = max(estimate.memory_bytes(cell) for cell in cells)
         if self.machine.memory_bytes and wanted > self.machine.memory_bytes:
             self.notes.append(
-                f"The largest cell may use {wanted / 2**30:.3g} GiB of memory, and the machine "
-                f"has {self.machine.memory_bytes / 2**30:.3g}: lower `memory`."
+                f"The largest cell may use {gib(wanted)} of memory, and the machine "
+                f"has {gib(self.machine.memory_bytes)}: lower `memory`."
             )
 
 

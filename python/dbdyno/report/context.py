@@ -9,12 +9,12 @@ from dbdyno.analysis.types import Findings
 from dbdyno.plan.types import Plan
 from dbdyno.report import layout
 from dbdyno.report.layout import Layout
-from dbdyno.report.text import names
 from dbdyno.report.trials.read import Trials, read
 from dbdyno.store import annotation
 from dbdyno.store.annotation import Annotations
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
+from dbdyno.wording import names
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dbdyno.report.charts.lines import Marks, Point, Series, line_chart, value_a
 from dbdyno.report.charts.scale import Axis
 from dbdyno.report.charts.svg import SERIES
 from dbdyno.report.layout import Layout
-from dbdyno.report.text.names import Metric
+from dbdyno.wording.names import Metric
 
 WIDE, NARROW, SMALL = 680.0, 350.0, 352.0  # px: page, phone, one of two columns
 RATES_MIN = 3  # fewer are no line

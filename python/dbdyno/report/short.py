@@ -17,13 +17,13 @@ from dbdyno.plan import level_text
 from dbdyno.report.context import Context
 from dbdyno.report.sections.setting import warnings
 from dbdyno.report.sections.verdicts import answer
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import bounded, edge, sig3, times
 from dbdyno.report.text.table import ROWS_MAX
-from dbdyno.wording import numbers
+from dbdyno.wording import names, numbers
+from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import bounded, edge, times
 from dbdyno.wording.verdicts import ratio_text
+from dbdyno.wording.visible import visible
 
 METRICS = ("transactions_per_s", "mib_per_s", "service_ms_p95")
 COMPARED = ("transactions_per_s", "service_ms_p95")

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from dbdyno import __version__
 from dbdyno.report.text import escaping
 from dbdyno.wording.plurals import count
+from dbdyno.wording.visible import visible
 
 
 def styled(
@@ -57,7 +58,7 @@ def templates() -> frozenset[str]:
 
 
 def _finalize(value: Any) -> Any:
-    return escaping.visible(value) if isinstance(value, str) else value
+    return visible(value) if isinstance(value, str) else value
 
 
 def data_link(text: str, kind: str) -> str:

@@ -11,7 +11,7 @@ the PostgreSQL manual, "Multicolumn Indexes", "Indexes and ORDER BY", "Index-Onl
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -62,7 +62,7 @@ class Candidate:
 
 
 def candidates(schema: Schema, classes: Classes) -> list[Candidate]:
-    """The heaviest first. None has the form of an index that is there; one that is the begin of
+    """The heaviest first. None has the form of an existing index; one that is the begin of
     another is merged into it, covering ones and others apart."""
     known = list(classes)
     order = _order(schema, known)
@@ -83,9 +83,9 @@ def candidates(schema: Schema, classes: Classes) -> list[Candidate]:
     return sorted(made, key=lambda one: (-one.weight, one.table, str(one.parts), one.include))
 
 
-def _order(schema: Schema, classes: Sequence[tuple[Statement, float, str]]) -> Counter[str]:
+def _order(schema: Schema, classes: Sequence[tuple[Statement, float, str]]) -> Mapping[str, float]:
     """How much of the workload compares a column (`schema.table.column`) for equality."""
-    weights: Counter[str] = Counter()
+    weights: defaultdict[str, float] = defaultdict(float)
     for statement, weight, _ in classes:
         joined = (column for one in statement.joins for column in (one.left, one.right))
         equal = (one.column for one in statement.predicates if one.operator == parts.EQUAL)
@@ -110,7 +110,9 @@ class _Wanted:
     conditions: list[str]  # of partial indexes
 
     @classmethod
-    def of(cls, statement: Statement, use: Use, table: Table, order: Counter[str]) -> _Wanted:
+    def of(
+        cls, statement: Statement, use: Use, table: Table, order: Mapping[str, float]
+    ) -> _Wanted:
         own = [one for one in statement.predicates if one.column.table == use and one.must_hold]
         joined = {
             column.name.lower()
@@ -128,7 +130,7 @@ class _Wanted:
             return sorted(
                 (one for one in found if one not in leave),
                 key=lambda part: (
-                    -order[f"{table.full_name}.{part.column.lower()}"],
+                    -order.get(f"{table.full_name}.{part.column.lower()}", 0.0),
                     part.column,
                     part.expression,
                 ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -13,6 +14,7 @@ from dbdyno.sql.parts import ColumnUse, Join, Order, Predicate, Statement, Use
 from dbdyno.sql.schema import Schema
 from dbdyno.sql.scopes import Node, Scope, resolve, scopes
 
+T = TypeVar("T")
 _KINDS = {
     exp.Insert: parts.INSERT,
     exp.Update: parts.UPDATE,
@@ -46,11 +48,20 @@ def read(parsed: Parsed, schema: Schema | None) -> Statement:
         kind=parts.REPLACE if parsed.is_replace else kind,
         tables=tuple(use for scope in all_scopes for use in scope.uses.values() if use),
         has_limit=any(scope.node.args.get("limit") for scope in all_scopes),
-        **{name: _once(values) for name, values in vars(found).items()},
+        predicates=_once(found.predicates),
+        joins=_once(found.joins),
+        grouping=tuple(found.grouping),
+        ordering=tuple(found.ordering),
+        selected=_once(found.selected),
+        stars=_once(found.stars),
+        read=_once(found.read),
+        written=_once(found.written),
+        written_all=_once(found.written_all),
+        partial=_once(found.partial),
     )
 
 
-def _once(values: list[object]) -> tuple[object, ...]:
+def _once(values: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(values))
 
 

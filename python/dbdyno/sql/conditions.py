@@ -11,7 +11,7 @@ from dbdyno.sql import parts
 from dbdyno.sql.parsing import Parsed
 from dbdyno.sql.parts import ColumnUse, Join, Predicate
 
-Node = exp.Expression
+Node = exp.Expr
 Resolve = Callable[[exp.Column], ColumnUse | None]
 
 _CALL = re.compile(r"[`\"]?(\w+)[`\"]?\s*\((?:[^()]|\([^()]*\))*\)$")

@@ -1,4 +1,4 @@
-"""What indexes that are there can serve: which begins with what, which holds what."""
+"""What existing indexes can serve: which begins with what, which holds what."""
 
 from __future__ import annotations
 

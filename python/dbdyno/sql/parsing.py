@@ -29,20 +29,22 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 class Parsed:
     """A tree and the text that it is of."""
 
-    def __init__(self, tree: exp.Expression, text: str, dialect: str, is_replace: bool) -> None:
-        self.tree, self.text, self._dialect = tree, text, dialect
+    def __init__(self, tree: exp.Expr, text: str, dialect: str, is_replace: bool) -> None:
+        self.tree, self.text, self.dialect = tree, text, dialect
         self.is_replace = is_replace  # which was read as an INSERT
 
-    def written(self, node: exp.Expression) -> str:
+    def written(self, node: exp.Expr) -> str:
         """SQL of a node, as it is written where that is known."""
         span = node.meta.get(SPAN)
         if span is not None:
-            return texts.squeezed(self.text[span[0] : span[1] + 1], self._dialect)
-        return node.sql(dialect=self._dialect, normalize_functions=False, comments=False)
+            return texts.squeezed(self.text[span[0] : span[1] + 1], self.dialect)
+        return node.sql(dialect=self.dialect, normalize_functions=False, comments=False)
 
 
+@functools.lru_cache(maxsize=1024)
 def parse(text: str, dialect: str) -> Parsed | None:
-    """None for what is no single statement that it knows."""
+    """The tree, which is not to be changed: several rules read one statement. None for what is no
+    single statement that it knows."""
     if len(text) > texts.CHARACTERS_MAX:
         return None
     ready = texts.prepared(text, dialect).strip().rstrip(";")
@@ -98,7 +100,7 @@ def _noting(name: str) -> Any:
     def parse(self: Any, *args: Any, **kwargs: Any) -> Any:
         first = self._curr
         made = getattr(super(type(self), self), name)(*args, **kwargs)
-        if isinstance(made, exp.Expression) and first is not None and self._prev is not None:
+        if isinstance(made, exp.Expr) and first is not None and self._prev is not None:
             made.meta[SPAN] = (first.start, self._prev.end)
         return made
 

@@ -26,7 +26,7 @@ FUNCTION, ARITHMETIC, CAST = "function", "arithmetic", "cast"  # what wraps a co
 @dataclass(frozen=True)
 class Use:
     """One use of a table. `name` and `schema` (may be empty) as written, without quotes; `alias`:
-    in small letters, the name where there is none; `scope`: the number of the SELECT it is in."""
+    in small letters, the name of the table if it has none; `scope`: the number of its SELECT."""
 
     name: str
     alias: str

@@ -1,4 +1,4 @@
-"""Tables, columns, indexes and foreign keys: plain data, whoever described them."""
+"""Tables, columns, indexes and foreign keys: plain data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Features:
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """`type`: as the server writes it, in small letters; `generated`: the expression of a generated
-    column; `average_bytes`: from statistics, None where there are none."""
+    column; `average_bytes`: from statistics, None without them."""
 
     name: str
     type: str
@@ -115,12 +115,13 @@ class Schema:
 
     def find(self, name: str, schema: str = "") -> Table | None:
         """The table of that name in that schema, or the only one of that name where no schema is
-        given. Letters' case is ignored, as long as that leaves one."""
+        given, here or there. Letters' case is ignored, as long as that leaves one."""
         for same in (lambda a, b: a == b, lambda a, b: a.lower() == b.lower()):
             found = [
                 one
                 for one in self.tables
-                if same(one.name, name) and (not schema or same(one.schema, schema))
+                if same(one.name, name)
+                and (not schema or not one.schema or same(one.schema, schema))
             ]
             if len(found) == 1:
                 return found[0]

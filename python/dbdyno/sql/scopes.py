@@ -10,7 +10,7 @@ from sqlglot import exp
 from dbdyno.sql.parts import ColumnUse, Use
 from dbdyno.sql.schema import Schema
 
-Node = exp.Expression
+Node = exp.Expr
 
 
 @dataclass

@@ -15,11 +15,28 @@ _QUOTED = {
 }
 _COMMENT = r"/\*(?![!+]).*?\*/"
 _REPLACE = re.compile(r"\s*replace(\s+(?:low_priority|delayed))?\s+(?:into\s+)?", re.IGNORECASE)
-# What digests write for literals that they leave out.
 _LEFT_OUT = (
-    r"\(\s*\?\+\s*\)|\(\s*\.\.\.\s*\)",  # (?+) of dbdyno, (...) of performance_schema
-    r"\s*,\s*\.\.\.",  # ?, ...
+    (r"\(\s*\?\+\s*\)|\(\s*\.\.\.\s*\)", "(?)"),  # (?+) of dbdyno, (...) of performance_schema
+    (r"\?\s*,\s*\.\.\.", "?, ?"),  # ?, ...
+    (r"\b(?:timestamp|date|time)\s+\?", "?"),  # a literal with its type
 )
+# performance_schema writes the last name of a keyword that has several, and its own for literals.
+_SYNONYMS = (
+    (r"\bSQL_TSI_(\w+)", r"\1"),
+    (r"\bSYSTEM_USER\b(?!\s*\()", "USER"),
+    (r"\bNOW\b(?!\s*\()", "NOW()"),
+    (r"\bDISTINCTROW\b", "DISTINCT"),
+    (r"\(_charset\)\s*", ""),
+    (r"\(unknown\)", "?"),
+    (r"\b(DECIMAL|CHARACTER|BINARY|FLOAT|DATETIME|TIME)\s*\(\s*(?:\?|\.\.\.)\s*\)", r"\1"),
+)
+_WRITTEN = {
+    dialect: [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in forms]
+    for dialect, forms in {
+        kinds.MYSQL: (*_SYNONYMS, *_LEFT_OUT),
+        kinds.POSTGRES: ((r"\$\d+", "?"), *_LEFT_OUT),
+    }.items()
+}
 _SPACE_BEFORE = re.compile(
     r"\s+(?=[),.;])|(?<=\w)(?<!\bin)(?<!\band)(?<!\bor)\s+(?=\()", re.IGNORECASE
 )
@@ -37,22 +54,19 @@ class Token(NamedTuple):
 
 
 def prepared(text: str, dialect: str) -> str:
-    """Placeholders of digests as `?`, without comments. A value of a list that is left out stays
-    one value: its number is lost anyway."""
-    pattern = re.compile(
-        rf"(?P<kept>{_QUOTED[dialect]})|(?P<none>{_COMMENT}|{_LEFT_OUT[1]})|(?P<list>{_LEFT_OUT[0]})"
-        + (r"|(?P<number>\$\d+)" if dialect == kinds.POSTGRES else ""),
-        re.DOTALL,
+    """Placeholders of digests as `?`, and their words as an application writes them, without
+    comments. A list of omitted values has one or two: their number is lost anyway."""
+    quotes = re.compile(f"({_QUOTED[dialect]}|{_COMMENT})", re.DOTALL)
+    pieces = quotes.split(text)
+    pieces[1::2] = [" " if one.startswith("/*") else one for one in pieces[1::2]]
+    # Marks keep quoted texts out of the way; a lone NUL is in no statement.
+    marked = "".join(
+        f"\0{number}\0" if number % 2 else one.replace("\0", " ")
+        for number, one in enumerate(pieces)
     )
-
-    def instead(match: re.Match[str]) -> str:
-        if match["kept"]:
-            return match[0]
-        if match["list"]:
-            return "(?)"
-        return " " if match["none"] else "?"
-
-    return pattern.sub(instead, text)
+    for pattern, instead in _WRITTEN[dialect]:
+        marked = pattern.sub(instead, marked)
+    return re.sub(r"\0(\d+)\0", lambda found: pieces[int(found[1])], marked)
 
 
 def as_insert(text: str) -> str | None:
@@ -62,19 +76,22 @@ def as_insert(text: str) -> str | None:
 
 
 def squeezed(text: str, dialect: str) -> str:
-    """`YEAR ( c )` of a digest as `YEAR(c)`: some functions allow no space there."""
+    """`YEAR ( c )` of a digest as `YEAR(c)`: some functions allow no space there. Names of
+    others are quoted in performance_schema."""
     pieces = re.split(f"({_QUOTED[dialect]})", " ".join(text.split()), flags=re.DOTALL)
     pieces[::2] = [_SPACE_BEHIND.sub("", _SPACE_BEFORE.sub("", one)) for one in pieces[::2]]
     joined = "".join(pieces)
     joined = re.sub(r"([(.])\s+(?=[`\"])", r"\1", joined)
-    return re.sub(r"([`\"])\s+(?=[(),.])", r"\1", joined)
+    joined = re.sub(r"([`\"])\s+(?=[(),.])", r"\1", joined)
+    return re.sub(r"[`\"](\w+)[`\"](?=\()", r"\1", joined)
 
 
 def blank(tokens: Sequence[Token], text: str) -> str:
     """The text without comments, numbers as 0 and strings empty; of patterns behind LIKE, whether
     they begin with a wildcard stays. Whatever has an apostrophe or begins with a digit is taken for
     a literal."""
-    pieces, last_end, word = [], -1, ""
+    pieces: list[str] = []
+    last_end, word = -1, ""
     for token in tokens:
         source = text[token.start : token.end + 1]
         if pieces and token.start > last_end + 1:

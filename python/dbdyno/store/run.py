@@ -396,6 +396,10 @@ class Run:
         """The engine's events of a trial; a cut-off last line is omitted."""
         return list(self.each_event(trial))
 
+    def has_events(self, trial: str) -> bool:
+        """Whether the events of a trial are among the run's files."""
+        return (self.trial_dir(trial) / EVENTS).is_file()
+
     def samples(self, trial: str) -> list[dict[str, Any]]:
         """The samples of a trial; a cut-off last line is omitted."""
         return list(self.each_sample(trial))

@@ -24,6 +24,7 @@ def create(directory: Path, access: Access, *, read_only: bool = False) -> tuple
         Route("/static/{name}", page.static),
         *page.get("/runs", runs.listing),
         *page.get("/runs/{id:str}", run.shown),
+        *page.get("/runs/{id:str}/brief", run.brief),
         Route("/runs/{id:str}/events", live.events),
         *page.get("/compare", compare.shown),
         *page.get("/history", history.listing),

@@ -21,10 +21,10 @@ from starlette.routing import Route
 from dbdyno.errors import DynoError
 from dbdyno.report import templating
 from dbdyno.report.models.page import coded
-from dbdyno.report.text.numbers import seconds, sig3
 from dbdyno.web.security import CSRF_FIELD, CSRF_HEADER
 from dbdyno.web.site import NotFound, Site
-from dbdyno.wording.numbers import spread
+from dbdyno.wording.numbers import sig3, spread
+from dbdyno.wording.quantities import seconds
 
 BODY_BYTES_MAX = 4 << 20
 

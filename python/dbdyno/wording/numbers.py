@@ -7,10 +7,12 @@ read "1.00-1.00" next to "more than 1".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 Rounded = Callable[[float, int], float]
 
+MISSING = "–"
 MORE_DIGITS = 5  # than usual, to distinguish a number from an edge
 
 
@@ -32,18 +34,31 @@ def significant(value: float, places: int) -> float:
     return float(f"{value:.{places}g}")
 
 
-def number(value: float, *edges: float) -> str:
-    """Three significant digits, thousands separated: 31234 -> 31,200; 0.01234 -> 0.0123."""
+def sig3(value: float | None, *edges: float) -> str:
+    """A number in a table or chart: three significant digits, also zeros, so that a column lines up
+    and shows its precision; thousands separated: 12,300; 4.50; 0.00123. None and NaN give a dash.
+    More digits where they show on which side of `edges` it lies."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
     if value == 0:
         return "0"
     places = digits(value, 3, edges, significant)
-    shown = significant(value, places)
-    if abs(value) < 1e-4:
-        return f"{value:.{places - 1}e}"
-    if abs(shown) >= 1000:
-        whole = len(str(int(abs(shown))))
-        return f"{shown:,.{max(0, places - whole)}f}"
-    return f"{shown:.{places}g}"
+    rounded = significant(value, places)
+    # Rounding may carry into the next decade: 9.996 becomes 10.0, not 10.00.
+    magnitude = math.floor(math.log10(abs(rounded)))
+    if magnitude < -6 or magnitude > 14:
+        text = f"{rounded:.{places - 1}e}"
+    else:
+        text = f"{rounded:,.{max(0, places - 1 - magnitude)}f}"
+    return text.replace("-", "−")
+
+
+def number(value: float, *edges: float) -> str:
+    """The same in a sentence, without zeros at the end of decimals: 31,200; 4.5; 10."""
+    text = sig3(value, *edges)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def ratio(value: float, *edges: float) -> str:
@@ -60,6 +75,15 @@ def bound(value: float, *edges: float) -> str:
     if value < 0.001:
         return "under 0.001"
     return "over 1,000" if value > 1000 else ratio(value, *edges)
+
+
+def size(value: float) -> str:
+    """Bytes in binary units: 1 GiB, 23.5 GiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            return f"{number(value)} {unit}" if value % 1 or value >= 1000 else f"{value:g} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable: the last unit always returns")
 
 
 def percent(share: float) -> str:
@@ -93,6 +117,6 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def counted(n: int, noun: str) -> str:
-    """`1 block`, `2 blocks`."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def gib(size_bytes: float) -> str:
+    """Memory or space: `0.25 GiB`, `15.6 GiB`, `1,024 GiB`."""
+    return f"{number(size_bytes / 2**30)} GiB"

@@ -8,6 +8,7 @@ from dbdyno.analysis.planning import plan_blocks as _plan_blocks
 from dbdyno.wording.catalogue import told
 
 compare = told(between_runs.compare)
+claims = told(between_runs.claims)
 judge = told(between_runs.judge)
 failing = told(between_runs.failing)
 history = told(between_runs.history)

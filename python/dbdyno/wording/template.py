@@ -19,7 +19,7 @@ from typing import Any
 from dbdyno.experiment.values.bounds import named
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 
 def fill(template: str, plan: Plan | None, values: Mapping[str, Any]) -> str:
@@ -34,7 +34,7 @@ class _Formatter(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         kind, _, more = format_spec.partition(" ")
         if kind == "count":
-            return numbers.counted(value, more)
+            return plurals.count(value, more)
         if kind == "either":
             yes, _, no = more.partition("|")
             return yes if value else no

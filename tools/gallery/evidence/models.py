@@ -16,7 +16,7 @@ from tools.gallery.verdict import MODELLED, REFUTED, SUPPORTED, Judged
 from dbdyno import models
 from dbdyno.models import calculate, given, kinds
 from dbdyno.models.model import Model
-from dbdyno.report.models import words
+from dbdyno.wording.models import words
 
 
 @dataclass(frozen=True)

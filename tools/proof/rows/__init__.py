@@ -15,6 +15,7 @@ FAMILIES: tuple[str, ...] = (
     "measuring",
     "models",
     "proving",
+    "checks",
 )
 
 

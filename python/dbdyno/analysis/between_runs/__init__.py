@@ -5,7 +5,14 @@ ratio is shown, and judged only against the spread between runs of the same plan
 them are there to know it (docs/decisions/comparing-runs.md).
 """
 
-from dbdyno.analysis.between_runs.comparison import RUNS_MIN, compare, failing, judge, predecessors
+from dbdyno.analysis.between_runs.comparison import (
+    RUNS_MIN,
+    claims,
+    compare,
+    failing,
+    judge,
+    predecessors,
+)
 from dbdyno.analysis.between_runs.judging import a_month
 from dbdyno.analysis.between_runs.run_summary import Reduced, reduce
 from dbdyno.analysis.between_runs.trend import history
@@ -14,6 +21,7 @@ __all__ = [
     "RUNS_MIN",
     "Reduced",
     "a_month",
+    "claims",
     "compare",
     "failing",
     "history",

@@ -16,7 +16,9 @@ from dbdyno.analysis.between_runs import comparability
 from dbdyno.analysis.between_runs.comparability import Key
 from dbdyno.analysis.between_runs.judging import Case, judged
 from dbdyno.analysis.between_runs.run_summary import Reduced, Value
-from dbdyno.analysis.between_runs.types import Compared, LeftOut, Row
+from dbdyno.analysis.between_runs.types import Claimed, Compared, LeftOut, Row
+from dbdyno.analysis.claims import verdict
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.message import Message, joined
 from dbdyno.errors import DynoError
 
@@ -89,6 +91,12 @@ def compare(
         matters=matters,
         reference=() if unjudged else tuple(run.name for run in reference),
     )
+
+
+def claims(a: Measured, b: Measured) -> tuple[Claimed, ...]:
+    """B's claims with the verdicts of both runs."""
+    before = {claim.text: claim for claim in verdict.judge(a)[0]}
+    return tuple(Claimed(before.get(claim.text), claim) for claim in verdict.judge(b)[0])
 
 
 def judge(

@@ -34,6 +34,15 @@ def compared_json(compared: Compared) -> dict[str, Any]:
         "before": list(compared.before),
         "left_out": [asdict(one) for one in compared.left_out],
         "warnings": list(compared.warnings),
+        "claims": [
+            {
+                "text": one.b.text,
+                "say": one.b.say,
+                "a": one.a.verdict if one.a else None,
+                "b": one.b.verdict,
+            }
+            for one in compared.claims
+        ],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.analysis.types import Ratio
+from dbdyno.analysis.types import ClaimResult, Ratio
 
 # Verdicts on a row. One run that is clearly worse is suspected; a second one confirms it. Of a
 # metric of which neither way is better: higher or lower.
@@ -45,6 +45,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Claimed:
+    """A claim of run B, and that of run A if it makes the same; each is judged in its run alone."""
+
+    a: ClaimResult | None
+    b: ClaimResult
+
+
+@dataclass(frozen=True)
 class Compared:
     """Run B compared with run A."""
 
@@ -58,6 +66,7 @@ class Compared:
     unjudged: str  # why there is no verdict on any row; empty if there is
     matters: float  # a difference up to this is small
     reference: tuple[str, ...] = ()  # runs that were named as one; none: the best stretch's first
+    claims: tuple[Claimed, ...] = ()
 
     @property
     def judged(self) -> bool:

@@ -245,9 +245,9 @@ def _claim(
     cases = [case for case, _ in asked]
     parts = [_told(case, judged, measured.plan) for case, judged in asked]
     cells = [cell for case in cases for cell in case.cells]
-    verdict = _combined([part.verdict for part in parts])
+    verdict = combined([part.verdict for part in parts])
     blocks = between_blocks.of_claim(
-        uneven, [_read_again(*one) for one in asked], verdict, _combined
+        uneven, [_read_again(*one) for one in asked], verdict, combined
     )
     warnings = (*blocks, *_void(measured, cases), *measured.warnings(cells))
     if not measured.plan.paired and verdict in (SUPPORTED, REFUTED):
@@ -271,7 +271,7 @@ def _void(measured: Measured, cases: Sequence[Case]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*failures, *both)))
 
 
-def _combined(verdicts: Sequence[str]) -> str:
+def combined(verdicts: Sequence[str]) -> str:
     """A claim's verdict from those of its parts."""
     if REFUTED in verdicts:
         return REFUTED

@@ -161,14 +161,14 @@ def _cell(measured: Measured, cell: int) -> dict[str, str]:
     return dict(measured.cell(cell).levels)
 
 
-def plain_ratio(compared: Pairs, threshold: float = 1.0) -> Ratio | None:
+def plain_ratio(compared: Pairs) -> Ratio | None:
     """The ratio with its 95 % interval, not adjusted for several comparisons.
 
     None if it cannot be estimated, or only bounded; no interval and no p below 3 blocks.
     """
     if compared.problem or compared.bound or not compared.blocks:
         return None
-    contrast = compared.contrast(threshold)
+    contrast = compared.contrast(1.0)
     n = contrast.n
     if not math.isfinite(contrast.centre):
         return None

@@ -34,7 +34,7 @@ from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import GroupPlan, Plan
 from dbdyno.store.metrics.timeseries import Trace
 from dbdyno.store.record import TrialRecord
-from dbdyno.wording import numbers
+from dbdyno.wording import plurals
 
 DURATIONS_S = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600)
 
@@ -260,6 +260,6 @@ def _nothing(left_out: Sequence[str], run: Plan) -> DynoError:
     return DynoError(
         Message("nothing_planned", why=why, more=len(left_out) - 1),
         cause="a plan needs the spread of at least 3 blocks of what is compared",
-        fix=f"run a pilot with more blocks than {numbers.counted(run.blocks, 'block')}, or claim"
+        fix=f"run a pilot with more blocks than {plurals.count(run.blocks, 'block')}, or claim"
         " something that is compared within blocks",
     )

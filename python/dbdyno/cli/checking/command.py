@@ -13,7 +13,10 @@ from dbdyno.errors import DynoError
 from dbdyno.rules.check.rule import SEVERITIES
 
 FORMS = ("text", "json", "markdown", "sarif")
-FILES = ("log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf", "redis.conf")
+FILES = (
+    *("ddl", "digest", "log", "manifest", "mongod.conf", "my.cnf", "postgresql.conf"),
+    "redis.conf",
+)
 _OF_FINDINGS = ("html", "baseline", "write_baseline", "only", "ignored")
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -23,6 +26,8 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--collect", is_flag=True,
               help="Print the facts as one JSON document instead, to be checked elsewhere: no rows"
               " of tables, no password, no statement.")  # fmt: skip
+@click.option("--statements", is_flag=True,
+              help="With --collect: statement classes too, without literals.")  # fmt: skip
 @click.option("--only", multiple=True, metavar="RULE|PACK",
               help="Only this rule (* stands for any text) or pack; may be repeated.")  # fmt: skip
 @click.option("--ignore", "ignored", multiple=True, metavar="RULE:REASON",
@@ -39,10 +44,16 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
               help="Engine and version that a file is for, such as mariadb-10.11.")  # fmt: skip
 @click.option("--server", metavar="PROGRAM",
               help="mysqld or mariadbd that reads a my.cnf and names what it refuses.")  # fmt: skip
+@click.option("--this-host", is_flag=True,
+              help="The servers are of this machine: check owners and modes of their files, their"
+              " accounts and processes too.")  # fmt: skip
 @click.option("--memory", metavar="SIZE",
               help="Memory of the host [default: this machine's, of a server on it].")  # fmt: skip
 @click.option("--for", "for_", metavar="TIME",
               help="How long to watch a server's counters, to judge the query cache.")  # fmt: skip
+@click.option("--write-needle", is_flag=True,
+              help="Write a random value into a schema of dbdyno on the server, look for it in the"
+              " data directory that is named too, and drop the schema.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True,
               help="Format of the findings.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -57,10 +68,12 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
 
     TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://), a configuration file
     (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
-    directory, or a document of --collect. Servers are only read, by statements that wait for no
-    lock and end after 5 s. A rule without its facts is "not known", with the reason.
+    directory, a schema dump with or without a digest (dyno digest --json), or a document of
+    --collect. Servers are only read, by statements that wait at most 1 s for a lock and end after
+    5 s, unless --write-needle is given. A rule without its facts is "not known", with the reason.
     """
     import json
+    from dataclasses import replace
 
     from dbdyno.cli.checking import findings
     from dbdyno.cli.runs.stored import stored
@@ -68,20 +81,33 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     from dbdyno.experiment.targets import server_url
     from dbdyno.facts import document
     from dbdyno.facts import targets as reading
+    from dbdyno.facts.schema import combined
 
     ignored = _ignored(typed["ignored"])
     form = _form(typed)
     if typed["collect"] and (form != "text" or any(typed[name] for name in _OF_FINDINGS)):
         raise click.UsageError("--collect only reads: it has no findings to show")
+    if typed["statements"] and not typed["collect"]:
+        raise click.UsageError("--statements is for --collect: findings are made of them anyway")
     _refuse_idle(targets, typed)
-    asked = _asked(typed)
+    asked = replace(_asked(typed), contents=findings.reads_contents(typed["only"]))
     for target in targets:
         server_url.refuse_unknown(target)
     files = [target for target in targets if reading.is_file(target)]
     with stored(*files or targets):
-        read = [(target, findings.facts_of(target, asked)) for target in targets]
-        facts = reading.read_late(read, asked)
+        with findings.progress() as progress:
+            asked = replace(asked, progress=progress)
+            read = [(target, findings.facts_of(target, asked)) for target in targets]
+        facts = combined.with_digests(reading.read_late(read, asked))
+        if typed["write_needle"]:
+            facts = findings.with_needle(targets, facts, asked)
+        if typed["memory"] and not any(one.source in reading.HAS_MEMORY for one in facts):
+            raise click.UsageError(
+                "--memory is for a server or its configuration file, and no target is one"
+            )
         if typed["collect"]:
+            if not typed["statements"]:
+                facts = [combined.without_statements(one) for one in facts]
             made = json.dumps(document.document(facts), indent=1, allow_nan=False) + "\n"
             output.put(made, typed["out"], "facts")
             return 0
@@ -104,6 +130,10 @@ def _refuse_idle(targets: tuple[str, ...], typed: dict[str, Any]) -> None:
         ("a server's URL", ("for_", *login.NAMES), map(server_url.is_url, targets)),
         ("a file", ("engine", "form_of_file", "server"), map(reading.is_file, targets)),
     )
+    if typed["write_needle"]:
+        servers = sum(map(server_url.is_url, targets))
+        if servers != 1 or sum(map(reading.is_directory, targets)) != 1:
+            raise click.UsageError("--write-needle is for one server's URL and its data directory")
     for what, names, has in used:
         idle = [name for name in names if typed[name] is not None]
         if idle and not any(has):
@@ -149,5 +179,7 @@ def _asked(typed: dict[str, Any]) -> Any:
         version=version,
         memory_bytes=memory,
         server=typed["server"],
+        statements=typed["statements"] or not typed["collect"],
+        this_host=typed["this_host"],
         for_s=seconds("--for", typed["for_"]) if typed["for_"] else 0.0,
     )

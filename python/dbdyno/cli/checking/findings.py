@@ -4,32 +4,79 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
 from dbdyno.cli import unprivileged
+from dbdyno.cli.logs.reading import Progress
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
+from dbdyno.execute.needle import needle
+from dbdyno.experiment.targets import server_url
 from dbdyno.facts import document as facts_document
 from dbdyno.facts import targets
 from dbdyno.facts.fact import EITHER, Facts
+from dbdyno.facts.host import reading
 from dbdyno.facts.servers import validated
 from dbdyno.facts.targets import Asked
 from dbdyno.report.check import document, page, text
 from dbdyno.rules.check import judging
 from dbdyno.rules.check.judging import Judged
-from dbdyno.rules.check.packs import PACKS, RULES
+from dbdyno.rules.check.packs import OVERVIEWS, PACKS, RULES
 from dbdyno.store.text import files
 
 BASELINE = "dbdyno check baseline"
 
 
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """How far reading is; the line is gone afterwards."""
+    shown = Progress()
+    try:
+        yield shown
+    finally:
+        shown.end()
+
+
+def reads_contents(only: Sequence[str]) -> bool:
+    """Whether a rule that was asked for judges what a directory's files hold: that takes a second a
+    GiB."""
+    chosen = [rule for rule in RULES if not only or any(judging.named(rule, one) for one in only)]
+    return any(rule.pack == "space" for rule in chosen)
+
+
 def facts_of(target: str, asked: Asked) -> list[Facts]:
-    """Facts of a target. A file may be a stranger's: as root, an account that owns nothing parses
-    it, and only values come back. It sees the file's directory, for what it includes; of a bundle,
-    the file alone."""
+    """Facts of a target and, where it was asked for, of this machine about it."""
+    found = _facts_of(target, asked)
+    if not asked.this_host:
+        return found
+    _refuse_other_hosts(target, found)
+    return [*found, *(reading.read(one) for one in found if one.source in reading.OF)]
+
+
+def _refuse_other_hosts(target: str, found: Sequence[Facts]) -> None:
+    """DynoError for a server elsewhere, and for facts that were collected elsewhere."""
+    if server_url.is_url(target):
+        is_here = server_url.parse(target).on_this_machine
+    else:
+        is_here = all(one.subject == str(Path(target)) for one in found)
+    if not is_here or not any(one.source in reading.OF for one in found):
+        raise DynoError(
+            f"{target} is no server of this machine",
+            cause="`--this-host` looks at files, accounts and processes of the machine that it"
+            " runs on",
+            fix="run dyno on the server's host; name its URL on loopback, its configuration or its"
+            " data directory",
+        )
+
+
+def _facts_of(target: str, asked: Asked) -> list[Facts]:
+    """Facts of a target alone. A file may be a stranger's: as root, an account that owns nothing
+    parses it, and only values come back. It sees the file's directory, for what it includes; of a
+    bundle, the file alone."""
     if not targets.is_file(target):
         return targets.read(target, asked)
     path = Path(target)
@@ -42,6 +89,24 @@ def facts_of(target: str, asked: Asked) -> list[Facts]:
     if asked.server is None:
         return found
     return [validated.ask(one, asked.server) if _is_option_file(one) else one for one in found]
+
+
+def with_needle(targets_: Sequence[str], found: Sequence[Facts], asked: Asked) -> list[Facts]:
+    """The facts, with what a value shows that is written to the one server and looked for in the
+    one directory. DynoError if these are not of one server, or it does not take the value."""
+    url = next(filter(server_url.is_url, targets_))
+    server = next(one for one in found if one.is_server)
+    directory = next(one for one in found if one.source == "directory")
+    named = server.get("setting.datadir")
+    if named is not None and Path(named.text).resolve() != Path(directory.subject).resolve():
+        raise DynoError(
+            f"{directory.subject} is not the data directory of {server.subject}: that is"
+            f" {named.text}",
+            cause="another server's directory, or a server on another machine",
+            fix="run dyno check on the server's machine, with the directory of SELECT @@datadir",
+        )
+    late = needle.facts(url, asked.credentials, asked.tls, server, directory)
+    return [late if one is directory else one for one in found]
 
 
 def _refuse_idle(found: Sequence[Facts], target: str, asked: Asked) -> None:
@@ -76,7 +141,14 @@ def judged(
     for pattern in only:
         if not any(judging.named(rule, pattern) for rule in RULES):
             raise DynoError(f"`--only {pattern}` is no rule and no pack", fix="see the reference")
-    return judging.judge(facts, RULES, only=only, ignore=ignore, baseline=_fingerprints(baseline))
+    return judging.judge(
+        facts,
+        RULES,
+        only=only,
+        ignore=ignore,
+        baseline=_fingerprints(baseline),
+        overviews=OVERVIEWS,
+    )
 
 
 def drawn(found: Judged, form: str, columns: int) -> str:

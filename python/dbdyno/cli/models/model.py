@@ -104,7 +104,8 @@ def _answer(model: Any, inputs: tuple[str, ...], form: str, out: Path | None, *,
             **login: Any) -> str:  # fmt: skip
     from dbdyno.models import calculate, given, sweep
     from dbdyno.models import solve as solving
-    from dbdyno.report.models import document, page, text, words
+    from dbdyno.report.models import document, page, text
+    from dbdyno.wording.models import words
 
     typed = given.assignments(inputs, model)
     wanted = _wanted(model, solve, target, swept, typed)

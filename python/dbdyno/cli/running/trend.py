@@ -62,7 +62,7 @@ def after(
     with stored(history):
         there = history.is_dir()
         earlier, unread = past.read_all(history, like=now.fingerprint) if there else ([], [])
-        named = [past.read(reference)[0]] if reference else []
+        named = [past.read(reference).run] if reference else []
         compared = runs.judge(now, earlier, matters=limit, unread=unread, reference=named)
     if compared is None:
         alone = _without(f"no earlier run of this plan on this machine in {history}", gate)

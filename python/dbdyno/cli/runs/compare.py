@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -58,16 +59,18 @@ def compare(
     from dbdyno.wording import runs
 
     def shown() -> int:
-        (first, _), (second, plan) = past.read(a, metrics), past.read(b, metrics)
-        earlier, unread = (
-            past.read_all(history, metrics, like=second.fingerprint) if history else (None, [])
-        )
+        first, second = past.read(a, metrics), past.read(b, metrics)
+        like = second.run.fingerprint
+        earlier, unread = past.read_all(history, metrics, like=like) if history else (None, [])
         limit = gate.limit if gate else None
-        compared = runs.compare(first, second, earlier, anyway=anyway, matters=limit, unread=unread)
+        compared = runs.compare(
+            first.run, second.run, earlier, anyway=anyway, matters=limit, unread=unread
+        )
+        compared = replace(compared, claims=runs.claims(first.measured, second.measured))
         if as_json:
             click.echo(json.dumps(compared_json(compared), indent=1, allow_nan=False))
         else:
-            Shown().print(compared_text(compared, plan))
+            Shown().print(compared_text(compared, second.measured.plan))
         return gates.verdict(compared) if gate else 0
 
     with stored(a, b):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # the analysis brings scipy: imported where it is used
     from dbdyno.analysis.between_runs import Reduced
     from dbdyno.analysis.between_runs.pooling.runs import Source
     from dbdyno.analysis.between_runs.types import LeftOut
-    from dbdyno.plan.types import Plan
 
 
 def reduced(run: Run, name: str, metrics: Sequence[str] = ()) -> Reduced:
@@ -28,10 +27,13 @@ def reduced(run: Run, name: str, metrics: Sequence[str] = ()) -> Reduced:
     return between_runs.reduce(run.plan, run.records(), run.manifest, name, run.status, metrics)
 
 
-def read(path: Path, metrics: Sequence[str] = ()) -> tuple[Reduced, Plan]:
-    """A run directory or a bundle, and its plan."""
+def read(path: Path, metrics: Sequence[str] = ()) -> Source:
+    """A run directory or a bundle. DynoError if it cannot be read."""
+    from dbdyno.analysis.between_runs.pooling.runs import Source
+    from dbdyno.analysis.estimates.measured import Measured
+
     with stored(path), opened(path) as run:
-        return reduced(run, str(path), metrics), run.plan
+        return Source(Measured.of(run.plan, run.records()), reduced(run, str(path), metrics))
 
 
 def read_all(
@@ -64,13 +66,5 @@ def read_all(
 def sources(path: Path) -> list[Source]:
     """The run at `path`, or those below it, for `dyno pool`. DynoError for one that cannot be
     read."""
-    from dbdyno.analysis.between_runs.pooling.runs import Source
-    from dbdyno.analysis.estimates.measured import Measured
-
     places = [one.path for one in below(path)] if path.is_dir() else [path]
-    found = []
-    for place in places or [path]:
-        with stored(place), opened(place) as run:
-            measured = Measured.of(run.plan, run.records())
-            found.append(Source(measured, reduced(run, str(place))))
-    return found
+    return [read(place) for place in places or [path]]

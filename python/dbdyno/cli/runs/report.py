@@ -135,10 +135,10 @@ def report(
         return code
 
     makes = [*(place / name for name in (RESULT, MARKDOWN, HTML, BRIEF)), *wanted.values()]
-    if added:
-        makes.append(source / ANNOTATIONS)
-    if bundle_to is not None:
-        makes += [bundle_to, source / RESULT]
+    if source.is_dir():  # nothing is made in a bundle
+        makes += [source / ANNOTATIONS] if added else []
+        makes += [source / RESULT] if bundle_to is not None else []
+    makes += [bundle_to] if bundle_to is not None else []
     code = unprivileged.reading(drawn, [source], makes)
     printed()
     return code

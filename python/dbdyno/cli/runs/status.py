@@ -71,10 +71,10 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
 def _listed(directory: Path, as_json: bool) -> int:
     """Prints a line a run below a directory, of its catalogue."""
     from dbdyno.cli import unprivileged
-    from dbdyno.report.text.escaping import visible
     from dbdyno.share.below import RUNS_MAX, bring_up_to_date
     from dbdyno.store import catalogue
     from dbdyno.store.catalogue import Catalogue, Wanted
+    from dbdyno.wording.visible import visible
 
     def read() -> list[dict[str, Any]]:
         with contextlib.closing(Catalogue(directory)) as found:
@@ -99,7 +99,7 @@ def _listed(directory: Path, as_json: bool) -> int:
 
 def _in_short(line: dict[str, Any]) -> str:
     """`running       3 of 24 trials`; `complete     24 of 24 trials  supported 2, refuted 1`."""
-    from dbdyno.report.text.escaping import visible
+    from dbdyno.wording.visible import visible
 
     if line["problem"]:
         return f"{line['status']:<11}  {visible(line['problem'])}"

@@ -78,7 +78,7 @@ def _tls(name: str, model: TargetModel, urls: Sequence[ServerUrl], node: Node) -
     is_near = all(url.on_this_machine for url in urls)
     by_scheme = urls[0].tls
     if by_scheme is None:
-        return model.tls or ("prefer" if is_near else "verify")
+        return model.tls or server_url.usual_tls(urls[0], is_near)
     if any(url.tls != by_scheme for url in urls):
         raise DynoError(
             f"target `{name}`: some of its nodes speak TLS by their URLs, and some do not",
@@ -92,9 +92,7 @@ def _tls(name: str, model: TargetModel, urls: Sequence[ServerUrl], node: Node) -
             cause="a port of such a server speaks TLS from the start, or not at all",
             fix=f"remove `tls`, or begin the URL with {' or '.join(_both_ways(urls[0]))}",
         )
-    if not by_scheme:
-        return "off"
-    return model.tls or ("require" if is_near else "verify")
+    return "off" if not by_scheme else model.tls or server_url.usual_tls(urls[0], is_near)
 
 
 def _both_ways(url: ServerUrl) -> list[str]:

@@ -59,6 +59,16 @@ class ServerUrl:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def usual_tls(url: ServerUrl, is_near: bool) -> str:
+    """What protects a login if nobody says it: as the scheme has it, else what a network demands.
+    `is_near`: neither this URL nor those used with it leave the machine."""
+    if url.tls is None:
+        return "prefer" if is_near else "verify"
+    if not url.tls:
+        return "off"
+    return "require" if is_near else "verify"
+
+
 def is_loopback(host: str) -> bool:
     """Whether a name or address is this machine's own."""
     if host.lower() in ("localhost", "localhost."):

@@ -1,7 +1,8 @@
-"""A data directory of MySQL or MariaDB: which processes hold its files open.
+"""A data directory of MySQL or MariaDB: which processes hold its files open, what is encrypted in
+it (`facts.at_rest`), which of its logs hold keys, and what InnoDB's files hold (`facts.innodb`).
 
-Source: proc(5). Processes of others are seen by root alone, and then said to be missing. Files are
-named, never read.
+Source: proc(5). Processes of others are seen by root alone, and then said to be missing. No file is
+written or locked.
 """
 
 from __future__ import annotations
@@ -11,16 +12,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dbdyno import diskfiles
 from dbdyno.errors import DynoError
+from dbdyno.facts import keyleaks
+from dbdyno.facts.at_rest import classes, reading
+from dbdyno.facts.at_rest.reading import Seen
 from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.innodb import redolog, tablespaces
 
 SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
 PROC = Path("/proc")
+LOG_BYTES_MAX = 64 << 20  # of a log: its end
+LOGS_MAX = 8  # the newest
 
 
-def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
-    """Table `holders`: pid, program, file, place."""
+def read(
+    path: Path,
+    found: Gathered,
+    proc: Path = PROC,
+    *,
+    contents: bool = True,
+    progress: tablespaces.Progress | None = None,
+) -> Facts:
+    """Table `holders`: pid, program, file, place; with `contents` also what the files hold
+    (`tablespaces.py`)."""
     wanted = path / SHARED
     try:
         about = wanted.stat()
@@ -37,7 +53,51 @@ def read(path: Path, found: Gathered, proc: Path = PROC) -> Facts:
         found.lacks("holders", reason)
     if not unseen or len(holders) > 1:
         found.table("holders", holders, f"{proc}/*/fd")
-    return found.facts(str(path), "directory", EITHER)
+    log = None
+    if contents:
+        seen = reading.read(path, found)
+        keyleaks.tell(found, list(_leaks(seen)), f"the newest logs in {path}")
+        log = _contents(path, found, progress)
+    else:
+        found.lacks("tablespaces", "no rule that was asked for needs what the files hold")
+    engine, version = (log.engine, log.version) if log is not None and log.engine else (EITHER, ())
+    return found.facts(str(path), "directory", engine, version)
+
+
+def _contents(
+    path: Path, found: Gathered, progress: tablespaces.Progress | None
+) -> redolog.RedoLog | None:
+    """The redo log is read after the files: LSNs only grow."""
+    space = tablespaces.read(path, found, progress)
+    about = os.statvfs(path)
+    found.add("space.available_bytes", about.f_bavail * about.f_frsize, f"statvfs({path})", "bytes")
+    try:
+        log = redolog.read(path)
+    except OSError as error:
+        found.lacks("space.most_lsn", f"the redo log cannot be read: {error.strerror}")
+        return None
+    if log is None:
+        found.lacks("space.most_lsn", "the redo log is not in this directory")
+        return None
+    found.add("space.most_lsn", log.most_lsn, log.place)
+    if space is not None:
+        ahead = sum(lsn > log.most_lsn for lsn in space.lsns)
+        found.add("space.files_ahead", ahead, log.place)
+    return log
+
+
+def _leaks(seen: list[Seen]) -> Iterator[dict[str, Any]]:
+    """Keys in the newest binary logs and logs of statements. An encrypted one shows none."""
+    logs = [one.path for one in seen if one.of in (classes.BINLOG, classes.TEXT_LOG)]
+    for path in sorted(logs, key=lambda one: one.stat().st_mtime)[-LOGS_MAX:]:
+        try:
+            with diskfiles.opened(path) as file:
+                file.seek(max(0, file.seek(0, 2) - LOG_BYTES_MAX))
+                offset, content = file.tell(), file.read(LOG_BYTES_MAX)
+        except OSError:
+            continue  # it was removed meanwhile
+        is_binary = offset > 0 or content[:4] in classes.BINLOG_MAGIC
+        yield from keyleaks.rows(str(path), content, begin=offset if is_binary else None)
 
 
 def _holders(

@@ -1,5 +1,5 @@
-"""Known lines of logs: of the audit subsystem, of InnoDB. Any other line is neither kept nor
-repeated.
+"""Known lines of logs: of the audit subsystem, of InnoDB, and statements with keys or passwords in
+them. No line is kept or repeated; of a statement, its place is.
 
 Sources: auditd's `audit_log_format`, signal(7), errno(3); the messages of InnoDB's os0file.cc.
 """
@@ -11,35 +11,46 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dbdyno.facts import keyleaks
 from dbdyno.facts.fact import Facts
 from dbdyno.facts.files import text
 from dbdyno.facts.gathered import Gathered
 
 BYTES_MAX = 256 << 20
 EVENTS_MAX = 1000
+_HEAD = 1 << 20  # characters, of which one line must be of a log of statements
 _FIELD = re.compile(r"(\w+)=(\"[^\"]*\"|\S+)")
 _STAMP = re.compile(r"msg=audit\((\d+)(?:\.\d+)?:(\d+)\)")
 _LOCK = re.compile(r"Unable to lock (\S+?)[,;]? error: (\d+)|Unable to lock (\S+)")
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\d[T ]\s?\d{1,2}:\d\d:\d\d|\d{6}\s+\d{1,2}:\d\d:\d\d)")
+_STATEMENTS = re.compile(
+    r"^Time\s+Id\s+Command\s+Argument|^# User@Host: "
+    r"|^.{0,200}\b(LOG:  (statement|duration|execute)|STATEMENT:  )",
+    re.M,
+)
 KILL = {"c000003e": {"62"}, "c00000b7": {"129"}, "40000003": {"37"}}  # x86-64, arm64, i386
 EACCES, EPERM = -13, -1
 
 
 def detect(path: Path, content: str) -> bool:
-    """Records of auditd, or an error log."""
+    """Records of auditd, an error log, or a log of statements (general, slow, PostgreSQL's)."""
     return bool(
-        re.search(r"^(node=\S+ )?type=[A-Z_]+ msg=audit\(", content, re.M)
+        _STATEMENTS.search(content, 0, _HEAD)
+        or re.search(r"^(node=\S+ )?type=[A-Z_]+ msg=audit\(", content, re.M)
         or re.search(r"\[(ERROR|Warning|Note|System)\]", content)
         or "Unable to lock" in content
     )
 
 
 def read(path: Path, found: Gathered) -> Facts:
-    """Table `events`: event, time, pid, target_pid, signal, exit, file, program, place."""
-    events = list(_events(path, text.read(path, BYTES_MAX)))
+    """Table `events`: event, time, pid, target_pid, signal, exit, file, program, place; and that
+    of `keyleaks`."""
+    content = text.read(path, BYTES_MAX)
+    events = list(_events(path, content))
     found.table("events", events[:EVENTS_MAX], str(path))
     if len(events) > EVENTS_MAX:
         found.lacks("events after these", f"the log has {len(events):,} of them")
+    keyleaks.tell(found, keyleaks.rows(str(path), content.encode()), str(path))
     return found.facts(str(path), "log", "linux")
 
 

@@ -1,4 +1,5 @@
-"""redis.conf and valkey.conf, with what they include. Source: the comments of redis.conf itself."""
+"""redis.conf, valkey.conf and sentinel.conf, with what they include. Source: the comments of these
+files themselves."""
 
 from __future__ import annotations
 
@@ -8,16 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.facts.fact import Facts
-from dbdyno.facts.files import text
+from dbdyno.facts.files import redisusers, text
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.secret import HIDDEN
 
 _SIGNS = re.compile(
     r"^(appendonly|appendfsync|maxmemory|maxmemory-policy|protected-mode|requirepass|dbfilename"
-    r"|save \d+)\b",
+    r"|save \d+|sentinel monitor)\b",
     re.M,
 )
 _OF_USERS = ("user", "masteruser", "rename-command")
+_OF_SENTINEL = ("auth-pass", "sentinel-pass", "rename-command")
 
 
 def detect(path: Path, content: str) -> bool:
@@ -27,8 +29,9 @@ def detect(path: Path, content: str) -> bool:
 
 def read(path: Path, found: Gathered) -> Facts:
     """Directives as settings, words joined by a space; repeated ones joined too, as `CONFIG GET`
-    has them. Every line in the table `options`: name, value, place."""
-    rows, together = [], dict[str, str]()
+    has them. Every line in the table `options`: name, value, place. Users of `user` lines in the
+    table `acl_users`, as of a server."""
+    rows, together, users = [], dict[str, str](), []
     for line, file, number in text.Includes(_included, found.lacks).lines(path):
         bare = line.strip()
         if not bare or bare.startswith("#"):
@@ -37,16 +40,28 @@ def read(path: Path, found: Gathered) -> Facts:
             name, *words = shlex.split(bare)
         except ValueError:  # a quote that does not end: the server refuses it too
             name, *words = bare.split()
-        name, value = name.lower(), " ".join(words)
+        name = name.lower()
         place = f"{file}:{number}:{text.column(line, bare)}"
-        if name in _OF_USERS:
-            value = HIDDEN
+        if name == "user" and words:
+            users.append({**redisusers.user(" ".join([name, *words])), "place": place})
+        value = _without_secret(name, words)
         rows.append({"name": name, "spelled": name, "value": value, "place": place})
         repeats = name in together and name in ("save", *_OF_USERS)
         together[name] = f"{together[name]} {value}" if repeats else value
         found.setting(name, together[name], place)
     found.table("options", rows, str(path))
+    if users:
+        found.table("acl_users", users, str(path))
     return found.facts(str(path), "file", "redis")
+
+
+def _without_secret(name: str, words: Sequence[str]) -> str:
+    """The value of a line. Of Sentinel, `auth-pass NAME (hidden)` keeps the name."""
+    if name in _OF_USERS:
+        return HIDDEN
+    if name == "sentinel" and words and words[0].lower() in _OF_SENTINEL:
+        return " ".join([words[0], *words[1:-1][:1], HIDDEN])
+    return " ".join(words)
 
 
 def _included(line: str, path: Path) -> Sequence[Path] | None:

@@ -11,8 +11,13 @@ import pymysql
 from dbdyno.facts import applies
 from dbdyno.facts.fact import STATUS, Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import mysql_accounts as accounts
+from dbdyno.facts.servers import mysql_encryption as encryption
 from dbdyno.facts.servers import mysql_replication as replication
+from dbdyno.facts.servers import mysql_schema as schema
+from dbdyno.facts.servers import mysql_space as space
+from dbdyno.facts.servers import mysql_tables
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.mysql.external import MysqlRemote
 
@@ -48,12 +53,16 @@ QUERIES = (
         ("mysql", "mariadb"),
     ),
     *accounts.QUERIES,
+    *encryption.QUERIES,
     *replication.QUERIES,
+    *space.QUERIES,
+    *schema.QUERIES,
 )
 
 
-def read(server: MysqlRemote, found: Gathered) -> Facts:
-    """All facts. DynoError if it does not answer at all; what it refuses is missing."""
+def read(server: MysqlRemote, found: Gathered, *, statements: bool) -> Facts:
+    """All facts. DynoError if it does not answer at all; what it refuses is missing. `statements`:
+    statement classes too, without their literals."""
     _confine(server, found)
     try:
         for name, value in server.rows(VARIABLES):
@@ -67,6 +76,10 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
+            continue
         try:
             rows = server.records(query.sql)
         except pymysql.Error as error:
@@ -75,6 +88,8 @@ def read(server: MysqlRemote, found: Gathered) -> Facts:
         small = [_small(row) for row in rows]
         if query.table == "replicas":
             small = [replication.kept(row) for row in small]
+        if query.table == "statements":
+            small = workload.kept(small, server.kind, found)
         found.table(query.table, small, query.sql)
     return known
 
@@ -112,6 +127,20 @@ def counters(server: MysqlRemote) -> dict[str, str]:
         return {str(name).lower(): str(value) for name, value in server.rows(COUNTERS)}
     except pymysql.Error as error:
         raise server.unanswered(error) from None
+
+
+def table_counts(server: MysqlRemote) -> tuple[mysql_tables.Counts, str]:
+    """Counters of tables and the statement that told them; none where the server keeps none."""
+    known = Gathered().facts(server.place, "server", server.kind, version_of(server.version))
+    for query in mysql_tables.QUERIES:
+        if not applies.matches(query.applies, known):
+            continue
+        try:
+            if found := mysql_tables.counts(server.rows(query.sql)):
+                return found, query.sql
+        except pymysql.Error:  # no such table, or no right to it: as if nothing were counted
+            continue
+    return {}, ""
 
 
 def _small(row: dict[str, object]) -> dict[str, object]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts, version_of
 from dbdyno.facts.gathered import Gathered
+from dbdyno.facts.schema import workload
 from dbdyno.facts.servers import postgres_accounts as accounts
+from dbdyno.facts.servers import postgres_schema as schema
 from dbdyno.facts.servers.query import TIMEOUT_S, Query
 from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.systems.postgres.external import PostgresRemote
@@ -28,17 +30,38 @@ QUERIES = (
         "SELECT extname AS name, extversion AS version FROM pg_extension",
         ("postgres",),
     ),
+    Query(  # 8 kB pages of the table alone, as of its last VACUUM or ANALYZE: no lock is taken
+        "dead_rows",
+        "SELECT s.schemaname, s.relname, s.n_live_tup, s.n_dead_tup,"
+        " c.relpages::bigint * current_setting('block_size')::bigint,"
+        " floor(extract(epoch FROM now() - greatest(s.last_vacuum, s.last_autovacuum)))::bigint"
+        " FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid"
+        " ORDER BY s.n_dead_tup DESC LIMIT 100",
+        ("postgres",),
+    ),
     *accounts.QUERIES,
+    Query(  # rows of others are hidden from a role without pg_read_all_stats
+        "session_tls",
+        "SELECT a.usename, host(a.client_addr), s.ssl, s.version, a.backend_type IS NULL, count(*)"
+        " FROM pg_stat_activity a LEFT JOIN pg_stat_ssl s ON s.pid = a.pid WHERE a.usename IS NOT"
+        " NULL AND (a.backend_type = 'client backend' OR a.backend_type IS NULL)"
+        " GROUP BY 1, 2, 3, 4, 5",
+        ("postgres >=10",),
+    ),
+    *schema.QUERIES,
 )
 _NAMES = {
     "extensions": ("name", "version"),
+    "session_tls": ("user", "host", "tls", "tls_version", "hidden", "sessions"),
+    "dead_rows": ("schema", "name", "live", "dead", "bytes", "last_vacuum_age_s"),
     **accounts.NAMES,
+    **schema.NAMES,
 }  # of columns: the protocol's simple form has none
 
 
-def read(server: PostgresRemote, found: Gathered) -> Facts:
+def read(server: PostgresRemote, found: Gathered, *, statements: bool) -> Facts:
     """All facts. DynoError if it does not answer; what it refuses is missing. Settings in units of
-    memory are in bytes."""
+    memory are in bytes. `statements`: statement classes too, without their literals."""
     try:
         for statement in SESSION:
             server.rows(statement)
@@ -55,11 +78,17 @@ def read(server: PostgresRemote, found: Gathered) -> Facts:
     for query in QUERIES:
         if not applies.matches(query.applies, known):
             continue
+        reason = schema.not_asked(query.table, known, statements)
+        if reason:
+            found.lacks(query.table, reason)
+            continue
         try:
             names = _NAMES[query.table]
             told = [dict(zip(names, row, strict=True)) for row in server.rows(query.sql)]
         except ERRORS as error:
             found.lacks(query.table, message(error))
             continue
+        if query.table == "statements":
+            told = workload.kept(told, known.engine, found)
         found.table(query.table, told, query.sql)
     return known

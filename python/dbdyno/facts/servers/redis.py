@@ -8,6 +8,7 @@ counted, before anything else sees them.
 from __future__ import annotations
 
 from dbdyno.facts.fact import STATUS, Facts, version_of
+from dbdyno.facts.files import redisusers
 from dbdyno.facts.gathered import Gathered
 from dbdyno.systems.redis.client import ERRORS
 from dbdyno.systems.redis.external import RedisRemote
@@ -31,22 +32,8 @@ def read(server: RedisRemote, found: Gathered) -> Facts:
     except ERRORS as error:
         found.lacks("settings", str(error))
     try:
-        rows = [_user(str(line)) for line in server.ask(*USERS)]
+        rows = [redisusers.user(str(line)) for line in server.ask(*USERS)]
         found.table("acl_users", rows, " ".join(USERS))
     except ERRORS as error:  # before 6, or without the right
         found.lacks("acl_users", str(error))
     return found.facts(server.place, "server", "redis", version_of(server.version))
-
-
-def _user(line: str) -> dict[str, object]:
-    """`user app on #HASH ~* +@all` without its hashes."""
-    _, name, *rules = line.split()
-    return {
-        "name": name,
-        "enabled": "on" in rules,
-        "nopass": "nopass" in rules,
-        "hashes": sum(one.startswith("#") for one in rules),
-        "all_keys": "~*" in rules or "allkeys" in rules,
-        "all_commands": "+@all" in rules or "allcommands" in rules,
-        "takes_away": sum(one.startswith("-") for one in rules if one != "-@all"),
-    }

@@ -28,6 +28,7 @@ from dbdyno.models.cluster.failures import (
     failures,
     letter,
 )
+from dbdyno.wording.plurals import count
 
 WEIGHT_TRIED_MAX = 9  # a site's weight; what needs larger ones is not searched for
 SHOWN_MAX = 3
@@ -192,14 +193,14 @@ def bounds(wish: Wish, limits: Limits) -> tuple[str, ...]:
     found = []
     if wish.crashes and limits.members < 2 * wish.crashes + 1:
         found.append(
-            f"Of at most {_counted(limits.members, 'member')} {_heaviest(wish.crashes)} at least"
+            f"Of at most {count(limits.members, 'member')} {_heaviest(wish.crashes)} at least"
             " half of the weight, since the others are not more; to survive"
             f" {'its' if wish.crashes == 1 else 'their'} crash takes {2 * wish.crashes + 1}"
             " members."
         )
     if wish.sites and limits.sites < 2 * wish.sites + 1:
         found.append(
-            f"Of at most {_counted(limits.sites, 'site')} {_heaviest(wish.sites)} at least half of"
+            f"Of at most {count(limits.sites, 'site')} {_heaviest(wish.sites)} at least half of"
             " the weight, wherever the nodes are; to survive"
             f" {'its' if wish.sites == 1 else 'their'} loss takes {2 * wish.sites + 1} sites, of"
             " which some may hold an arbitrator only."
@@ -207,17 +208,12 @@ def bounds(wish: Wish, limits: Limits) -> tuple[str, ...]:
     data_sites = min(limits.data_sites or limits.sites, limits.sites)
     if wish.sites and data_sites <= wish.sites:
         found.append(
-            f"Data is at {_counted(data_sites, 'site')} at most; the loss of {wish.sites} takes"
+            f"Data is at {count(data_sites, 'site')} at most; the loss of {wish.sites} takes"
             " it all, and arbitrators have none."
         )
     if wish.local and limits.members - limits.arbitrators < 2:
         found.append("A second node with data takes two of them.")
     return tuple(found)
-
-
-def _counted(count: int, word: str) -> str:
-    """`1 site`, `2 sites`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _heaviest(count: int) -> str:

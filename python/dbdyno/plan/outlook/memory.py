@@ -6,6 +6,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.file import locate
 from dbdyno.experiment.types import Cell, Spec
 from dbdyno.plan.machine import Machine
+from dbdyno.wording.numbers import gib
 
 
 def check(spec: Spec, machine: Machine) -> None:
@@ -23,8 +24,8 @@ def check(spec: Spec, machine: Machine) -> None:
     enough = -(-given // 2**30)
     target = max(largest.targets, key=lambda one: (one.memory_bytes or 0) * one.instances)
     raise DynoError(
-        f"servers get {given / 2**30:.3g} GiB of `memory`, and the machine has"
-        f" {total / 2**30:.3g} GiB{f' (in cell {levels})' if levels else ''}",
+        f"servers get {gib(given)} of `memory`, and the machine has {gib(total)}"
+        f"{f' (in cell {levels})' if levels else ''}",
         where=locate.size(spec.text, spec.path, "memory", target.memory_bytes or 0)
         or spec.places.get("targets"),
         cause="caches that are larger than the machine are swapped, or end the server",

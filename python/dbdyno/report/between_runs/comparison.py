@@ -13,11 +13,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dbdyno.analysis.between_runs.judging import a_month
 from dbdyno.analysis.between_runs.types import (
     BETTER,
     NOT_CLEAR,
-    NOT_JUDGED,
     SUSPECTED,
     WORSE,
     Compared,
@@ -27,16 +25,15 @@ from dbdyno.analysis.between_runs.types import (
 from dbdyno.analysis.types import Ratio
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import MISSING, percent, sig3, times
-from dbdyno.wording import numbers
-from dbdyno.wording.plurals import count
+from dbdyno.wording import names, numbers
+from dbdyno.wording.between_runs import comparison_text
+from dbdyno.wording.numbers import MISSING, sig3
+from dbdyno.wording.quantities import times
+from dbdyno.wording.visible import visible
 
 ROWS_MAX = 40  # of a table; --json has all of them
 LISTED_MAX = 8
 _STYLE = {BETTER: "green", SUSPECTED: "yellow", WORSE: "red", NOT_CLEAR: "dim"}
-_RATES = ("transactions_per_s", "operations_per_s", "rate_max_per_s", "rows_per_s")
 
 
 def compared_text(compared: Compared, plan: Plan) -> RenderableType:
@@ -49,42 +46,17 @@ def compared_text(compared: Compared, plan: Plan) -> RenderableType:
         parts.append(Text("changed from A to B: nothing that is recorded", style="dim"))
     for grid in grids(compared, plan):
         parts += [Text(), _table(grid)]
-    parts += [Text(), Text(sentence(compared, plan), style="bold")]
+    parts += [Text(), Text(comparison_text.sentence(compared, plan), style="bold")]
     if compared.judged:
-        parts.append(Text(verdicts(compared)))
+        parts.append(Text(comparison_text.verdicts(compared)))
     else:
         parts.append(Text(f"No verdict: {visible(compared.unjudged)}.", style="yellow"))
+    if compared.claims:
+        said = [comparison_text.claim(one) for one in compared.claims]
+        parts += [Text(), *lines("claims, judged in each run alone", said)]
     parts += [Text(f"warning: {visible(one)}", style="yellow") for one in compared.warnings]
     parts += left_out_lines(compared.left_out)
     return Group(*parts)
-
-
-def sentence(compared: Compared, plan: Plan) -> str:
-    """The ratio of the first metric in words: B is 1.08 times as fast as A (unblocked; ...)."""
-    metric = compared.rows[0].metric
-    rows = [row for row in compared.rows if row.metric == metric]
-    known = names.describe(metric, names.groups_of(plan))
-    ratios = sorted(row.ratio for row in rows if row.ratio is not None and row.cells == 1)
-    if not ratios:
-        return f"The ratio of B to A in {known.column} is not estimable: {rows[0].problem}."
-    edges = _told(rows[0]) if len(rows) == 1 else ()
-    ends = dict.fromkeys((numbers.ratio(ratios[0], *edges), numbers.ratio(ratios[-1], *edges)))
-    ratio, over = " to ".join(ends), ""
-    if rows[0].cells > 1 and rows[0].ratio is not None:
-        ratio = numbers.ratio(rows[0].ratio, *_told(rows[0]))
-        between = f": {' to '.join(ends)}" if len(ends) > 1 else ""
-        over = f"mean over {rows[0].cells} cells{between}; "
-    fast = any(metric == name or metric.endswith(f".{name}") for name in _RATES)
-    group = f" in {visible(known.group)}" if known.group else ""
-    text = f"B is {ratio} times as fast as A{group}"
-    if not fast:
-        text = f"{known.column} of B is {ratio} times that of A"
-    return f"{text} ({over}unblocked; {_spread(rows)})"
-
-
-def _told(row: Row) -> tuple[float, ...]:
-    """What the ratio of a row was estimated from."""
-    return () if row.verdict in (NOT_JUDGED, NOT_CLEAR) else (1.0,)
 
 
 def lines(what: str, every: Sequence[str]) -> list[RenderableType]:
@@ -112,25 +84,16 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[RenderableType]:
     return found
 
 
-def _spread(rows: Sequence[Row]) -> str:
-    shown = rows[:1] if rows[0].cells > 1 else rows
-    spreads = sorted(row.spread for row in shown if row.spread is not None)
-    if not spreads:
-        return "spread between runs not known"
-    ends = [percent(float(f"{share:.2g}")) for share in (spreads[0], spreads[-1])]
-    span = ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix(' %')} to {ends[1]}"
-    return f"between-run spread ±{span}"
-
-
 @dataclass(frozen=True)
 class Grid:
     """A metric's table: heads, and rows of cells with their style; words are left, numbers right.
-    `more` rows are not shown."""
+    `note`: what explains a dash; `more` rows are not shown."""
 
     title: str
     heads: tuple[str, ...]
     words: frozenset[str]  # heads of columns that hold words
     rows: tuple[tuple[tuple[str, str], ...], ...]
+    note: str
     more: int
 
 
@@ -147,12 +110,12 @@ def _grid(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> G
     named = any(row.at for row in rows)
     last = ("",) if any(row.problem for row in rows) else ()
     if compared.judged:
-        reference = ("B/reference",) if _referred(compared) else ()
+        reference = ("B/reference",) if comparison_text.referred(compared) else ()
         last = ("B/last runs", *reference, "verdict")
     drawn = []
     for row in rows[:ROWS_MAX]:
         at = f"{row.cells} cells" if row.cells > 1 else level_text.levels(plan, row.at)
-        ratio = times(row.ratio, *_told(row))
+        ratio = times(row.ratio, *comparison_text.told(row))
         cells = [(at, "")] if named else []
         cells += [(sig3(row.a), ""), (sig3(row.b), ""), (ratio, "bold")]
         drawn.append((*cells, *_judgement(row, compared)))
@@ -161,6 +124,7 @@ def _grid(metric: str, rows: Sequence[Row], plan: Plan, compared: Compared) -> G
         (*(("at",) if named else ()), "A", "B", "B/A", *last),
         frozenset(("at", "verdict", "")),
         tuple(drawn),
+        comparison_text.of_ratios(rows),
         max(0, len(rows) - ROWS_MAX),
     )
 
@@ -179,15 +143,17 @@ def _table(grid: Grid) -> Table:
             table.add_column(head, justify="right", no_wrap=True)
     for row in grid.rows:
         table.add_row(*(Text(visible(text), style=style) for text, style in row))
-    if grid.more:
-        table.caption = f"{grid.more} more rows with --json"
+    more = f"{grid.more} more rows with --json" if grid.more else ""
+    if captions := [one for one in (grid.note, more) if one]:
+        table.caption = Text("\n".join(captions), style="dim")
+        table.caption_justify = "left"
     return table
 
 
 def _judgement(row: Row, compared: Compared) -> list[tuple[str, str]]:
     if not compared.judged:
         return [(row.problem, "yellow")] if row.problem else []
-    referred = _referred(compared)
+    referred = comparison_text.referred(compared)
     if row.estimate is None:
         return [(MISSING, "")] * (1 + referred) + [(row.problem, "yellow")]
     words = f"{row.verdict}, but small" if row.small else row.verdict
@@ -198,53 +164,9 @@ def _judgement(row: Row, compared: Compared) -> list[tuple[str, str]]:
     ]
 
 
-def _referred(compared: Compared) -> bool:
-    return any(row.reference for row in compared.rows)
-
-
 def _against(ratio: Ratio | None) -> str:
     """`0.90x (0.84-0.97)`."""
     if ratio is None:
-        return MISSING
+        return "no reference yet"
     interval = numbers.interval(ratio.ci_low, ratio.ci_high, 1.0)
     return f"{times(ratio.ratio, 1.0)} ({interval})"
-
-
-def verdicts(compared: Compared) -> str:
-    """How many rows got which verdict, and what they were judged by."""
-    counts: dict[str, int] = {}
-    for row in compared.rows:
-        words = f"{row.verdict}, but small" if row.small else row.verdict or "not judged"
-        counts[words] = counts.get(words, 0) + 1
-    said = ", ".join(f"{words} in {number}" for words, number in counts.items())
-    said = said[:1].upper() + said[1:]
-    levels = {row.estimate.level for row in compared.rows if row.estimate}
-    runs = f"{visible(compared.before[0])} to {visible(compared.before[-1])}"
-    number = len(compared.before)
-    text = (
-        f"{said} of {count(len(compared.rows), 'row')}, by the {number} runs before B ({runs}):"
-        f" their last ones{_reference(compared)}.\nThe rows share one error budget: intervals"
-        " at up to"
-        f" {percent(max(levels))}."
-    )
-    if compared.matters:
-        text += f" Small: up to {percent(compared.matters)}."
-    if seen := [row.seen for row in compared.rows if row.seen is not None]:
-        ends = dict.fromkeys(percent(float(f"{one:.2g}")) for one in (min(seen), max(seen)))
-        text += f" Changes seen in 80 % of runs: from {' to '.join(ends)}, by row."
-    if any(row.verdict in (SUSPECTED, WORSE) for row in compared.rows):
-        suspected, confirmed = a_month(number)
-        text += (
-            "\nSuspected is what one run shows, worse what a second one in turn confirms. By"
-            f" chance, with a run each night: at most {suspected:.2g} a month are suspected and"
-            f" {confirmed:.2g} confirmed."
-        )
-    return text
-
-
-def _reference(compared: Compared) -> str:
-    if not _referred(compared):
-        return ""
-    if compared.reference:
-        return f", and the reference {', '.join(map(visible, compared.reference))}"
-    return ", and as reference the first ones at the best level"

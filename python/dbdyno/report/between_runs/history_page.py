@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from dbdyno.analysis.between_runs.types import Entry, Group, History, Series
 from dbdyno.report import templating
-from dbdyno.report.between_runs import history
 from dbdyno.report.charts.over_time.trend import trend_chart
-from dbdyno.report.text import names
-from dbdyno.report.text.numbers import MISSING, percent, sig3
+from dbdyno.wording import names
+from dbdyno.wording.between_runs import trend_text
+from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
 
 CHARTS_MAX = 60  # of a plan; --json has all series
@@ -59,20 +59,22 @@ def view(found: History, directory: str) -> dict[str, Any]:
         "sections": [_section(group) for group in found.groups],
         "left_out": found.left_out,
         "runs": count(sum(len(group.runs) for group in found.groups), "run"),
-        "day": history.when,
+        "day": trend_text.when,
     }
 
 
 def _section(group: Group) -> Section:
     shown = [series for series in group.series if any(v is not None for v in series.values)]
     return Section(
-        heading=history.heading(group),
-        differs=history.arrows(group.differs),
-        readiness=history.readiness(group),
+        heading=trend_text.heading(group),
+        differs=trend_text.arrows(group.differs),
+        readiness=trend_text.readiness(group),
         charts=tuple(_chart(series, group.runs) for series in shown[:CHARTS_MAX]),
         more_charts=max(0, len(shown) - CHARTS_MAX),
-        changes=tuple((entry, tuple(series), why) for entry, series, why in history.changes(group)),
-        notes=tuple(history.notes(group)),
+        changes=tuple(
+            (entry, tuple(series), why) for entry, series, why in trend_text.changes(group)
+        ),
+        notes=tuple(trend_text.notes(group)),
         runs=tuple(reversed(group.runs[-RUNS_MAX:])),
         more_runs=max(0, len(group.runs) - RUNS_MAX),
     )
@@ -84,7 +86,7 @@ def _chart(series: Series, runs: Sequence[Entry]) -> Chart:
     changes = [place.run for place in series.changes]
     levels = [place.after for place in series.changes]
     first = series.changes[0].before if series.changes else _middle(there)
-    spread = MISSING if series.spread is None else f"±{percent(float(f'{series.spread:.2g}'))}"
+    spread = trend_text.spread(series)
     note = series.note and f"change points not looked for: {series.note}"
     note = note or (count(len(changes), "change") if changes else "no change point")
     drawing = trend_chart(
@@ -92,15 +94,15 @@ def _chart(series: Series, runs: Sequence[Entry]) -> Chart:
         [run.name for run in runs],
         changes,
         [first, *levels],
-        title=history.label(series),
+        title=trend_text.label(series),
         unit=known.unit,
         width=WIDTH,
         height=HEIGHT,
         outliers=series.outliers,
     )
     return Chart(
-        history.label(series),
-        f"{known.heading}; last {sig3(there[-1])} {known.unit}, spread {spread}, {note}",
+        trend_text.label(series),
+        f"{known.heading}; last {sig3(there[-1])} {known.unit}, {spread}, {note}",
         drawing,
     )
 

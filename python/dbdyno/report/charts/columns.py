@@ -9,7 +9,8 @@ from markupsafe import Markup
 from dbdyno.report.charts.over_time.clock import clock_axis
 from dbdyno.report.charts.scale import Scale, linear_ticks
 from dbdyno.report.charts.svg import Canvas, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 FOOT = 26.0
 

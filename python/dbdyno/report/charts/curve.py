@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 POINTS_MAX = 600  # that are drawn; a pixel shows no more
 TIPS = 40  # places with a value under the pointer

@@ -11,7 +11,8 @@ from markupsafe import Markup
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks, log_ticks, magnitudes
 from dbdyno.report.charts.svg import SERIES, Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import bounded, interval, plus_minus, sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import bounded, interval, plus_minus, tick
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,9 @@ def _ticks(canvas: Canvas, x: Scale, values: list[float], y: float, unit: str) -
             taken.append((at - half, at + half))
 
 
-def ratio_axis(span: tuple[float, float], width: float = 200.0) -> Markup:
+def ratio_axis(span: tuple[float, float]) -> Markup:
     """The axis in the head of a table of `ratio_dot`s."""
+    width = 200.0
     canvas = Canvas(width, 16, "axis of ratios, logarithmic")
     x = Scale(span[0], span[1], 6, width - 6, True)
     _ticks(canvas, x, [1.0, *log_ticks(*span, 4)], 12, "×")

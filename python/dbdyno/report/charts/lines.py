@@ -14,7 +14,8 @@ from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report.charts import key
 from dbdyno.report.charts.scale import Axis, Scale, magnitudes, wants_log
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
-from dbdyno.report.text.numbers import bounded, interval, sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import bounded, interval, tick
 
 
 @dataclass(frozen=True)

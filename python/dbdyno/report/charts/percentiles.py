@@ -15,7 +15,8 @@ from markupsafe import Markup
 from dbdyno.report.charts import key
 from dbdyno.report.charts.scale import Scale, log_ticks
 from dbdyno.report.charts.svg import FONT, SERIES, Canvas, plain, shorten, spread, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 NINES = (
     (0.0, "0"),

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from dbdyno.report.charts.key import MARK, places
 from dbdyno.report.charts.scale import Scale
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import sig3
+from dbdyno.wording.numbers import sig3
 
 SHADES = 8  # states with a colour of their own; `other` is the last
 

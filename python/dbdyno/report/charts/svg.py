@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from dbdyno.report.text.escaping import html, visible
+from dbdyno.report.text.escaping import html
+from dbdyno.wording.visible import visible
 
 SERIES = 8  # colours and marker shapes in the palette
 FONT = 12.0  # px, the size of every label

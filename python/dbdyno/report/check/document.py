@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import quote
 
 from dbdyno import __version__
-from dbdyno.report.check import words
+from dbdyno.report.check import space, words
 from dbdyno.report.ci import sarif
-from dbdyno.report.text.escaping import visible
 from dbdyno.rules.check import judging
 from dbdyno.rules.check.judging import Judged
 from dbdyno.rules.check.rule import Finding, Rule
+from dbdyno.wording.visible import visible
 
 SCHEMA_VERSION = 1
 _PLACE = re.compile(r"(.+):(\d+):(\d+)")
@@ -33,6 +33,7 @@ def document(judged: Judged) -> dict[str, Any]:
                 "engine": facts.engine,
                 "version": list(facts.version),
                 "missing": dict(facts.missing),
+                "space": space.document(facts),
             }
             for facts in judged.subjects
         ],
@@ -42,6 +43,15 @@ def document(judged: Judged) -> dict[str, Any]:
         "not_known": [
             {"rule": one.rule.id, "subject": one.subject, "reason": one.reason}
             for one in judged.not_known
+        ],
+        "overviews": [
+            {
+                "title": one.title,
+                "columns": list(one.columns),
+                "rows": [list(row) for row in one.rows],
+                "note": one.note,
+            }
+            for one in judged.overviews
         ],
         "counts": {name.replace(" ", "_"): n for name, n in judged.counts.items()},
         "settings": {subject: dict(values) for subject, values in judged.settings.items()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.report import templating
-from dbdyno.report.check import words
+from dbdyno.report.check import space, words
 from dbdyno.rules.check.judging import Judged
 
 _CHIPS = {"critical": "refuted", "high": "refuted", "medium": "undecided"}
@@ -17,7 +17,10 @@ def page(judged: Judged) -> str:
         {
             "subjects": [words.subject(facts) for facts in judged.subjects],
             "summary": words.summary(judged),
+            "spaces": space.views(judged.subjects),
+            "space_head": space.HEAD,
             "findings": [(one, _CHIPS.get(one.severity, "untested")) for one in found],
+            "overviews": judged.overviews,
             "known": [words.shown(one) for one in judged.known],
             "ignored": [(words.shown(one.finding), one.reason) for one in judged.ignored],
             "unknown": [*words.unknown(judged), *words.unread(judged)],

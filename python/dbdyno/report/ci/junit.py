@@ -10,8 +10,8 @@ import re
 from xml.etree import ElementTree
 
 from dbdyno.report.ci.cases import FAILED, OPEN, Case, cases
-from dbdyno.report.text.escaping import visible
 from dbdyno.report.write import Report
+from dbdyno.wording.visible import visible
 
 _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")  # XML 1.0, section 2.2; controls are visible
 

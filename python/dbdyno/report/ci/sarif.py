@@ -14,8 +14,9 @@ from urllib.parse import quote
 
 from dbdyno import __version__
 from dbdyno.report.ci.cases import CLAIM, COMPARISON, FAILED, PASSED, Case, Cases, cases
-from dbdyno.report.text.escaping import slug, visible
+from dbdyno.report.text.escaping import slug
 from dbdyno.report.write import Report
+from dbdyno.wording.visible import visible
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {

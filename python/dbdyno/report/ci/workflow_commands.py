@@ -5,8 +5,8 @@ line of the experiment's file (docs.github.com, workflow commands).
 from __future__ import annotations
 
 from dbdyno.report.ci.cases import FAILED, PASSED, cases
-from dbdyno.report.text.escaping import visible
 from dbdyno.report.write import Report
+from dbdyno.wording.visible import visible
 
 
 def draw(report: Report) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dbdyno.models.cluster.conflicts.transaction import Outcome
 from dbdyno.models.kinds import KINDS
-from dbdyno.report.models import words
+from dbdyno.wording.models import conflicts_text, words
 
 _ROWS = (
     ("committed", "committed"),
@@ -18,14 +18,10 @@ _ROWS = (
 
 
 def text(found: Outcome, alone: Outcome, length_s: float | None = None) -> str:
-    """A sentence and a table. `length_s`: for how long sessions wrote one after the other; then
+    """Sentences and a table. `length_s`: for how long sessions wrote one after the other; then
     what counts is how many were committed."""
-    more = found.mean_s - alone.mean_s
     lines = [
-        f"{found.victims:,} of {found.attempts:,} attempts fail ({found.victim_share:.1%}):"
-        f" {found.aborts_at_apply:,} at apply, {found.certification_failures:,} in certification.",
-        f"A transaction takes {_length(found.mean_s)} on average, {_length(abs(more))}"
-        f" {'more' if more >= 0 else 'less'} than with a single writer.",
+        *conflicts_text.sentences(found, alone),
         "",
         f"{'':<24}{'several writers':>16}{'a single one':>16}",
     ]
@@ -35,9 +31,8 @@ def text(found: Outcome, alone: Outcome, length_s: float | None = None) -> str:
         rates = [_rate(one.committed / length_s) for one in (found, alone)]
         lines.append(f"{'commits':<24}{rates[0]:>16}{rates[1]:>16}")
     for name, field in (("mean", "mean_s"), ("p99", "p99_s")):
-        lines.append(
-            f"{name:<24}{_length(getattr(found, field)):>16}{_length(getattr(alone, field)):>16}"
-        )
+        lengths = [conflicts_text.length(getattr(one, field)) for one in (found, alone)]
+        lines.append(f"{name:<24}{lengths[0]:>16}{lengths[1]:>16}")
     return "\n".join(lines) + "\n"
 
 
@@ -53,7 +48,3 @@ def document(found: Outcome, alone: Outcome) -> dict[str, Any]:
 
 def _rate(value: float) -> str:
     return words.shown(KINDS["rate"], value)
-
-
-def _length(value: float) -> str:
-    return words.shown(KINDS["duration"], value)

@@ -9,7 +9,7 @@ from dbdyno.models.cluster.outcome.history import History, Span
 from dbdyno.report.charts.key import MARK, places
 from dbdyno.report.charts.scale import Scale, linear_ticks
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import tick
+from dbdyno.wording.quantities import tick
 
 ROW, BAR, FOOT = 30.0, 18.0, 40.0
 # Classes of the page's own style; the height of a bar distinguishes states without colour.

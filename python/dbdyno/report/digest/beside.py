@@ -7,21 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.digest.compare import FASTER, NOT_CLEAR, NOT_JUDGED, SLOWER, Change, Compared
-from dbdyno.digest.document import Class, Document
+from dbdyno.digest.document import Class
 from dbdyno.report import templating
-from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import fit
 from dbdyno.report.digest.markdown import table as markdown_table
 from dbdyno.report.text.escaping import markdown as md
-from dbdyno.report.text.numbers import MISSING, edge, percent, times
-from dbdyno.wording.plurals import count
+from dbdyno.wording.digest import amounts, comparison_text
+from dbdyno.wording.numbers import MISSING, percent
+from dbdyno.wording.quantities import edge, times
 
 TEMPLATE = "digest_compare.html.j2"
 ROWS_MAX = 20  # of a table in the terminal and in Markdown; HTML and JSON have all
-INDEPENDENT = (
-    "Intervals take calls as independent. An event of the whole server between A and B affects"
-    " every ratio."
-)
 
 
 @dataclass(frozen=True)
@@ -31,41 +27,6 @@ class Table:
     name: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-def answer(compared: Compared) -> str:
-    """The first line."""
-    found: list[tuple[Sequence[object], str]] = [
-        (compared.of(SLOWER), "slower a call"),
-        (compared.of(FASTER), "faster a call"),
-    ]
-    sides = (
-        (compared.a, compared.new, "new", compared.not_listed_in_a, "not listed in A"),
-        (compared.b, compared.gone, "gone", compared.not_listed_in_b, "not listed in B"),
-    )
-    for document, sure, how, open_, not_listed in sides:
-        found.append((open_, not_listed) if document.classes_not_listed else (sure, how))
-    said = [f"{count(len(all_), 'class', 'classes')} {how}" for all_, how in found]
-    line = ", ".join(said) + f", of {count(len(compared.changes), 'class', 'classes')} in both"
-    if worst := compared.of(SLOWER)[:1]:
-        line += f"; {words.label(worst[0].b)} took {times(worst[0].ratio)} as long in B"
-    return f"{line}."
-
-
-def loads(compared: Compared) -> list[str]:
-    """What each side is."""
-    return [f"{name}: {_load(one)}" for name, one in (("A", compared.a), ("B", compared.b))]
-
-
-def _load(document: Document) -> str:
-    paths = ", ".join(words.one_line(one.path) for one in document.inputs)
-    all_ = document.overall
-    said = f"{paths}, {count(round(words.calls(all_)), 'statement')}"
-    if document.seconds:
-        said += f" in {words.duration(document.seconds)}"
-    if document.seconds and all_.query_time:
-        said += f", {all_.time_s / document.seconds:.3g} at once on average"
-    return said
 
 
 def tables(compared: Compared, statement_max: int = 400) -> list[Table]:
@@ -104,35 +65,31 @@ def _row(one: Change, statement_max: int) -> tuple[str, ...]:
     return (
         times(one.ratio),
         interval,
-        words.duration(words.per_call(one.a)),
-        words.duration(words.per_call(one.b)),
-        words.whole(words.calls(one.a)),
-        words.whole(words.calls(one.b)),
-        words.one_line(one.b.fingerprint)[:statement_max],
+        amounts.duration(amounts.per_call(one.a)),
+        amounts.duration(amounts.per_call(one.b)),
+        amounts.whole(amounts.calls(one.a)),
+        amounts.whole(amounts.calls(one.b)),
+        amounts.one_line(one.b.fingerprint)[:statement_max],
     )
 
 
 def _lone(one: Class, statement_max: int) -> tuple[str, ...]:
     return (
-        words.share(one.time_share),
-        words.duration(one.query_time.sum if one.query_time else None),
-        words.whole(words.calls(one)),
-        words.duration(words.per_call(one)),
-        words.one_line(one.fingerprint)[:statement_max],
+        amounts.share(one.time_share),
+        amounts.duration(one.query_time.sum if one.query_time else None),
+        amounts.whole(amounts.calls(one)),
+        amounts.duration(amounts.per_call(one)),
+        amounts.one_line(one.fingerprint)[:statement_max],
     )
-
-
-def _notes(compared: Compared) -> list[str]:
-    said = []
-    for name, one in (("A", compared.a), ("B", compared.b)):
-        for note in (*words.limits(one), *one.notes):
-            said.append(f"{name}: {words.one_line(note)}")
-    return [*said, *compared.notes, INDEPENDENT]
 
 
 def text(compared: Compared, width: int = 100) -> str:
     """For the terminal."""
-    lines = [answer(compared), *loads(compared), *(f"note: {n}" for n in _notes(compared))]
+    lines = [
+        comparison_text.answer(compared),
+        *comparison_text.loads(compared),
+        *(f"note: {n}" for n in comparison_text.notes(compared)),
+    ]
     for one in tables(compared):
         lines += ["", one.name, *_drawn(one, max(40, width))]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -155,8 +112,13 @@ def _drawn(one: Table, width: int) -> list[str]:
 
 def markdown(compared: Compared) -> str:
     """The same in Markdown."""
-    lines = [f"# {md(answer(compared))}", "", *(f"- {md(one)}" for one in loads(compared)), ""]
-    lines += [f"{md(note)}\n" for note in _notes(compared)]
+    lines = [
+        f"# {md(comparison_text.answer(compared))}",
+        "",
+        *(f"- {md(one)}" for one in comparison_text.loads(compared)),
+        "",
+    ]
+    lines += [f"{md(note)}\n" for note in comparison_text.notes(compared)]
     for one in tables(compared, 200):
         lines += [f"## {one.name}", ""]
         lines += markdown_table(one.heads, one.rows[:ROWS_MAX], (len(one.heads) - 1,))
@@ -174,8 +136,8 @@ def page(compared: Compared) -> str:
 def view(compared: Compared) -> dict[str, Any]:
     """What the template draws."""
     return {
-        "answer": answer(compared),
-        "loads": loads(compared),
-        "notes": _notes(compared),
+        "answer": comparison_text.answer(compared),
+        "loads": comparison_text.loads(compared),
+        "notes": comparison_text.notes(compared),
         "tables": tables(compared, 4000),
     }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbdyno.digest.document import Class, Distribution, Document
-from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import elide
 from dbdyno.report.digest.profile import columns, legend
 from dbdyno.report.text.escaping import fence
 from dbdyno.report.text.escaping import markdown as md
+from dbdyno.wording.digest import amounts, words
 
 
 def markdown(document: Document, *, brief: bool = False) -> str:
@@ -25,7 +25,7 @@ def markdown(document: Document, *, brief: bool = False) -> str:
         lines += ["", md(rest)]
     for one in () if brief else document.classes:
         lines += ["", *_class(document, one)]
-    if note := words.sketch_note(document):
+    for note in words.numbers_notes(document):
         lines += ["", note]
     if missed := words.not_understood(document):
         lines += ["", "## Not understood", "", fence("\n".join(missed))]
@@ -42,7 +42,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[in
 def _overall(document: Document) -> list[str]:
     all_ = document.overall
     said = [*words.overall(document), *words.flags(all_)]
-    return [*_numbers(words.main_measures(all_)), md(", ".join(said))]
+    return [*_numbers(amounts.main_measures(all_)), md(", ".join(said))]
 
 
 def _profile(document: Document) -> list[str]:
@@ -51,29 +51,31 @@ def _profile(document: Document) -> list[str]:
     rows = [
         (
             str(one.rank),
-            words.short_id(one),
+            amounts.short_id(one),
             *(column.shown(column.of(one)) for column in found),
-            elide(words.one_line(one.fingerprint), 200),
+            elide(amounts.one_line(one.fingerprint), 200),
         )
         for one in document.classes
     ]
     lines = table(("#", "ID", *(one.head for one in found), what), rows, (1, 2 + len(found)))
-    return [*lines, "", said] if (said := legend(found)) else lines
+    for said in legend(found, document.classes):
+        lines += ["", md(said)]
+    return lines
 
 
 def _numbers(measured: Sequence[tuple[str, str, Distribution]]) -> list[str]:
     """A table of measures with an empty line behind it; nothing for none."""
-    shown = words.columns(measured)
+    shown = amounts.columns(measured)
     rows = [
-        (words.measure(name), *(words.cell(values, unit, column) for column in shown))
+        (amounts.measure(name), *(amounts.cell(values, unit, column) for column in shown))
         for name, unit, values in measured
     ]
     return [*table(("", *shown), rows, (0,)), ""] if rows else []
 
 
 def _class(document: Document, one: Class) -> list[str]:
-    lines = [f"## {one.rank}. {md(words.label(one))}", "", fence(one.fingerprint), ""]
-    lines += _numbers(words.measured(one))
+    lines = [f"## {one.rank}. {md(amounts.label(one))}", "", fence(one.fingerprint), ""]
+    lines += _numbers(amounts.measured(one))
     lines += [f"- {name}: {md(what)}" for name, what in words.facts(document, one)]
     if one.sample and one.sample.text is not None:
         lines += ["", "Sample" + (" (cut)" if one.sample.is_cut else "") + ":", ""]

@@ -12,10 +12,11 @@ from dbdyno.digest.document import Class, Concurrency, Distribution, Document
 from dbdyno.report import templating
 from dbdyno.report.charts.columns import columns
 from dbdyno.report.charts.over_time.areas import SHADES, Band, areas
-from dbdyno.report.digest import profile, words
+from dbdyno.report.digest import profile
 from dbdyno.report.digest.profile import Column
-from dbdyno.report.digest.text import squeeze
+from dbdyno.report.digest.text import squeeze, steps
 from dbdyno.report.figures import Figure
+from dbdyno.wording.digest import amounts, words
 
 TEMPLATE = "digest.html.j2"
 WIDE = 1040.0
@@ -73,14 +74,14 @@ def view(document: Document, only: Sequence[Class] | None = None) -> dict[str, A
         "heads": [one.head for one in found],
         "what": "statement" if document.group_by == "fingerprint" else "what",
         "rows": [_profile_row(document, found, one) for one in classes],
-        "legend": profile.legend(found),
-        "overall": _table(words.main_measures(document.overall)),
+        "legend": profile.legend(found, classes),
+        "overall": _table(amounts.main_measures(document.overall)),
         "overall_said": [*words.overall(document), *words.flags(document.overall)],
         "rest": words.rest(document),
         "sections": [_section(document, one, i) for i, one in enumerate(classes)],
         "sources": words.sources(document),
         "missed": words.not_understood(document),
-        "sketch_note": words.sketch_note(document),
+        "numbers_notes": words.numbers_notes(document),
     }
 
 
@@ -103,12 +104,12 @@ def _load(document: Document) -> Figure:
     named = [one for one in document.classes if one.timeline_s][:BANDS]
 
     def draw(width: float) -> Markup:
-        length = words.steps(document, int(width / 3))
+        length = steps(document, int(width / 3))
         step = timeline.bucket_s * len(timeline.time_s) / length
         whole = _running(timeline.time_s, timeline.bucket_s, length)
         bands = [
             Band(
-                f"{one.rank}. {words.label(one)}",
+                f"{one.rank}. {amounts.label(one)}",
                 _running(one.timeline_s or (), timeline.bucket_s, length),
             )
             for one in named
@@ -197,28 +198,28 @@ def _profile_row(document: Document, found: Sequence[Column], one: Class) -> Pro
 
 
 def _table(measured: Sequence[tuple[str, str, Distribution]]) -> Table:
-    shown = words.columns(measured)
+    shown = amounts.columns(measured)
     return Table(
         shown,
         tuple(
-            (words.measure(name), tuple(words.cell(values, unit, column) for column in shown))
+            (amounts.measure(name), tuple(amounts.cell(values, unit, column) for column in shown))
             for name, unit, values in measured
         ),
     )
 
 
 def _section(document: Document, one: Class, place: int) -> Section:
-    lead = [words.called(one)]
+    lead = [amounts.called(one)]
     if one.time_share is not None:
-        lead.append(f"{words.share(one.time_share)} of the time")
+        lead.append(f"{amounts.share(one.time_share)} of the time")
     if one.errors:
         lead.append(f"{one.errors:,} with an error")
     drawn = place < CHARTS_MAX
     return Section(
         one=one,
-        title=words.label(one),
+        title=amounts.label(one),
         lead=", ".join(lead),
-        numbers=_table(words.measured(one)),
+        numbers=_table(amounts.measured(one)),
         facts=tuple(words.facts(document, one)),
         histogram=_histogram(one) if drawn and one.histogram and sum(one.histogram) else None,
         load=_own_load(document, one) if drawn and one.timeline_s and any(one.timeline_s) else None,
@@ -229,7 +230,7 @@ def _histogram(one: Class) -> Markup:
     counts = one.histogram or ()
     return columns(
         counts,
-        words.BUCKETS,
+        amounts.BUCKETS,
         title=f"Query times of class {one.rank}",
         unit="calls by query time",
         width=HALF,
@@ -241,9 +242,9 @@ def _own_load(document: Document, one: Class) -> Markup | None:
     timeline = document.timeline
     if timeline is None or one.timeline_s is None:
         return None
-    length = words.steps(document, int(HALF / 3))
+    length = steps(document, int(HALF / 3))
     return areas(
-        [Band(words.label(one), _running(one.timeline_s, timeline.bucket_s, length))],
+        [Band(amounts.label(one), _running(one.timeline_s, timeline.bucket_s, length))],
         begin_unix_s=timeline.begin_unix_s,
         step_s=timeline.bucket_s * len(one.timeline_s) / length,
         title=f"Load of class {one.rank} over time",

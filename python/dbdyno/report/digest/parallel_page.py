@@ -9,8 +9,9 @@ from markupsafe import Markup
 from dbdyno.digest.parallelism import Parallelism
 from dbdyno.report import templating
 from dbdyno.report.charts.lines import Point, Series, line_chart, value_axis
-from dbdyno.report.digest import parallel, words
+from dbdyno.report.digest import parallel
 from dbdyno.report.figures import Figure
+from dbdyno.wording.digest import replication, words
 
 STYLES = {"schema": 0, "log": 1, "rows": 2}
 
@@ -22,26 +23,26 @@ def page(found: Parallelism) -> str:
         "digest_parallel.html.j2",
         {
             "title": ", ".join(one.path for one in found.inputs)[:120],
-            "answer": parallel.answer(found),
+            "answer": replication.answer(found),
             "censoring": words.censoring(found),
             "missed": words.not_understood(found),
             "sources": words.sources(found),
             "schemas": by and parallel.schema_rows(by),
             "heads": by and parallel.heads(by),
-            "bound": by and parallel.bound(by),
+            "bound": by and replication.bound(by),
             "busy": by and parallel.busy_rows(by),
             "figures": figures(found),
             "workers": parallel.workers(found),
             "curves": [
                 (
-                    parallel.RULES[one.rule],
+                    replication.RULES[one.rule],
                     "kept" if one.commit_order else "any",
-                    [parallel.speedup(one.at(n)) for n in parallel.workers(found)],
+                    [replication.speedup(one.at(n)) for n in parallel.workers(found)],
                 )
                 for one in parallel.ordered(found)
             ],
-            "enough": parallel.enough(found),
-            "assumptions": parallel.assumptions(found),
+            "enough": replication.enough(found),
+            "assumptions": replication.assumptions(found),
         },
     )
 
@@ -79,7 +80,7 @@ def figures(found: Parallelism) -> list[Figure]:
 def _series(found: Parallelism, kept: bool) -> list[Series]:
     return [
         Series(
-            parallel.RULES[one.rule],
+            replication.RULES[one.rule],
             STYLES[one.rule],
             tuple(Point(float(p.workers), p.speedup, None, None) for p in one.points),
         )

@@ -7,21 +7,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbdyno.digest.document import Class, Document, Stats
-from dbdyno.report.digest import words
-from dbdyno.report.text.numbers import MISSING, size
+from dbdyno.wording.digest import amounts, words
+from dbdyno.wording.numbers import MISSING, size
 
 LEGEND = "sent, examined: rows a call; lock: of the time; scan: calls with full scans"
+# Why a class has a dash in a column.
+_UNTIMED = "the log has no times of that class"
+_SUMS = "of that class no times of single calls are known"
+_VARIANCE = "it needs the times of single calls of one class"
+_UNMEASURED = "the log does not count it for that class"
 
 
 @dataclass(frozen=True)
 class Column:
-    """`of`: its number for a class, or for all classes that are not listed; None: not known.
-    `order`: columns are omitted from the highest on if there is no room."""
+    """`of`: its number for a class, or for all classes that are not listed; None: not known, for
+    the reason `unknown`. `order`: columns are omitted from the highest on if there is no room."""
 
     head: str
     of: Callable[[Stats], float | None]
     shown: Callable[[float | None], str]
     order: int
+    unknown: str = _UNTIMED
 
 
 def columns(document: Document, *, maxima: bool = False) -> tuple[Column, ...]:
@@ -35,9 +41,15 @@ def columns(document: Document, *, maxima: bool = False) -> tuple[Column, ...]:
     return tuple(known)
 
 
-def legend(shown: Sequence[Column]) -> str:
-    """What heads do not say; empty if none of those columns is there."""
-    return LEGEND if {one.head for one in shown} & {"lock", "sent", "examined", "scan"} else ""
+def legend(shown: Sequence[Column], rows: Sequence[Stats]) -> list[str]:
+    """What heads do not say of the columns that are there, and what a dash in a row says."""
+    heads = {one.head for one in shown} & {"lock", "sent", "examined", "scan"}
+    dashes: dict[str, list[str]] = {}
+    for one in shown:
+        if any(one.of(each) is None for each in rows):
+            dashes.setdefault(one.unknown, []).append(one.head)
+    said = [f"{MISSING} in {', '.join(of)}: {why}" for why, of in dashes.items()]
+    return [*([LEGEND] if heads else []), *said]
 
 
 def share_of(document: Document) -> Callable[[Stats], float | None]:
@@ -50,8 +62,10 @@ def _ranked(document: Document) -> Column:
     if by in _RANKED:
         return _RANKED[by]
     unit = next((one.measures[by].unit for one in document.classes if by in one.measures), "count")
-    shown = words.whole if unit == "flag" else lambda number: words.value(number, unit)
-    return Column(words.measure(by), lambda one: _sum(one, by), _or_missing(shown), 1)
+    shown = amounts.whole if unit == "flag" else lambda number: amounts.value(number, unit)
+    return Column(
+        amounts.measure(by), lambda one: _sum(one, by), _or_missing(shown), 1, _UNMEASURED
+    )
 
 
 def _share(document: Document, ranked: Column) -> Column:
@@ -61,7 +75,7 @@ def _share(document: Document, ranked: Column) -> Column:
         mine, all_ = ranked.of(one), ranked.of(document.overall)
         return None if mine is None or not all_ or ranked.head == MAX.head else mine / all_
 
-    return Column("share", of, words.share, 0)
+    return Column("share", of, amounts.share, 0)
 
 
 def _or_missing(shown: Callable[[float], str]) -> Callable[[float | None], str]:
@@ -100,9 +114,11 @@ def _scanned(part: float | None) -> str:
     return "all" if part >= 0.9995 else _percent(part)
 
 
-TIME = Column("time", lambda one: one.time_s if one.query_time else None, words.duration, 1)
-CALLS = Column("calls", words.calls, _or_missing(words.whole), 1)
-MAX = Column("max", lambda one: one.query_time.max if one.query_time else None, words.duration, 1)
+TIME = Column("time", lambda one: one.time_s if one.query_time else None, amounts.duration, 1)
+CALLS = Column("calls", amounts.calls, _or_missing(amounts.whole), 1)
+MAX = Column(
+    "max", lambda one: one.query_time.max if one.query_time else None, amounts.duration, 1, _SUMS
+)
 _RANKED = {
     "query_time": TIME,
     "count": CALLS,
@@ -112,16 +128,23 @@ _RANKED = {
     ),
 }
 COSTS = (
-    Column("R/call", words.per_call, words.duration, 4),
-    Column("p95", lambda one: one.query_time.p95 if one.query_time else None, words.duration, 2),
+    Column("R/call", amounts.per_call, amounts.duration, 4),
+    Column(
+        "p95",
+        lambda one: one.query_time.p95 if one.query_time else None,
+        amounts.duration,
+        2,
+        _SUMS,
+    ),
     Column(
         "V/M",
         lambda one: one.v_m if isinstance(one, Class) else None,
         _or_missing(lambda number: f"{number:.2f}"),
         7,
+        _VARIANCE,
     ),
     Column("lock", _locked, _percent, 6),
-    Column("sent", _mean("rows_sent"), _or_missing(words.whole), 5),
-    Column("examined", _mean("rows_examined"), _or_missing(words.whole), 2),
-    Column("scan", _mean("full_scan"), _scanned, 3),
+    Column("sent", _mean("rows_sent"), _or_missing(amounts.whole), 5, _UNMEASURED),
+    Column("examined", _mean("rows_examined"), _or_missing(amounts.whole), 2, _UNMEASURED),
+    Column("scan", _mean("full_scan"), _scanned, 3, _UNMEASURED),
 )

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dbdyno import kinds
 from dbdyno.digest.document import Class, Distribution, Document, Stats
-from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import middle
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.digest import amounts, words
+from dbdyno.wording.visible import visible
 
 LABELS = {
     "lock_time": "Lock time",
@@ -87,11 +87,11 @@ def _head(document: Document, now_unix_s: float | None, hostname: str) -> list[s
     if now_unix_s is not None:
         lines.append(f"# Current date: {time.strftime('%c', time.localtime(now_unix_s))}")
     if hostname:
-        lines.append(f"# Hostname: {words.one_line(hostname)}")
-    lines.append(f"# Files: {', '.join(words.one_line(one.path) for one in document.inputs)}")
+        lines.append(f"# Hostname: {amounts.one_line(hostname)}")
+    lines.append(f"# Files: {', '.join(amounts.one_line(one.path) for one in document.inputs)}")
     lines += [f"# Note: {note}" for note in words.limits(document)]
     title = (
-        f"# Overall: {number(words.calls(all_), 'rate')} total,"
+        f"# Overall: {number(amounts.calls(all_), 'rate')} total,"
         f" {number(document.classes_total, 'rate')} unique, {_rates(document, all_)} "
     )
     lines.append(title.ljust(74, "_"))
@@ -108,7 +108,7 @@ def _attributes(document: Document, stats: Stats, part: Callable[[str, float], s
     """A line a measure, with its `part` of all before its values."""
     lines = [_attribute(row, part) for row in _rows(stats)]
     if stats.statement_bytes:
-        mean = number(stats.statement_bytes / words.calls(stats), "bytes")
+        mean = number(stats.statement_bytes / amounts.calls(stats), "bytes")
         cells = [number(stats.statement_bytes, "bytes"), "-", "-", mean, "-", "-", "-"]
         said = " ".join(cell.rjust(7) for cell in cells)
         lines.append(f"# {SIZE:<12} {part(SIZE, stats.statement_bytes)} {said}")
@@ -139,20 +139,20 @@ def _rates(document: Document, stats: Stats) -> str:
     """Per second of the range below. Within one second a log's clock says nothing about rates."""
     if stats.first_unix_s is None:
         seconds = document.seconds
-    elif words.moment(stats.first_unix_s) == words.moment(stats.last_unix_s):
+    elif amounts.moment(stats.first_unix_s) == amounts.moment(stats.last_unix_s):
         seconds = 0.0
     else:
         seconds = stats.span_s
     if not seconds:
         return f"0 QPS, {'0' if stats.query_time else '-'}x concurrency"
     at_once = number(stats.time_s / seconds, "rate") if stats.query_time else "-"
-    return f"{number(words.calls(stats) / seconds, 'rate')} QPS, {at_once}x concurrency"
+    return f"{number(amounts.calls(stats) / seconds, 'rate')} QPS, {at_once}x concurrency"
 
 
 def _range(stats: Stats) -> list[str]:
     if stats.first_unix_s is None:
         return []
-    ends = [words.moment(s) for s in (stats.first_unix_s, stats.last_unix_s)]
+    ends = [amounts.moment(s) for s in (stats.first_unix_s, stats.last_unix_s)]
     if ends[0] == ends[1]:
         return [f"# Time range: all events occurred at {ends[0]}"]
     day = ends[0].partition(" ")[0] + " "
@@ -168,7 +168,7 @@ def _rows(stats: Stats) -> list[tuple[str, str, Distribution]]:
     others = [n for n, m in stats.measures.items() if n not in apart and m.unit != "flag"]
     for name in (*known, *others):
         measured = stats.measures[name]
-        label = LABELS.get(name) or words.one_line(name).replace("_", " ").capitalize()[:12]
+        label = LABELS.get(name) or amounts.one_line(name).replace("_", " ").capitalize()[:12]
         rows.append((label, measured.unit, measured))
     return rows
 
@@ -256,7 +256,7 @@ def _v_m(one: Class) -> str:
 def _item(one: Class) -> str:
     if command := _command(one):
         return f"ADMIN {command.upper()}"
-    return words.one_line(one.distill) or middle(words.one_line(one.fingerprint), 30)
+    return amounts.one_line(one.distill) or middle(amounts.one_line(one.fingerprint), 30)
 
 
 def _command(one: Class) -> str:
@@ -267,7 +267,7 @@ def _command(one: Class) -> str:
 
 
 def _shared(stats: Stats, total: float) -> tuple[str, str, str]:
-    calls = words.calls(stats)
+    calls = amounts.calls(stats)
     if stats.query_time is None:
         return "- -", f"{calls:.0f}", "-"
     part = stats.time_s / total * 100 if total else 0.0
@@ -285,8 +285,8 @@ def _query(document: Document, one: Class) -> list[str]:
         "# Attribute    pct   total     min     max     avg     95%  stddev  median",
         "# ============ === ======= ======= ======= ======= ======= ======= =======",
     ]
-    calls, all_ = words.calls(one), document.overall
-    lines.append(f"# {'Count':<12} {_pct(calls, words.calls(all_))} {calls:>7.0f}")
+    calls, all_ = amounts.calls(one), document.overall
+    lines.append(f"# {'Count':<12} {_pct(calls, amounts.calls(all_))} {calls:>7.0f}")
     totals = {label: values.sum for label, _, values in _rows(all_)}
     engine = _of_engine(document)
     totals |= {label: all_.measures[n].sum for n, label in engine.items() if n in all_.measures}
@@ -322,10 +322,10 @@ def _strings(document: Document, one: Class) -> list[str]:
 def _names(found: Mapping[str, int]) -> str:
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     if len(ordered) == 1:
-        return words.one_line(ordered[0][0])
+        return amounts.one_line(ordered[0][0])
     total = sum(found.values())
     said = ", ".join(
-        f"{words.one_line(name) or '(others)'} ({n}/{int(n / total * 100)}%)"
+        f"{amounts.one_line(name) or '(others)'} ({n}/{int(n / total * 100)}%)"
         for name, n in ordered[:3]
     )
     return said + (f"... {len(ordered) - 3} more" if len(ordered) > 3 else "")
@@ -346,9 +346,9 @@ def _tables(one: Class) -> list[str]:
     """Which statements show the tables; of MySQL's family, whose names may hold backticks."""
     lines = []
     for table in one.tables:
-        schema, _, name = words.one_line(table).rpartition(".")
+        schema, _, name = amounts.one_line(table).rpartition(".")
         if not schema and len(one.databases) == 1:
-            schema = words.one_line(next(iter(one.databases)))
+            schema = amounts.one_line(next(iter(one.databases)))
         here = f"`{schema}`." if schema else ""
         from_ = f" FROM `{schema}`" if schema else ""
         lines.append(f"#    SHOW TABLE STATUS{from_} LIKE '{name}'\\G")

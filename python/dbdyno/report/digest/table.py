@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from dbdyno.digest.document import Document, Stats
-from dbdyno.report.digest import words
 from dbdyno.report.digest.cut import elide
-from dbdyno.report.digest.profile import Column, columns, legend, share_of
+from dbdyno.report.digest.profile import LEGEND, Column, columns, legend, share_of
+from dbdyno.wording.digest import amounts
 
 BAR = 12  # cells of the share's bar
 STATEMENT = 60  # columns below which a statement that is longer takes a line of its own
@@ -26,9 +26,9 @@ class _Table:
         rest = [document.rest] if document.rest and document.rest.count else []
         self.stats: list[Stats] = [*document.classes, *rest]
         self.ranks = [str(one.rank) for one in document.classes] + [""] * len(rest)
-        self.ids = [words.short_id(one) for one in document.classes]
+        self.ids = [amounts.short_id(one) for one in document.classes]
         self.ids += [f"{document.classes_not_listed:,} more"] * len(rest)
-        self.statements = [words.one_line(one.fingerprint) for one in document.classes]
+        self.statements = [amounts.one_line(one.fingerprint) for one in document.classes]
         self.statements += [""] * len(rest)
         self.what = "statement" if document.group_by == "fingerprint" else "what"
         self.share = share_of(document)
@@ -56,9 +56,9 @@ class _Table:
             yield self.line(self.ranks[i], self.ids[i], cells, drawn, self.statements[i])
             if self.is_below and self.statements[i]:
                 yield " " * self.indent + elide(self.statements[i], self.width - self.indent)
-        said = legend([one for one, _ in self.shown])
-        if said and self.indent + len(said) <= self.width:
-            yield " " * self.indent + said
+        for said in legend([one for one, _ in self.shown], self.stats):
+            if self.indent + len(said) <= self.width or said != LEGEND:
+                yield " " * self.indent + elide(said, self.width - self.indent)
 
     def line(self, rank: str, id_: str, cells: Sequence[str], drawn: str, last: str) -> str:
         said = rank.rjust(self.indent - 2) + "  " + id_.ljust(self.id_room)

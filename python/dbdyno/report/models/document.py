@@ -10,7 +10,7 @@ from typing import Any
 from dbdyno.models.calculate import Answer
 from dbdyno.models.kinds import Kind, Value
 from dbdyno.models.sweep import Effect, Sweep
-from dbdyno.report.models import words
+from dbdyno.wording.models import words
 
 SCHEMA_VERSION = 1
 

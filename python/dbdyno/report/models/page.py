@@ -13,8 +13,10 @@ from dbdyno.models.sweep import Effect, Sweep
 from dbdyno.report import templating
 from dbdyno.report.charts.curve import curve
 from dbdyno.report.figures import Figure
-from dbdyno.report.models import tables, words
-from dbdyno.report.text.escaping import html, visible
+from dbdyno.report.models import tables
+from dbdyno.report.text.escaping import html
+from dbdyno.wording.models import words
+from dbdyno.wording.visible import visible
 
 TEMPLATE = "model.html.j2"
 

@@ -10,8 +10,8 @@ from dbdyno.models.document import Step
 from dbdyno.models.given import DEFAULT, TYPED
 from dbdyno.models.model import Model
 from dbdyno.models.sweep import Effect, Sweep
-from dbdyno.report.models import words
-from dbdyno.report.text.numbers import MISSING
+from dbdyno.wording.models import words
+from dbdyno.wording.numbers import MISSING
 
 _NAME = re.compile(r"\"[^\"]*\"|'[^']*'|[A-Za-z_]\w*(?!\w*\()")
 SWEPT_ROWS = 11

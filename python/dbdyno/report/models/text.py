@@ -12,8 +12,9 @@ from rich.cells import cell_len
 from dbdyno.models.calculate import Answer
 from dbdyno.models.model import Model
 from dbdyno.models.sweep import Effect, Sweep
-from dbdyno.report.models import tables, words
-from dbdyno.report.text.escaping import visible
+from dbdyno.report.models import tables
+from dbdyno.wording.models import words
+from dbdyno.wording.visible import visible
 
 HEIGHT = 10  # rows of a drawing
 EIGHTHS = " ▁▂▃▄▅▆▇█"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbdyno.analysis.between_runs.pooling import Combined
 from dbdyno.report import templating
 from dbdyno.report.charts.ratios.forest import Mark, forest
-from dbdyno.report.pooling import words
+from dbdyno.wording.between_runs import pooling_text
 
 WIDTH = 760.0
 
@@ -14,7 +14,7 @@ def combined_page(found: Combined) -> str:
     """The page; it needs no network and no other file."""
     sections = [
         {
-            "heading": words.heading(line),
+            "heading": pooling_text.heading(line),
             "drawing": forest(
                 [
                     Mark(one.run, one.ratio, one.low, one.high, one.weight or 0.0)
@@ -22,13 +22,13 @@ def combined_page(found: Combined) -> str:
                     if one.ratio is not None and one.low is not None and one.high is not None
                 ],
                 line.pooled,
-                title=words.heading(line),
+                title=pooling_text.heading(line),
                 width=WIDTH,
             )
             if line.pooled
             else "",
-            "rows": words.table(line),
-            "sentences": words.sentences(line),
+            "rows": pooling_text.table(line),
+            "sentences": pooling_text.sentences(line),
         }
         for line in found.lines
     ]
@@ -37,9 +37,10 @@ def combined_page(found: Combined) -> str:
         {
             "experiment": found.experiment,
             "runs": len(found.runs),
+            "claims": pooling_text.claims(found),
             "sections": sections,
-            "differ": words.changes(found),
+            "differ": pooling_text.changes(found),
             "left_out": found.left_out,
-            "limits": words.limits(found),
+            "limits": pooling_text.limits(found),
         },
     )

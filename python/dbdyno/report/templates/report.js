@@ -180,7 +180,7 @@ function show(id) {
     said.push("Outage from " + sig3(o[0]) + " s " + (o[1] === null ? "to the end" : "to " + sig3(o[1]) + " s") + (o[2] ? ": " + o[2] : "") + ".");
   });
   if (trial.t.length) showLoad(trial);
-  else said.push("Nothing was recorded.");
+  else said.push(trial.absent || "Nothing was recorded.");
   var note = document.getElementById("trial-note");
   note.textContent = said.join(" ");
   trial.warnings.forEach(function (w) {

@@ -1,9 +1,9 @@
-"""Makes strangers' text harmless: control characters shown, not obeyed; HTML and Markdown escaped.
+"""Makes strangers' text harmless in HTML and Markdown.
 
 Questions, level names, statements, settings and server messages come from outside. HTML escaping is
-Jinja's (autoescape); this module does what that leaves: control characters and bidirectional
-overrides (terminal escapes, hidden text), JSON inside a script element, Markdown. Sources: WHATWG
-HTML 13.2.5 (script data states), Unicode TR36 (bidirectional overrides), CommonMark 0.31.
+Jinja's (autoescape), control characters are made visible by `wording.visible`; this module does
+what these leave: JSON inside a script element, CSS, Markdown. Sources: WHATWG HTML 13.2.5 (script
+data states), CommonMark 0.31.
 """
 
 from __future__ import annotations
@@ -15,26 +15,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from dbdyno.report.text.numbers import sig3
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.visible import visible
 
-_CONTROLS: dict[int, str] = {
-    **{code: chr(0x2400 + code) for code in range(32) if code not in (9, 10)},
-    0x7F: "␡",
-    **dict.fromkeys(range(0x80, 0xA0), "�"),
-    **dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F], "�"),
-}
 _OPENING = re.compile(r"^(\d*)([-+=.)])")  # of a list's item, or under a heading
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
-
-
-def visible(text: object) -> str:
-    """Text with control characters and bidirectional overrides replaced by visible characters.
-
-    Tab and newline stay. Safe markup stays markup.
-    """
-    if isinstance(text, Markup):
-        return text
-    return str(text).replace("\r\n", "\n").translate(_CONTROLS)
 
 
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.experiment.types import Arrivals, RateStep
 from dbdyno.plan.types import GroupPlan
-from dbdyno.report.text.numbers import seconds
+from dbdyno.wording.quantities import seconds
 
 STEPS_SHOWN = 6
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 ROWS_MAX = 16  # of a table; the report has all of them
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dbdyno.facts.fact import Facts
 from dbdyno.rules.check import fixes
+from dbdyno.rules.check.overview import Maker, Overview
 from dbdyno.rules.check.rule import (
     FINE,
     FOUND,
@@ -41,6 +42,7 @@ class Judged:
     not_known: tuple[Outcome, ...]
     counts: Mapping[str, int]
     settings: Mapping[str, Mapping[str, str | None]]  # all fixes together, by subject
+    overviews: tuple[Overview, ...] = ()
 
     def at_least(self, severity: str) -> int:
         """How many findings are of that severity or a higher one."""
@@ -55,9 +57,11 @@ def judge(
     only: Sequence[str] = (),
     ignore: Mapping[str, str] = {},
     baseline: Collection[str] = (),
+    overviews: Mapping[str, Maker] = {},
 ) -> Judged:
     """`only`: patterns of rules' ids or names of packs; `ignore`: reasons by id; `baseline`:
-    fingerprints. `fixes.Contradiction` if fixes of this run contradict each other."""
+    fingerprints; `overviews`: by pack, made of those that `only` names. `fixes.Contradiction` if
+    fixes of this run contradict each other."""
     chosen = [rule for rule in rules if not only or any(named(rule, one) for one in only)]
     outcomes = [outcome for rule in chosen for outcome in _outcomes(rule, all_facts)]
     found = sorted((one for outcome in outcomes for one in outcome.findings), key=_order)
@@ -74,6 +78,9 @@ def judge(
             for state in (FOUND, FINE, NOT_KNOWN, NOT_APPLICABLE)
         },
         settings=fixes.merged(new),
+        overviews=tuple(
+            one for pack, make in overviews.items() if pack in only for one in make(all_facts)
+        ),
     )
 
 

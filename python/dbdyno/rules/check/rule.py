@@ -19,11 +19,15 @@ FOUND, FINE, NOT_KNOWN, NOT_APPLICABLE = "found", "fine", "not known", "not appl
 @dataclass(frozen=True)
 class Fix:
     """What to do, or how to undo it. `settings`: values by name, None to take a line away;
-    `statements` to send; `edits` of files and other things to do, a sentence each."""
+    `statements` to send; `edits` of files and other things to do, a sentence each. `drops` and
+    `needs`: objects that it takes away, and that must be there for it (`index shop.orders.total`);
+    no fix of a run drops what another needs."""
 
     settings: tuple[tuple[str, str | None], ...] = ()
     statements: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 def setting(name: str, value: object) -> Fix:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dbdyno.plan import machine
 from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule, not_known
+from dbdyno.wording.numbers import gib
 
 
 def _quota(place: Place) -> Finding:
@@ -45,7 +46,7 @@ def _memory(place: Place) -> Finding:
     return Finding(
         "memory_limit",
         FOUND,
-        f"a memory limit of {limit / 2**30:.3g} GiB (cgroup), of {total / 2**30:.3g} GiB",
+        f"a memory limit of {gib(limit)} (cgroup), of {gib(total)}",
         "the page cache counts too: near the limit reads go to the disk again, and a server that"
         " exceeds it is killed",
         "keep `memory` of all servers well below the limit, or raise it (memory.max)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from dbdyno.rules.machine.finding import FINE, FOUND, NOT_KNOWN, Finding, Place, Rule
+from dbdyno.wording.numbers import gib
 
 _FAIR = frozenset({"bfq", "cfq"})
 _FULL = 0.9
@@ -65,11 +66,11 @@ def _full(place: Place) -> Finding:
     if space is None or space.size_bytes <= 0:
         return Finding("disk_full", NOT_KNOWN, "the data directory's file system cannot be asked")
     used = 1 - space.free_bytes / space.size_bytes
-    free = f"{_gib(space.free_bytes)} of {_gib(space.size_bytes)} are free"
+    free = f"{gib(space.free_bytes)} of {gib(space.size_bytes)} are free"
     short = space.free_bytes < _SPARE * place.needed_bytes
     if used < _FULL and not short:
         return Finding("disk_full", FINE, free)
-    why = f", and the run needs about {_gib(place.needed_bytes)}" if short else ""
+    why = f", and the run needs about {gib(place.needed_bytes)}" if short else ""
     return Finding(
         "disk_full",
         FOUND,
@@ -78,10 +79,6 @@ def _full(place: Place) -> Finding:
         " on; a trial that finds no space is void",
         "free space, or name another place with --scratch",
     )
-
-
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:.3g} GiB"
 
 
 CHECKS = (

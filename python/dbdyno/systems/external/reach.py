@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -132,11 +132,41 @@ def open_url(text: str, credentials: Credentials, tls: str | None) -> RemoteServ
             f"the server's URL {error}",
             fix=server_url.FORM + "; " + server_url.FROM_ELSEWHERE,
         ) from None
-    target = Target(name=url.place, kind=url.kinds[0], url=text, credentials=credentials)
-    return connect(target if tls is None else replace(target, tls=tls), text)
+    target = Target(
+        name=url.place,
+        kind=url.kinds[0],
+        url=text,
+        credentials=credentials,
+        tls=tls or server_url.usual_tls(url, url.on_this_machine),
+    )
+    return connect(target, text, _TYPED)
 
 
-def connect(target: TargetPlan, text: str) -> RemoteServer:
+@dataclass(frozen=True)
+class _Spelling:
+    """How the words of a login are written where the URL stands: messages repeat them."""
+
+    passwords: str
+    group: str
+    authority: str
+    encryption: str
+
+
+_WRITTEN = _Spelling(
+    "`password_env:`, `password_file:`, `password_command:`",
+    "`defaults_group:`",
+    "`tls: ca:FILE`",
+    "`tls: prefer`",
+)
+_TYPED = _Spelling(
+    "`--password-env`, `--password-file`, `--password-command`",
+    "`--defaults-group`",
+    "`--tls ca:FILE`",
+    "`--tls prefer`",
+)
+
+
+def connect(target: TargetPlan, text: str, spelling: _Spelling = _WRITTEN) -> RemoteServer:
     """The server behind one URL of a target, logged in. DynoError if it cannot be reached, refuses
     us, or is of another kind."""
     url = server_url.parse(text)
@@ -150,11 +180,11 @@ def connect(target: TargetPlan, text: str) -> RemoteServer:
                 raise
             server = _logged_in(target, url, again)
     except Refused as refused:
-        raise _refused(str(refused), url, login, target) from None
+        raise _refused(str(refused), url, login, target, spelling) from None
     except ERRORS as error:
         raise DynoError(
             f"target `{target.name}`: {url.place} cannot be reached: {_words(error)}",
-            cause=_likely(_words(error)),
+            cause=_likely(_words(error), spelling),
             fix="try the URL with the server's own client",
         ) from None
     _check_kind(server, target, url)
@@ -195,10 +225,12 @@ _REMOTES: dict[str, Callable[[str, ServerUrl, Login, str], Any]] = {
 }
 
 
-def _refused(words_: str, url: ServerUrl, login: Login, target: TargetPlan) -> DynoError:
+def _refused(
+    words_: str, url: ServerUrl, login: Login, target: TargetPlan, spelling: _Spelling
+) -> DynoError:
     user = login.user or "default"
     own = {
-        kinds.MYSQL: ", `defaults_group:` or ~/.my.cnf",
+        kinds.MYSQL: f", {spelling.group} or ~/.my.cnf",
         kinds.POSTGRES: " or ~/.pgpass",
         kinds.REDIS: f" or the environment's {kinds.of(target.kind).password_variable}",
     }
@@ -209,7 +241,7 @@ def _refused(words_: str, url: ServerUrl, login: Login, target: TargetPlan) -> D
     return DynoError(
         f"target `{target.name}`: {url.place} refuses user {user}: {words_}",
         cause=cause,
-        fix="name the password's source: `password_env:`, `password_file:`, `password_command:`"
+        fix=f"name the password's source: {spelling.passwords}"
         + own[kinds.of(target.kind).language],
     )
 
@@ -220,14 +252,15 @@ def _words(error: Exception) -> str:
     return re.sub(r"\s*\((?:\[Errno -?\d+\] |\w+\(\d+, ')([^()']*)'?\)+$", r": \1", text)
 
 
-def _likely(text: str) -> str:
+def _likely(text: str, spelling: _Spelling) -> str:
     lower = text.lower()
     if "protocol" in lower:
         return "another kind of server listens there, or something between changes what it says"
     if "certificate" in lower or "ssl" in lower or "tls" in lower:
         return (
             "its certificate is not signed by an authority that this machine trusts, or it offers "
-            "no TLS: `tls: ca:FILE` names the authority"
+            f"no TLS: {spelling.authority} names the authority, and {spelling.encryption} does"
+            " without a proof of who answers"
         )
     if "unknown database" in lower or "does not exist" in lower:
         return "the URL ends in a schema that is not there"

@@ -25,6 +25,8 @@ from dbdyno.systems.process.paths import in_prefixes, program
 
 INSTALL_TIMEOUT_S = 120.0
 # The buffer pool is kept to a multiple of this: every version since 10.2 accepts it unrounded.
+# What shapes files, and the plugin without whose keys none of them can be encrypted.
+_FOR_INSTALLATION = ("innodb_", "lower_case", "aria_", "plugin_load", "file_key_management")
 POOL_STEP_BYTES = 8 * portable_options.MIB
 
 
@@ -64,10 +66,12 @@ class Mariadb(family.OfFamily):
         check_reachable(binaries.paths["server"], account)
         # Only what shapes files on disk; the rest need not be valid for the bootstrap server.
         settings = {k: v for k, v in resolved.settings.items() if k in resolved.data_settings}
-        settings = {
-            k: v for k, v in settings.items() if k.startswith(("innodb_", "lower_case", "aria_"))
+        settings = {k: v for k, v in settings.items() if k.startswith(_FOR_INSTALLATION)}
+        own = {
+            **own_settings(binaries),
+            "datadir": str(data),
+            "tmpdir": str(directory / "tmp"),
         }
-        own = {"datadir": str(data), "tmpdir": str(directory / "tmp")}
         family.write_private(
             directory / "server.cnf", family.configuration({**own, **settings}), account
         )

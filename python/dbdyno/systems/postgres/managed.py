@@ -30,17 +30,18 @@ from dbdyno.systems.sql_files import Importer
 
 USER = "dyno"
 MARK = "made by dbdyno"  # comment of dbdyno's databases
+SCRAM_ITERATIONS = 4096  # PostgreSQL's own default
 
 
-def scram_verifier(password: str, *, salt: bytes | None = None, iterations: int = 4096) -> str:
+def scram_verifier(password: str, *, salt: bytes | None = None) -> str:
     """What PostgreSQL stores for a password (RFC 5803), so that the password itself is not sent."""
     salt = salt or secrets.token_bytes(16)
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, SCRAM_ITERATIONS)
     client = hmac.digest(salted, b"Client Key", "sha256")
     stored = hashlib.sha256(client).digest()
     server = hmac.digest(salted, b"Server Key", "sha256")
     b64 = [base64.b64encode(part).decode() for part in (salt, stored, server)]
-    return f"SCRAM-SHA-256${iterations}:{b64[0]}${b64[1]}:{b64[2]}"
+    return f"SCRAM-SHA-256${SCRAM_ITERATIONS}:{b64[0]}${b64[1]}:{b64[2]}"
 
 
 class PostgresServer(PostgresControl, Managed):

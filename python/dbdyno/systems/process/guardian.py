@@ -297,9 +297,9 @@ def children_of(pid: int) -> list[int]:
     return [int(word) for word in text.split()]
 
 
-def remove_tree(path: str, timeout_s: float = 60.0) -> None:
-    """Removes a directory of dbdyno, even if a dying process still writes in it."""
-    deadline = time.monotonic() + timeout_s
+def remove_tree(path: str) -> None:
+    """Removes a directory of dbdyno, even if a dying process still writes in it, for a minute."""
+    deadline = time.monotonic() + 60.0
     while os.path.lexists(path) and time.monotonic() < deadline:
         shutil.rmtree(path, ignore_errors=True)
         if os.path.lexists(path):

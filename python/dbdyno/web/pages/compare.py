@@ -8,13 +8,14 @@ from starlette.requests import Request
 
 from dbdyno.analysis.between_runs import RUNS_MIN, Reduced
 from dbdyno.analysis.between_runs.result import compared_json
+from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.errors import DynoError
 from dbdyno.report.between_runs import comparison
-from dbdyno.report.text.numbers import MISSING
 from dbdyno.store.catalogue import Line, Wanted
 from dbdyno.web.page import Page
 from dbdyno.web.site import Site
 from dbdyno.wording import runs
+from dbdyno.wording.between_runs import comparison_text
 
 HISTORY_MAX = 200  # runs of the experiment that B may be judged by
 
@@ -28,16 +29,19 @@ def shown(site: Site, request: Request) -> Page:
     found = runs.compare(first, second, _earlier(site, b, second.fingerprint))
 
     def data() -> dict[str, object]:
+        with site.opened(a) as run:
+            before = Measured.of(run.plan, run.records())
         with site.opened(b) as run:
             plan = run.plan
+            claims = runs.claims(before, Measured.of(plan, run.records()))
         return {
             "a": a,
             "b": b,
             "found": found,
             "grids": comparison.grids(found, plan),
-            "sentence": comparison.sentence(found, plan),
-            "verdicts": comparison.verdicts(found) if found.judged else "",
-            "missing": MISSING,
+            "sentence": comparison_text.sentence(found, plan),
+            "verdicts": comparison_text.verdicts(found) if found.judged else "",
+            "claims": [comparison_text.claim(one) for one in claims],
         }
 
     return Page("compare.html.j2", data, lambda: compared_json(found))

@@ -11,11 +11,11 @@ from dbdyno.digest.document import Class, Document, parse, saved
 from dbdyno.errors import DynoError
 from dbdyno.report.digest import beside, page
 from dbdyno.report.sections.setting.tested import moment
-from dbdyno.report.text.numbers import size
 from dbdyno.web import documents
 from dbdyno.web.documents import Saved
 from dbdyno.web.page import Page
 from dbdyno.web.site import NotFound, Site
+from dbdyno.wording.numbers import size
 
 
 def listing(site: Site, request: Request) -> Page:

@@ -14,9 +14,10 @@ from dbdyno.errors import DynoError
 from dbdyno.models import Model, calculate, given, sweep
 from dbdyno.models.model import Input
 from dbdyno.models.sweep import Effect
-from dbdyno.report.models import document, page, words
+from dbdyno.report.models import document, page
 from dbdyno.web.page import Page
 from dbdyno.web.site import NotFound, Site
+from dbdyno.wording.models import words
 
 SWEPT, FROM, TO = "sweep", "sweep-from", "sweep-to"  # fields next to the inputs
 # A sweep goes from an eighth of what is typed to eight times that, within its limits; sizes in

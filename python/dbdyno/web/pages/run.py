@@ -25,9 +25,7 @@ SCRIPTS = ("uplot.js", "report.js")
 
 def shown(site: Site, request: Request) -> Page:
     """The report of the run with the id in the address."""
-    line = site.line(request.path_params["id"])
-    if line.status == UNREADABLE:
-        raise DynoError(f"{line.name} cannot be read: {line.problem}")
+    line = _line(site, request)
     progress = Watch(Path(line.path)).progress() if line.status == RUNNING else None
     found = report(site, line) if line.done else None
 
@@ -42,6 +40,23 @@ def shown(site: Site, request: Request) -> Page:
 
     template = "run.html.j2" if found else "begun.html.j2"
     return Page(template, data, lambda: _twin(line, progress, found), SCRIPTS if found else ())
+
+
+def brief(site: Site, request: Request) -> Page:
+    """The short form of the same report."""
+    line = _line(site, request)
+    if not line.done:
+        raise DynoError(f"{line.name} has nothing to report yet", fix="wait for its first trial")
+    found = report(site, line)
+    facts = {"line": line, "sections": Drawn(found[0], "html")}
+    return Page("run_brief.html.j2", lambda: facts, lambda: _twin(line, None, found))
+
+
+def _line(site: Site, request: Request) -> Line:
+    line = site.line(request.path_params["id"])
+    if line.status == UNREADABLE:
+        raise DynoError(f"{line.name} cannot be read: {line.problem}")
+    return line
 
 
 def _why_not_stoppable(line: Line) -> DynoError | None:

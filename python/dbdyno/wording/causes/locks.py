@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dbdyno.analysis.causes.rules.locks import LOCKS, ROW_LOCKS
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 from dbdyno.wording.cause import CauseText
 
 
 def _waits(here: str, there: str, during: float, otherwise: float, sessions: int, what: str) -> str:
     of = what if what in (ROW_LOCKS, LOCKS) else f"a lock (“{what}”)"
     return (
-        f"{numbers.number(during)} of {numbers.counted(sessions, 'session')} waited for {of}"
+        f"{numbers.number(during)} of {plurals.count(sessions, 'session')} waited for {of}"
         f" {here}, against {numbers.number(otherwise)} {there}."
     )
 

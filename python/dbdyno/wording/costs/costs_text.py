@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dbdyno.analysis.types import Costs, Offer
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 
 def costs(plan: Plan, found: Costs) -> str:
@@ -32,7 +32,7 @@ def _next(plan: Plan, offers: Sequence[Offer]) -> str:
     ratio = second.ratio
     dearer = f"{name} costs {(ratio.ratio - 1) * 100:.3g} % more"
     if ratio.ci_low is None or ratio.ci_high is None:
-        counted = numbers.counted(ratio.n, plan.repeats)
+        counted = plurals.count(ratio.n, plan.repeats)
         return f"; {dearer} (not judged: no interval from {counted})."
     if ratio.ci_low <= 1 <= ratio.ci_high:
         return f"; {name} does not differ significantly from it ({dearer.partition(' costs ')[2]})."

@@ -6,7 +6,7 @@ from dbdyno.analysis.types import TradeOff
 from dbdyno.experiment.claims.metrics import short
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 _NAMED = 4  # cells that the sentence names
 
@@ -19,7 +19,7 @@ def tradeoff(plan: Plan, found: TradeOff) -> str:
     more = [f"{len(front) - _NAMED} more"] if len(front) > _NAMED else []
     which = numbers.listed([*named, *more])
     on = f"{short(found.metrics[0])} and {short(found.metrics[1])}"
-    of = numbers.counted(len(points), "cell")
+    of = plurals.count(len(points), "cell")
     if len(points) < len(plan.cells):
         of = f"the {of} with both metrics"
     some = f"{len(front)} of {of}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 Levels = Mapping[str, str]
 
@@ -26,7 +26,7 @@ def waits_more(
         does = f"wait for “{state.removeprefix('waiting: ')}”"
     return (
         f"With {level_text.levels(plan, more)}, {numbers.number(most)} of"
-        f" {numbers.counted(of, 'session')} on average {does}, against {numbers.number(least)}"
+        f" {plurals.count(of, 'session')} on average {does}, against {numbers.number(least)}"
         f" with {level_text.levels(plan, less)}."
     )
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dbdyno.analysis.types import Partial
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
-from dbdyno.wording.plurals import count as counted
+from dbdyno.wording import numbers, plurals
 
 PLAIN = {
     "befell": "{said} [{count} of {trials} trials]",
@@ -21,22 +20,22 @@ PLAIN = {
 
 
 def missing_trials(missing: int, trials: int, blocks: int, early: tuple[int, int] | None) -> str:
-    """Of a run that was not finished. `early`: whole blocks and all, where these were fixed."""
+    """Of a run that is not finished. `early`: whole blocks and all, where these were fixed."""
     how = ""
     if early:
         how = (
             f", so that claims are judged at what {early[0]} of"
-            f" {numbers.counted(early[1], 'block')} may spend of the error budget"
+            f" {plurals.count(early[1], 'block')} may spend of the error budget"
         )
     return (
-        f"{missing} of {trials} trials are missing, in {numbers.counted(blocks, 'block')}: the run"
-        f" was not finished{how}"
+        f"{missing} of {trials} trials are missing, in {plurals.count(blocks, 'block')}: the run"
+        f" is not finished{how}"
     )
 
 
 def of_trials(found: Partial) -> str:
     """A metric that some trials of a cell do not have, and why."""
-    return f"of {found.trials} of {counted(found.of, 'trial')}: of the others: {found.why}"
+    return f"of {found.trials} of {plurals.count(found.of, 'trial')}: of the others: {found.why}"
 
 
 def plan_differs(plan: Plan, statement: str, kind: str, cells: Sequence[int]) -> str:
@@ -59,7 +58,7 @@ def overload(plan: Plan, cases: Sequence[Case], over: int, loops: int) -> str:
     for levels, group, achieved, due, trials, count in cases:
         of = f" of {group}" if group else ""
         at = level_text.levels(plan, levels)
-        some = f" in {trials} of {numbers.counted(count, 'trial')}" if trials < count else ""
+        some = f" in {trials} of {plurals.count(count, 'trial')}" if trials < count else ""
         held = f"{numbers.number(achieved)} of {numbers.number(due)}/s{of}"
         said.append(f"{f'at {at} ' if at else ''}{held} were achieved{some}")
     more = f", and {over - len(cases)} more" if over > len(cases) else ""

@@ -13,7 +13,7 @@ from dbdyno.analysis.types import Ratio
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 # base name -> (noun, unit)
 _WORDS = {
@@ -52,7 +52,7 @@ def answer_unjudged(
     if not trials:
         return "Nothing was measured: no trial is complete. There is no answer yet."
     seen = f" What it saw: {_comparison(plan, lead, size)}." if lead and size else ""
-    was = f"This was a quick run of {numbers.counted(trials, 'trial')} to see that it works"
+    was = f"This was a quick run of {plurals.count(trials, 'trial')} to see that it works"
     return f"{was}, so nothing is judged.{seen}"
 
 
@@ -125,7 +125,7 @@ def _comparison(plan: Plan, lead: Lead, of: Size) -> str:
     fits = f"{numbers.bound(low, 1.0)} to {numbers.bound(high, 1.0)} times"
     return (
         f"it is not known whether {noun} {left} differs from that {right}{at}: anything from"
-        f" {fits} fits the {numbers.counted(ratio.n, 'block')} measured"
+        f" {fits} fits the {plurals.count(ratio.n, 'block')} measured"
     )
 
 
@@ -229,7 +229,7 @@ def _over(
 def _standing(verdicts: Sequence[str], trials: int) -> str:
     """The claims' verdicts."""
     if not verdicts:
-        return f"It rests on {numbers.counted(trials, 'trial')}; no claim was made."
+        return f"It rests on {plurals.count(trials, 'trial')}; no claim was made."
     if len(verdicts) == 1:
         return f"The claim is {verdicts[0]}."
     counts = Counter(verdicts)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import plurals
 
 PLAIN = {
     "unblocked": "unblocked: nothing says that these runs were passes over all cells, so what"
@@ -32,7 +32,7 @@ PLAIN = {
 
 def looking(most: int, taken: int, after: int, open_: int, judged: int) -> str:
     """ "Decided after 6 of at most 12 blocks; intervals allow for the 3 looks." """
-    blocks = f"{after} of at most {numbers.counted(most, 'block')}"
+    blocks = f"{after} of at most {plurals.count(most, 'block')}"
     if not taken:
         return f"No interim look yet: {blocks} {'is' if after == 1 else 'are'} whole."
     if not judged:
@@ -40,7 +40,7 @@ def looking(most: int, taken: int, after: int, open_: int, judged: int) -> str:
     looks = "the one look" if taken == 1 else f"the {taken} looks"
     if not open_:
         return f"Decided after {blocks}; intervals allow for {looks}."
-    parts = numbers.counted(open_, "comparison")
+    parts = plurals.count(open_, "comparison")
     is_ = "is" if open_ == 1 else "are"
     return f"After {blocks} {parts} {is_} still open; intervals allow for {looks}."
 

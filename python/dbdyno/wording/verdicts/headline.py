@@ -18,6 +18,12 @@ def headline(verdict: str, say: str) -> str:
     return f"{lead(verdict)} {say}" if say else ""
 
 
+def line(verdict: str, say: str, text: str) -> str:
+    """The words behind the verdict, then the claim itself: `Refuted: WORDS (CLAIM)`; without words,
+    the claim alone behind the verdict."""
+    return f"{lead(verdict)} {say} ({text})" if say else f"{lead(verdict)} {text}"
+
+
 def quoted(say: str, text: str) -> str:
     """The words, quoted, before the claim itself; that alone without words."""
     return f"“{say}” ({text})" if say else text

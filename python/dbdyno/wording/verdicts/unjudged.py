@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dbdyno.analysis.types import PEAK, RATIO
 from dbdyno.experiment.claims.metrics import why_absent
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 PLAIN = {
     "quick_run": "a quick run is a smoke test and is never judged",
@@ -43,7 +43,7 @@ PLAIN = {
 def too_few(n: int, unit: str, a_cell: bool, least: int) -> str:
     """`2 blocks are too few to judge (3 at least)`."""
     cell, is_ = " a cell" if a_cell else "", "is" if n == 1 else "are"
-    return f"{numbers.counted(n, unit)}{cell} {is_} too few to judge ({least} at least)"
+    return f"{plurals.count(n, unit)}{cell} {is_} too few to judge ({least} at least)"
 
 
 def figures(why: str, kind: str, centre: float, note: str, agrees: bool) -> str:
@@ -61,7 +61,7 @@ def highest_at(levels: Sequence[float]) -> str:
     if len(levels) == 1:
         return f"highest at {levels[0]:g}"
     found = [f"{value:g} in {levels.count(value)}" for value in sorted(set(levels))]
-    return f"highest at {numbers.listed(found)} of {numbers.counted(len(levels), 'block')}"
+    return f"highest at {numbers.listed(found)} of {plurals.count(len(levels), 'block')}"
 
 
 def absent(metrics: Sequence[str], missing: int, blocks: int, longer: bool) -> str:

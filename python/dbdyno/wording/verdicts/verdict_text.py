@@ -23,7 +23,7 @@ from dbdyno.experiment.claims.grammar import EQUAL, within
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 
 def verdict(
@@ -61,7 +61,7 @@ def _unseen(seen: int, n: int, most: float) -> str:
     """Of what hardly any block saw: what that shows."""
     which = "none" if seen == 0 else "one"
     return (
-        f"{which} of {numbers.counted(n, 'block')} is above zero: up to {numbers.percent(most)} of"
+        f"{which} of {plurals.count(n, 'block')} is above zero: up to {numbers.percent(most)} of"
         " such trials may be, and how far the next would be is not known"
     )
 
@@ -160,9 +160,9 @@ def more(part: ClaimPart) -> str:
     if low is None:
         return "" if part.kind == PEAKS else f"more than {BLOCKS_MAX:,} blocks would not decide it"
     if high is None:
-        takes = f"to decide it takes from {numbers.counted(low, 'more block')} to never"
+        takes = f"to decide it takes from {plurals.count(low, 'more block')} to never"
     else:
-        takes = f"to decide it takes from {low} to {numbers.counted(high, 'more block')}"
+        takes = f"to decide it takes from {low} to {plurals.count(high, 'more block')}"
     takes += ", depending on how large the difference truly is"
     if low > 10 * part.estimate.n:
         return f"{takes}: longer trials on a quieter machine are the better way"
@@ -175,7 +175,7 @@ def _reach(part: ClaimPart, block: str) -> str:
     assert estimate is not None
     if part.kind == PEAKS or estimate.bound or (part.kind == RATIO and part.threshold <= 0):
         return ""
-    noise = f"with this much noise {numbers.counted(estimate.n, block)}"
+    noise = f"with this much noise {plurals.count(estimate.n, block)}"
     if part.operator == EQUAL:
         if seen is None or seen > 1:
             return f"{noise} cannot show equality within less than twice and half"

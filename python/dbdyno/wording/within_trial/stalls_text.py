@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.analysis.types import CellStalls, Stall
 from dbdyno.analysis.within_trial.stalls import DISTANCES_MIN
-from dbdyno.wording import numbers
+from dbdyno.wording import numbers, plurals
 
 STOPPED = 0.95  # share of the commits missing: nothing to speak of was left
 
@@ -12,7 +12,7 @@ STOPPED = 0.95  # share of the commits missing: nothing to speak of was left
 def cell_stalls(found: CellStalls, first: Stall, distances: int) -> str:
     """`Throughput falls to nothing for 0.8 s every 12.1 s (9 stalls in 3 trials, 6.6 % of the
     time).` `first` of them; `distances` from one to the next within a trial."""
-    counted = f"{numbers.counted(found.stalls, 'stall')} in {_trials(found)}, {_share(found)}"
+    counted = f"{plurals.count(found.stalls, 'stall')} in {_trials(found)}, {_share(found)}"
     if found.stalls == 1:
         when = f"once, for {_seconds(first.length_s)}, {_seconds(first.start_s)} into a trial"
         return f"Throughput fell {_fall(first.depth)} {when} ({counted})."
@@ -44,7 +44,7 @@ def _seconds(value: float) -> str:
 
 
 def _trials(found: CellStalls) -> str:
-    return numbers.counted(found.trials, "trial")
+    return plurals.count(found.trials, "trial")
 
 
 def _share(found: CellStalls) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Plan
-from dbdyno.wording import numbers
+from dbdyno.wording import plurals
 
 PLAIN = {
     "events_unreadable": "its events make no sense",
@@ -41,5 +41,5 @@ def never_settled(plan: Plan, levels: Mapping[str, str], cells: int) -> str:
 
 def _at(plan: Plan, levels: Mapping[str, str], cells: int) -> str:
     where = level_text.levels(plan, levels)
-    more = f" and {numbers.counted(cells - 1, 'more cell')}" if cells > 1 else ""
+    more = f" and {plurals.count(cells - 1, 'more cell')}" if cells > 1 else ""
     return f" at {where}{more}" if where else ""

@@ -91,57 +91,50 @@
 //! `sysbench.cmdline.print_test_options`. `open(env)` is called again after a script has declared
 //! options, and in the main session when their values are known.
 
+mod about;
 mod bind;
 pub(crate) mod database;
 pub(crate) mod events;
 pub(crate) mod reply;
 mod reporting;
+mod requests;
+mod waits;
 
-use crate::console::{self, Level};
-use crate::lua::declared;
-use crate::lua::primitives::bind::bind;
 use crate::lua::primitives::reply::Reply;
 use crate::lua::sessions::current::Running;
-use crate::lua::sessions::slot::Pending;
 use crate::lua::setup::Setup;
-use crate::lua::stack::{number, push_text, read_texts, set_text, text};
-use crate::options::Value;
-use crate::session::Wait;
-use dyno_core::client::Bind;
+use crate::lua::stack::set_text;
 use mlua::ffi::{self, lua_CFunction, lua_State};
 use std::ffi::{CStr, c_int};
 
-/// Maximum number of a statement's parameters without a heap allocation.
-const VALUES_QUICK: usize = 32;
-
 /// Primitives of the contract above, and those that only base.lua and program.lua use.
 const PRIMITIVES: &[(&CStr, lua_CFunction)] = &[
-    (c"env", env),
-    (c"tid", tid),
-    (c"options", options),
-    (c"script_path", script_path),
-    (c"command", command),
-    (c"argv", argv),
-    (c"help_lines", help_lines),
-    (c"log", log),
-    (c"print", print),
-    (c"drivers", drivers),
-    (c"driver", driver),
-    (c"connect", connect),
-    (c"disconnect", disconnect),
-    (c"reconnect", reconnect),
-    (c"query", query),
-    (c"rollback", rollback),
-    (c"prepare", prepare),
-    (c"execute", execute),
-    (c"close", close),
-    (c"more_results", more_results),
-    (c"next_result", next_result),
-    (c"fetch", fetch),
-    (c"sleep", sleep),
-    (c"barrier", barrier),
-    (c"wait", wait),
-    (c"is_waiting", is_waiting),
+    (c"env", about::env),
+    (c"tid", about::tid),
+    (c"options", about::options),
+    (c"script_path", about::script_path),
+    (c"command", about::command),
+    (c"argv", about::argv),
+    (c"help_lines", about::help_lines),
+    (c"log", about::log),
+    (c"print", about::print),
+    (c"drivers", requests::drivers),
+    (c"driver", requests::driver),
+    (c"connect", requests::connect),
+    (c"disconnect", requests::disconnect),
+    (c"reconnect", requests::reconnect),
+    (c"query", requests::query),
+    (c"rollback", requests::rollback),
+    (c"prepare", requests::prepare),
+    (c"execute", requests::execute),
+    (c"close", requests::close),
+    (c"more_results", requests::more_results),
+    (c"next_result", requests::next_result),
+    (c"fetch", requests::fetch),
+    (c"sleep", waits::sleep),
+    (c"barrier", waits::barrier),
+    (c"wait", waits::wait),
+    (c"is_waiting", waits::is_waiting),
     (c"count_error", reporting::count_error),
     (c"report", reporting::report),
     (c"histogram", reporting::histogram),
@@ -209,303 +202,4 @@ unsafe fn waiting(lua: *mut lua_State, body: impl FnOnce(&mut Running) -> Reply)
 
 fn no_session() -> Reply {
     Reply::misuse("attempt to reach a database where no session runs")
-}
-
-// Lua calls the functions below with arguments on `lua`'s stack: hence their blocks are sound as
-// long as they read arguments and push at most 20 values.
-
-unsafe extern "C-unwind" fn env(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above. A coroutine's globals are its session's (base.lua).
-    unsafe {
-        ffi::lua_pushthread(lua);
-        ffi::lua_getfenv(lua, -1);
-    }
-    1
-}
-
-unsafe extern "C-unwind" fn tid(lua: *mut lua_State) -> c_int {
-    let tid = Running::take().and_then(|mut running| running.slot().tid);
-    // SAFETY: see above.
-    unsafe {
-        match tid {
-            Some(tid) => ffi::lua_pushnumber(lua, f64::from(tid)),
-            None => ffi::lua_pushnil(lua),
-        }
-    }
-    1
-}
-
-unsafe extern "C-unwind" fn options(lua: *mut lua_State) -> c_int {
-    let mut running = Running::take();
-    // SAFETY: see above.
-    unsafe {
-        ffi::lua_createtable(lua, 0, 64);
-        for (name, value) in running.iter_mut().flat_map(|running| running.setup().options.iter()) {
-            push_text(lua, name.replace('-', "_"));
-            push_value(lua, value);
-            ffi::lua_rawset(lua, -3);
-        }
-    }
-    1
-}
-
-unsafe fn push_value(lua: *mut lua_State, value: &Value) {
-    // SAFETY: called by `options`.
-    unsafe {
-        match value {
-            Value::Bool(value) => ffi::lua_pushboolean(lua, c_int::from(*value)),
-            Value::Int(value) => ffi::lua_pushnumber(lua, *value as f64),
-            Value::Double(value) => ffi::lua_pushnumber(lua, *value),
-            Value::Text(value) => push_text(lua, value),
-            Value::List(values) => push_list(lua, values.iter().map(String::as_str), 1),
-        }
-    }
-}
-
-/// Pushes a list; the index of its first item is `first`.
-unsafe fn push_list<'a>(lua: *mut lua_State, texts: impl Iterator<Item = &'a str>, first: c_int) {
-    // SAFETY: called by primitives, with room for two values.
-    unsafe {
-        ffi::lua_createtable(lua, 4, 0);
-        for (place, text) in (first..).zip(texts) {
-            push_text(lua, text);
-            ffi::lua_rawseti_(lua, -2, place);
-        }
-    }
-}
-
-/// Pushes a string or nil, and returns 1, the number of values.
-unsafe fn push_maybe(lua: *mut lua_State, text: Option<&str>) -> c_int {
-    // SAFETY: called by primitives.
-    unsafe {
-        match text {
-            Some(text) => push_text(lua, text),
-            None => ffi::lua_pushnil(lua),
-        }
-    }
-    1
-}
-
-unsafe extern "C-unwind" fn script_path(lua: *mut lua_State) -> c_int {
-    let mut running = Running::take();
-    let path = running.as_mut().and_then(|running| running.setup().script_path.as_deref());
-    // SAFETY: see above.
-    unsafe { push_maybe(lua, path) }
-}
-
-unsafe extern "C-unwind" fn command(lua: *mut lua_State) -> c_int {
-    let mut running = Running::take();
-    let command = running.as_mut().and_then(|running| running.setup().command.as_deref());
-    // SAFETY: see above.
-    unsafe { push_maybe(lua, command) }
-}
-
-unsafe extern "C-unwind" fn argv(lua: *mut lua_State) -> c_int {
-    let mut running = Running::take();
-    let arguments = running.iter_mut().flat_map(|running| running.setup().arguments.iter());
-    // SAFETY: see above.
-    unsafe { push_list(lua, arguments.map(String::as_str), 0) };
-    1
-}
-
-unsafe extern "C-unwind" fn log(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    let (level, text) = unsafe { (text(lua, 1), text(lua, 2)) };
-    let level = match level {
-        b"fatal" => Level::Fatal,
-        b"alert" | b"critical" => Level::Alert,
-        b"warning" => Level::Warning,
-        b"info" => Level::Info,
-        b"debug" => Level::Debug,
-        _ => Level::Notice,
-    };
-    console::say(level, &String::from_utf8_lossy(text));
-    0
-}
-
-unsafe extern "C-unwind" fn print(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    let text = unsafe { text(lua, 1) };
-    console::print(&String::from_utf8_lossy(text));
-    0
-}
-
-/// Returns the help of the options in base.lua's list `declared`.
-unsafe extern "C-unwind" fn help_lines(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above; base.lua passes a list of strings.
-    unsafe {
-        let mut words = Vec::new();
-        read_texts(lua, 1, &mut words);
-        let help = match declared::options(&words) {
-            Ok(options) => crate::command::help::lines(&options),
-            Err(message) => message,
-        };
-        push_text(lua, help);
-    }
-    1
-}
-
-unsafe extern "C-unwind" fn drivers(lua: *mut lua_State) -> c_int {
-    let mut running = Running::take();
-    let drivers = running.iter_mut().flat_map(|running| running.setup().drivers.iter());
-    // SAFETY: see above.
-    unsafe { push_list(lua, drivers.map(|driver| driver.name), 1) };
-    1
-}
-
-unsafe extern "C-unwind" fn driver(lua: *mut lua_State) -> c_int {
-    let mut running = Running::take();
-    // SAFETY: see above.
-    unsafe {
-        let name = text(lua, 1);
-        let found = running.as_mut().and_then(|running| running.setup().driver(name));
-        if let Some(name) = found.map(|driver| driver.name) {
-            push_text(lua, name);
-            if let Some(running) = &mut running {
-                running.session().tally.uses_database();
-            }
-            return 1;
-        }
-        ffi::lua_pushnil(lua);
-        push_text(
-            lua,
-            format!("invalid database driver name: '{}'", String::from_utf8_lossy(name)),
-        );
-        2
-    }
-}
-
-unsafe extern "C-unwind" fn connect(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe { waiting(lua, |running| database::connect(running, text(lua, 1))) }
-}
-
-unsafe extern "C-unwind" fn disconnect(lua: *mut lua_State) -> c_int {
-    if let Some(mut running) = Running::take() {
-        // SAFETY: see above.
-        database::disconnect(&mut running, unsafe { number(lua, 1) });
-    }
-    0
-}
-
-unsafe extern "C-unwind" fn reconnect(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe { waiting(lua, |running| database::reconnect(running, number(lua, 1))) }
-}
-
-unsafe extern "C-unwind" fn query(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe { waiting(lua, |running| database::query(running, number(lua, 1), text(lua, 2))) }
-}
-
-unsafe extern "C-unwind" fn rollback(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe { waiting(lua, |running| database::rollback(running, number(lua, 1))) }
-}
-
-unsafe extern "C-unwind" fn prepare(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe { waiting(lua, |running| database::prepare(running, number(lua, 1), text(lua, 2))) }
-}
-
-unsafe extern "C-unwind" fn execute(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above; arguments beyond those given read as nil.
-    unsafe {
-        waiting(lua, |running| {
-            let (con, statement) = (number(lua, 1), number(lua, 2));
-            let count = number(lua, 3).clamp(0.0, f64::from(u16::MAX)) as usize;
-            let mut quick = [Bind::Null; VALUES_QUICK];
-            let mut many = Vec::new();
-            let values = match quick.get_mut(..count) {
-                Some(values) => values,
-                None => {
-                    many.resize(count, Bind::Null);
-                    &mut many
-                }
-            };
-            for (index, value) in values.iter_mut().enumerate() {
-                match bind(lua, 4 + index as c_int) {
-                    Some(bound) => *value = bound,
-                    None => return Reply::misuse("a value that is neither number nor text"),
-                }
-            }
-            database::execute(running, con, statement, values)
-        })
-    }
-}
-
-unsafe extern "C-unwind" fn close(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe { waiting(lua, |running| database::close(running, number(lua, 1), number(lua, 2))) }
-}
-
-unsafe extern "C-unwind" fn more_results(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe {
-        let con = number(lua, 1);
-        let more = Running::take().is_some_and(|mut running| database::has_more(&mut running, con));
-        ffi::lua_pushboolean(lua, c_int::from(more));
-    }
-    1
-}
-
-unsafe extern "C-unwind" fn next_result(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe {
-        let con = number(lua, 1);
-        let reply = Running::take()
-            .map_or_else(no_session, |mut running| database::next_result(&mut running, con));
-        give(lua, &reply)
-    }
-}
-
-unsafe extern "C-unwind" fn fetch(lua: *mut lua_State) -> c_int {
-    let Some(mut running) = Running::take() else { return 0 };
-    // SAFETY: see above; `room` is called before anything is pushed.
-    unsafe {
-        let (con, row) = (number(lua, 1), number(lua, 2));
-        let mut room = |fields: u32| ffi::lua_checkstack(lua, fields as c_int) != 0;
-        let mut put = |field: Option<&[u8]>| match field {
-            Some(bytes) => push_text(lua, bytes),
-            None => ffi::lua_pushnil(lua),
-        };
-        database::fetch(&mut running, con, row, &mut room, &mut put) as c_int
-    }
-}
-
-unsafe extern "C-unwind" fn sleep(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe {
-        let wait_ns = (number(lua, 1) * 1e9).clamp(0.0, 1e18) as u64;
-        waiting(lua, |running| {
-            let until_ns = crate::lua::sessions::now_ns() + wait_ns;
-            running.slot().pending = Pending::Plain(Wait::Until(until_ns));
-            Reply::Yield
-        })
-    }
-}
-
-unsafe extern "C-unwind" fn barrier(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above.
-    unsafe {
-        waiting(lua, |running| {
-            running.slot().pending = Pending::Plain(Wait::Start);
-            Reply::Yield
-        })
-    }
-}
-
-/// Yields for the wait that another primitive has set for the session.
-unsafe extern "C-unwind" fn wait(lua: *mut lua_State) -> c_int {
-    // SAFETY: see above; Lua raises an error if the coroutine may not yield.
-    unsafe { ffi::lua_yield(lua, 0) }
-}
-
-/// Whether the session waits: then a coroutine of the script has yielded for the wait, not for the
-/// script.
-unsafe extern "C-unwind" fn is_waiting(lua: *mut lua_State) -> c_int {
-    let waits = Running::take().is_some_and(|mut running| running.slot().pending.wait().is_some());
-    // SAFETY: see above.
-    unsafe { ffi::lua_pushboolean(lua, c_int::from(waits)) };
-    1
 }

@@ -19,6 +19,7 @@ def combined_json(found: Combined) -> dict[str, Any]:
         "experiment": found.experiment,
         "confidence": LEVEL,
         "runs": list(found.runs),
+        "claims": [asdict(one) for one in found.claims],
         "comparisons": [_line(line) for line in found.lines],
         "differ": [{"run": run, "changed": list(what)} for run, what in found.differ],
         "left_out": [asdict(one) for one in found.left_out],

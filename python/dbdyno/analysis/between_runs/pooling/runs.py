@@ -18,10 +18,11 @@ from dbdyno.analysis.between_runs.comparison import identity
 from dbdyno.analysis.between_runs.pooling.model import LEVEL, RUNS_MIN, Pooled, combine
 from dbdyno.analysis.between_runs.run_summary import Reduced
 from dbdyno.analysis.between_runs.types import LeftOut
+from dbdyno.analysis.claims import verdict
 from dbdyno.analysis.claims.cases import bound_of, case_of
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.message import Message, joined
-from dbdyno.analysis.types import RATIO
+from dbdyno.analysis.types import RATIO, UNDECIDED
 from dbdyno.errors import DynoError
 from dbdyno.experiment.claims import grammar
 from dbdyno.experiment.claims.grammar import ResolvedPart
@@ -49,6 +50,16 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class Claimed:
+    """A claim in the author's words, if it has any, with the verdict that the intervals of its
+    combined ratios give, each at 95 %."""
+
+    text: str
+    say: str
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Line:
     """A comparison of a claim in all runs; `pooled` in logarithms, or a `problem`."""
 
@@ -59,6 +70,7 @@ class Line:
     effects: tuple[Effect, ...]
     pooled: Pooled | None
     problem: str = ""
+    verdict: str = UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,7 @@ class Combined:
 
     experiment: str
     runs: tuple[str, ...]
+    claims: tuple[Claimed, ...]
     lines: tuple[Line, ...]
     differ: tuple[tuple[str, tuple[str, ...]], ...]
     left_out: tuple[LeftOut, ...]
@@ -96,9 +109,16 @@ def pool(sources: Sequence[Source], claims: Sequence[str] = ()) -> Combined:
         (now.run.name, comparability.differences(before, after))
         for now, (before, after) in zip(used[1:], itertools.pairwise(facts), strict=True)
     ]
+    verdicts: dict[str, list[str]] = {}
+    for line in lines:
+        verdicts.setdefault(line.claim, []).append(line.verdict)
     return Combined(
         plan.name,
         tuple(one.run.name for one in used),
+        tuple(
+            Claimed(text, plan.claim_words.get(text, ""), verdict.combined(of))
+            for text, of in verdicts.items()
+        ),
         tuple(lines),
         tuple((name, what) for name, what in differ if what),
         tuple(left_out),
@@ -155,7 +175,11 @@ def _line(text: str, part: ResolvedPart, used: Sequence[Source]) -> Line:
             else Effect(one.run, one.ratio, one.low, one.high, weight=next(weights))
             for one in effects
         ]
-    return Line(text, case.left, case.right, case.metric, tuple(effects), pooled, problem)
+    answer = UNDECIDED
+    if pooled:
+        ends = (math.exp(pooled.low), math.exp(pooled.high))
+        answer = verdict.read(ends, case.operator, case.threshold, case.margin)
+    return Line(text, case.left, case.right, case.metric, tuple(effects), pooled, problem, answer)
 
 
 def _effect(source: Source, part: ResolvedPart) -> tuple[Effect, float]:

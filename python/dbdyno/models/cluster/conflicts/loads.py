@@ -34,13 +34,12 @@ def of_sessions(
     execute_s: float,
     length_s: float,
     costs: Costs | None = None,
-    seed: int = 0,
     pause_s: float = 0.0,
 ) -> Outcome:
     """Closed loops: so many sessions on each node, each with one transaction after the other for a
     time. `draw` gives the keys of the next one. `pause_s`: from the answer to a commit until the
     next transaction asks for its rows: its BEGIN and the way of its first statement."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     run = Run(costs or Costs())
 
     def next_one(node: str, now_s: float) -> None:

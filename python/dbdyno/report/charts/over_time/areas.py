@@ -11,7 +11,8 @@ from dbdyno.report.charts.key import MARK, places
 from dbdyno.report.charts.over_time.clock import clock_axis
 from dbdyno.report.charts.scale import Scale, linear_ticks
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 SHADES = 8
 FOOT = 26.0

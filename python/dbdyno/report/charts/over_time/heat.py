@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dbdyno.report.charts.scale import Scale, linear_ticks, log_ticks
 from dbdyno.report.charts.svg import Canvas, text_width
-from dbdyno.report.text.numbers import tick
+from dbdyno.wording.quantities import tick
 
 ROWS = 36  # latency bands, evenly spaced on the logarithmic axis
 COLUMNS_MAX = 120

@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 HEIGHTS = (150.0, 96.0)  # of the first curve's frame and of each other one
 GAP, FOOT = 40.0, 38.0

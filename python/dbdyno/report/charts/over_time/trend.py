@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from dbdyno.report.charts.scale import Scale
 from dbdyno.report.charts.svg import Canvas, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 TICKS = 4
 _POINT, _LEVEL = 0, 1  # series: colour and shape

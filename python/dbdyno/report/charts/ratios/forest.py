@@ -12,7 +12,8 @@ from markupsafe import Markup
 from dbdyno.analysis.between_runs.pooling.model import Pooled
 from dbdyno.report.charts.scale import Scale, log_ticks
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
-from dbdyno.report.text.numbers import sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import tick
 
 ROW, TOP, BOTTOM = 24.0, 12.0, 30.0
 NAME_MAX = 0.35  # of the width

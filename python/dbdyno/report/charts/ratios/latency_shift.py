@@ -9,7 +9,7 @@ from markupsafe import Markup
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report.charts.scale import Scale, log_ticks, ratio_range
 from dbdyno.report.charts.svg import Canvas, shorten, text_width
-from dbdyno.report.text.numbers import tick
+from dbdyno.wording.quantities import tick
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from dbdyno.report.charts.scale import Axis, Scale, magnitudes
 from dbdyno.report.charts.svg import Canvas, shorten, text_width
-from dbdyno.report.text.numbers import interval, sig3, tick
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import interval, tick
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import sig3
 from dbdyno.report.trials.cells import CellLatency
 from dbdyno.store.metrics.histogram import Histogram
+from dbdyno.wording.numbers import sig3
 
 OTHER = "other"
 QUANTILES = ((0.5, "p50"), (0.95, "p95"), (0.99, "p99"))

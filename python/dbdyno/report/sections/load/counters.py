@@ -18,8 +18,8 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import sig3
 from dbdyno.wording import hosts_text
+from dbdyno.wording.numbers import sig3
 
 Get = Callable[[str], float | None]  # a metric's mean in a cell; None where it was not measured
 

@@ -11,8 +11,9 @@ from dbdyno.report.charts.ratios.latency_shift import Bar, shift_chart
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import bounded, edge, percent, times
 from dbdyno.wording.headlines import shift_text
+from dbdyno.wording.numbers import percent
+from dbdyno.wording.quantities import bounded, edge, times
 
 
 @dataclass(frozen=True)

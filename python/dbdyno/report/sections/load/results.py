@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,22 +14,21 @@ from rich.text import Text
 
 from dbdyno.analysis.types import CellResult, Estimate, Findings
 from dbdyno.experiment.claims.known_metrics import COST, OPEN, SEARCH
-from dbdyno.experiment.claims.metrics import info
+from dbdyno.experiment.claims.metrics import info, values_needed
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.report.context import Context
 from dbdyno.report.figures import SMALL, Figure, metric_figures, rate_figures
 from dbdyno.report.layout import Layout, grouped
 from dbdyno.report.section import Section
 from dbdyno.report.sections.verdicts.claims import headline
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.names import Metric
-from dbdyno.report.text.numbers import bounded, interval, sig3
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
 from dbdyno.store.record import TrialRecord
-from dbdyno.wording import hosts_text
+from dbdyno.wording import hosts_text, names
+from dbdyno.wording.names import Metric
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import bounded, interval
+from dbdyno.wording.visible import visible
 
-_PERCENTILE = re.compile(r"_ms_p[0-9]+$")
 SAME = 5e-3  # relative: one operation a transaction, except for those in flight at the end
 
 
@@ -63,7 +61,7 @@ def view(context: Context) -> View:
         f"{plan.repeats}s",
         hosts_text.sentences(plan, [name for r in context.complete for name in r.metrics]),
         {one.bound for cell in findings.cells for one in cell.metrics.values()},
-        cell_tables(findings, layout, groups, plan),
+        cell_tables(findings, layout, groups, plan, context.complete),
         cells_csv(findings.cells, layout),
         trials_csv(context.records, plan, layout),
         headline(context)[1:] + rate_figures(findings.cells, plan, layout, groups),
@@ -116,9 +114,14 @@ class CellTable:
 
 
 def cell_tables(
-    findings: Findings, layout: Layout, groups: Sequence[str], plan: Plan
+    findings: Findings,
+    layout: Layout,
+    groups: Sequence[str],
+    plan: Plan,
+    records: Sequence[TrialRecord],
 ) -> list[CellTable]:
-    """The main tables. A metric that was zero everywhere (errors) stays: that zero is a result."""
+    """The main tables, of which complete trials have `records`. A metric that was zero everywhere
+    (errors) stays: that zero is a result."""
     measured = {name for cell in findings.cells for name in cell.metrics}
     wanted = [
         names.describe(name, groups)
@@ -136,12 +139,12 @@ def cell_tables(
     ]
     of_group = list(dict.fromkeys(m.group for m in wanted if m.group))
     if not of_group:
-        return [_cell_table("", tuple(wanted), findings, layout, plan)]
+        return [_cell_table("", tuple(wanted), findings, layout, plan, records)]
     tables = []
     for i, group in enumerate(of_group):
         # What belongs to no group (CPU of the server) is in the first table.
         metrics = tuple(m for m in wanted if m.group == group or (i == 0 and not m.group))
-        tables.append(_cell_table(group, metrics, findings, layout, plan))
+        tables.append(_cell_table(group, metrics, findings, layout, plan, records))
     return tables
 
 
@@ -162,13 +165,24 @@ def twins(findings: Findings, groups: Sequence[str]) -> frozenset[str]:
 
 
 def _cell_table(
-    title: str, metrics: tuple[Metric, ...], findings: Findings, layout: Layout, plan: Plan
+    title: str,
+    metrics: tuple[Metric, ...],
+    findings: Findings,
+    layout: Layout,
+    plan: Plan,
+    records: Sequence[TrialRecord],
 ) -> CellTable:
+    of_cell: dict[int, list[TrialRecord]] = {}
+    for record in records:
+        of_cell.setdefault(record.cell, []).append(record)
     rows = [
         CellRow(
             tuple(grouped(cell.levels[f.name]) for f in layout.factors),
             cell.trials,
-            tuple(_of_cell(cell, m, plan.cells[cell.index]) for m in metrics),
+            tuple(
+                _of_cell(cell, m, plan.cells[cell.index], of_cell.get(cell.index, ()))
+                for m in metrics
+            ),
             (*cell.warnings, *_partial(cell, metrics)),
         )
         for cell in findings.cells
@@ -186,7 +200,9 @@ def _alike(warnings: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(one for one in warnings[0] if all(one in others for others in warnings))
 
 
-def _of_cell(cell: CellResult, metric: Metric, planned: Cell) -> Value:
+def _of_cell(
+    cell: CellResult, metric: Metric, planned: Cell, records: Sequence[TrialRecord]
+) -> Value:
     """What the cell measured, or why it has no number."""
     if metric.name in cell.metrics:
         return _value(cell.metrics[metric.name])
@@ -200,11 +216,23 @@ def _of_cell(cell: CellResult, metric: Metric, planned: Cell) -> Value:
         why = "closed loop"
     elif known.loop == SEARCH and all(one.find is None for one in groups):
         why = "no search"
-    elif _PERCENTILE.search(metric.name):  # 10 / (1 - q) operations a trial at least
+    elif _too_few(metric, records):
         why = "too few operations"
     else:
         why = "not measured"
     return Value(why, missing=True)
+
+
+def _too_few(metric: Metric, records: Sequence[TrialRecord]) -> bool:
+    """Whether each trial of a cell committed too few transactions for a percentile: that is known
+    where a trial has a throughput and a length."""
+    prefix = f"{metric.group}." if metric.group else ""
+    counts = [
+        record.metrics[name] * (record.measured_s - (record.steady_from_s or 0.0))
+        for record in records
+        if (name := f"{prefix}transactions_per_s") in record.metrics and record.measured_s
+    ]
+    return len(counts) == len(records) > 0 and round(max(counts)) < values_needed(metric.name)
 
 
 def _partial(cell: CellResult, metrics: Iterable[Metric]) -> list[str]:

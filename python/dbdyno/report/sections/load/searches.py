@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import bounded, sig3
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import bounded
 
 TRIALS_SHOWN = 200
 

@@ -20,14 +20,15 @@ from dbdyno.report.charts.over_time.timeline import Curve, timeline
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.section import Section
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import alike, visible
-from dbdyno.report.text.numbers import seconds, sig3
+from dbdyno.report.text.escaping import alike
 from dbdyno.store.metrics.stalls import shortest_s
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
 from dbdyno.store.run import Run
-from dbdyno.wording import sampled
+from dbdyno.wording import names, sampled
+from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import seconds
+from dbdyno.wording.visible import visible
 
 SHOWN = 4  # cells with a chart, those that stalled longest; the others have their sentence
 SUSPECTS = 8

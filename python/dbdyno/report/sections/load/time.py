@@ -7,11 +7,15 @@ from typing import Any
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text.escaping import visible
 from dbdyno.report.trials import series
 from dbdyno.store.record import COMPLETE
 from dbdyno.wording import sampled
+from dbdyno.wording.visible import visible
 
+LEFT_OUT = (
+    "The run's files do not hold the series of this trial: a bundle may omit them. Its"
+    " numbers are in the tables."
+)
 OUTAGES_MAX, WARNINGS_MAX = 50, 10  # of a trial
 
 
@@ -35,6 +39,8 @@ def view(context: Context) -> dict[str, Any] | None:
         entry["void"] = r.status != COMPLETE
         outages = [[o["start_s"], o.get("end_s"), visible(o.get("cause", ""))] for o in r.outages]
         entry["outages"] = outages[:OUTAGES_MAX]
+        if not read.series[r.id].t and not context.run.has_events(r.id):
+            entry["absent"] = LEFT_OUT
         entry["warnings"] = [visible(text) for text in r.warnings[:WARNINGS_MAX]]
         entries[r.id] = entry
     short = {

@@ -13,11 +13,11 @@ from dbdyno.report.context import Context
 from dbdyno.report.section import Section
 from dbdyno.report.sections.load import stalls
 from dbdyno.report.sections.setting.tested import cpu_ranges, moment, split
-from dbdyno.report.text import names
 from dbdyno.report.text.loops import loop
-from dbdyno.report.text.numbers import size
 from dbdyno.rules import machine as machine_checks
 from dbdyno.store.run import Run
+from dbdyno.wording import names
+from dbdyno.wording.numbers import size
 
 _LABELS = {
     "os": "Operating system",

@@ -9,11 +9,11 @@ from statistics import median
 from dbdyno.plan.outlook.commands import commands
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text.numbers import seconds
 from dbdyno.store.hooklog import OK, HookLog, HookRun
 from dbdyno.store.manifest import RUNNING
 from dbdyno.store.run import Run
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import seconds
 
 REASONS_MAX = 3  # different ways to fail that are named of one command
 

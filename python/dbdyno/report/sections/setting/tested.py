@@ -16,10 +16,11 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import warnings
-from dbdyno.report.text.numbers import seconds, size
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.systems.base import TargetPlan
+from dbdyno.wording.numbers import size
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import seconds
 
 
 @dataclass(frozen=True)

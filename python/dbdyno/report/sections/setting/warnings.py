@@ -15,11 +15,11 @@ from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
 from dbdyno.report.sections.load import results
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
+from dbdyno.store.manifest import RUNNING
 from dbdyno.store.record import COMPLETE, TrialRecord
-from dbdyno.wording import numbers
+from dbdyno.wording import names, numbers
 from dbdyno.wording.plurals import count
+from dbdyno.wording.visible import visible
 
 WARNINGS_MAX = 3  # in the terminal
 BRIEF_MAX = 4  # of each kind in the short form
@@ -51,7 +51,7 @@ class View:
 
 def view(context: Context) -> View:
     plan, findings, layout, groups = context.plan, context.findings, context.layout, context.groups
-    tables = results.cell_tables(findings, layout, groups, plan)
+    tables = results.cell_tables(findings, layout, groups, plan, context.complete)
     columns = [metric.name for table in tables for metric in table.metrics]
     shown = dict.fromkeys((*columns, *results.charted(context)))
     void = void_attempts(context.run.voided(), context.records, plan, layout)
@@ -61,7 +61,7 @@ def view(context: Context) -> View:
             *partial_rows(findings, shown, layout, groups),
         ],
         findings.warnings,
-        not_tested(plan, context.records, layout),
+        not_tested(plan, context.records, layout, running=context.run.status == RUNNING),
         plan.skipped,
         void,
         len({one.trial for one in void}),
@@ -75,22 +75,24 @@ def shortened(view: View) -> View:
     return replace(view, warnings=kept, not_tested=gaps, more=more)
 
 
-def not_tested(plan: Plan, records: Sequence[TrialRecord], layout: Layout) -> list[Skipped]:
-    """Skipped levels, claims this machine cannot test, blocks and trials that are missing."""
+def not_tested(
+    plan: Plan, records: Sequence[TrialRecord], layout: Layout, *, running: bool = False
+) -> list[Skipped]:
+    """Skipped levels, claims this machine cannot test, blocks and trials that are missing, or that
+    a run that is `running` has not come to."""
     found = [*plan.skipped]
     found += [Skipped(claim, why, "") for claim, why in plan.untested.items()]
     done = {r.id for r in records}
     absent = [t for t in plan.trials if t.id not in done]
     if absent:
-        blocks = sorted({t.block for t in absent})
-        found.append(
-            Skipped(
-                count(len(absent), "planned trial"),
-                f"the run ended before {'it was' if len(absent) == 1 else 'they were'} measured"
-                f" (block {', '.join(map(str, blocks))})",
-                "dyno run --resume goes on where it stopped",
-            )
-        )
+        blocks = ", ".join(map(str, sorted({t.block for t in absent})))
+        one = len(absent) == 1
+        if running:
+            why, fix = f"the run has not come to {'it' if one else 'them'} yet", ""
+        else:
+            why = f"the run ended before {'it was' if one else 'they were'} measured"
+            fix = "dyno run --resume goes on where it stopped"
+        found.append(Skipped(count(len(absent), "planned trial"), f"{why} (block {blocks})", fix))
     for r in records:
         if r.status != COMPLETE:
             where = layout.cell(plan.cells[r.cell].levels)

@@ -11,7 +11,7 @@ from rich.text import Text
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
 from dbdyno.report.sections.setting import tested
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,13 @@ from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure, metric_figures
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import edge, percent, sig3
 from dbdyno.report.text.table import terminal_table
+from dbdyno.wording import names
+from dbdyno.wording.numbers import percent, sig3
+from dbdyno.wording.quantities import edge
 from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.verdicts import verdict_text as why
+from dbdyno.wording.visible import visible
 
 # verdict -> (CSS class, mark that shows it without colour)
 MARKS: Mapping[str, tuple[str, str]] = {
@@ -220,7 +221,6 @@ def short_warning(text: str) -> str:
 def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimView:
     """A claim that was judged."""
     css, mark = MARKS.get(claim.verdict, MARKS[UNDECIDED])
-    small = claim.verdict == SUPPORTED and any(part.small for part in claim.parts)
     span = _span(claim.parts)
     estimated = [i for i, part in enumerate(claim.parts) if part.estimate]
     # The axis is under the last dot of what is shown, and of what is folded away.
@@ -233,7 +233,7 @@ def judged(claim: ClaimResult, layout: Layout, groups: Sequence[str]) -> ClaimVi
         claim.verdict,
         css,
         mark,
-        small,
+        claim.small,
         _reason(claim),
         tuple(dict.fromkeys(map(short_warning, claim.warnings))),
         parts,

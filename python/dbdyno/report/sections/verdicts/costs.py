@@ -13,9 +13,10 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.numbers import edge, sig3
 from dbdyno.wording.costs.costs_text import money
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.quantities import edge
+from dbdyno.wording.visible import visible
 
 
 @dataclass(frozen=True)

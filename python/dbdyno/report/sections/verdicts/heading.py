@@ -15,7 +15,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
 from dbdyno.report.sections.setting.tested import moment
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 QUICK = (
     "Smoke test, not judged: too short and too few trials for any conclusion."

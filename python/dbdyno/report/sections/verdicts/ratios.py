@@ -18,11 +18,11 @@ from dbdyno.report.context import Context
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
 from dbdyno.report.sections.verdicts.claims import CLAIMED, NONE, levels_note
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
-from dbdyno.report.text.names import Metric
-from dbdyno.report.text.numbers import change, edge, times
 from dbdyno.report.text.table import ROWS_MAX, terminal_table
+from dbdyno.wording import names
+from dbdyno.wording.names import Metric
+from dbdyno.wording.quantities import change, edge, times
+from dbdyno.wording.visible import visible
 
 FIRST_METRICS = 3  # metrics whose table of ratios by the main factor is open, the others folded
 

@@ -14,8 +14,8 @@ from dbdyno.report.context import Context
 from dbdyno.report.figures import told_apart
 from dbdyno.report.layout import Layout
 from dbdyno.report.section import Section
-from dbdyno.report.text.escaping import visible
 from dbdyno.wording.plurals import count
+from dbdyno.wording.visible import visible
 
 SWEEPS_MAX = 4  # in the terminal
 

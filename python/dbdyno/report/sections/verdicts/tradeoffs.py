@@ -14,8 +14,8 @@ from dbdyno.report.charts.ratios.scatter import Dot, Extent, scatter
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.section import Section
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording import names
+from dbdyno.wording.visible import visible
 
 WIDTH, HEIGHT = 640.0, 380.0
 

@@ -16,9 +16,9 @@ from dbdyno.report.section import Section
 from dbdyno.report.sections.setting.tested import identity
 from dbdyno.report.sections.verdicts import claims
 from dbdyno.report.sections.verdicts.claims import ClaimView
-from dbdyno.report.text import names
-from dbdyno.report.text.escaping import visible
 from dbdyno.store.record import TrialRecord
+from dbdyno.wording import names
+from dbdyno.wording.visible import visible
 
 DIFFERENCES_SHOWN = 6  # the rest is folded away
 NOTHING = "nothing that the experiments' files say: what is compared is the machine's noise"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
-from dbdyno.report.text.escaping import visible
+from dbdyno.wording.visible import visible
 
 
 @dataclass(frozen=True)

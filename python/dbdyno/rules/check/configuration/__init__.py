@@ -6,10 +6,11 @@ from dbdyno.rules.check.configuration import (
     lists,
     memory,
     mongod,
+    mongod_first_start,
     querycache,
     refused,
     removed,
     twice,
 )
 
-FAMILIES = (lists, memory, mongod, querycache, refused, removed, twice)
+FAMILIES = (lists, memory, mongod, mongod_first_start, querycache, refused, removed, twice)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 from dbdyno.facts.fact import Fact, Facts
 from dbdyno.rules.check.rule import Found, Rule, edits, setting
+from dbdyno.wording.numbers import gib
 
 HOST = "host.memory_bytes"
 DESCRIPTORS = 1.05
@@ -114,7 +115,7 @@ def _judge(facts: Facts) -> Iterator[Found]:
         rest = budget.shared - own.number * (DESCRIPTORS if mysql else 1)
         wanted = max(0.0, memory * 0.7 - rest) / (DESCRIPTORS if mysql else 1)
         yield Found(
-            what=f"shared memory of {_gib(budget.shared)} on a host of {_gib(memory)}",
+            what=f"shared memory of {gib(budget.shared)} on a host of {gib(memory)}",
             evidence=(*budget.facts, budget.host),
             effect=f"{budget.shared / memory:.0%} of the host's memory before any session: it"
             " swaps, or the kernel kills it",
@@ -124,8 +125,8 @@ def _judge(facts: Facts) -> Iterator[Found]:
         )
     elif budget.seen is not None and budget.seen > memory:
         yield Found(
-            what=f"{_gib(budget.seen)} with the {budget.seen_sessions:.0f} connections seen at"
-            f" once, on a host of {_gib(memory)}",
+            what=f"{gib(budget.seen)} with the {budget.seen_sessions:.0f} connections seen at"
+            f" once, on a host of {gib(memory)}",
             evidence=(*budget.facts, budget.host),
             effect=f"{budget.seen / memory:.0%} of the host's memory if each of those sessions"
             " uses its buffers once",
@@ -135,9 +136,9 @@ def _judge(facts: Facts) -> Iterator[Found]:
         )
     elif budget.most > memory:
         yield Found(
-            what=f"settings promise {_gib(budget.most)}: {budget.most_sessions:.0f} connections of"
-            f" {budget.session / 2**20:,.1f} MiB beside {_gib(budget.shared)} shared, on a host of"
-            f" {_gib(memory)}",
+            what=f"settings promise {gib(budget.most)}: {budget.most_sessions:.0f} connections of"
+            f" {budget.session / 2**20:,.1f} MiB beside {gib(budget.shared)} shared, on a host of"
+            f" {gib(memory)}",
             evidence=(*budget.facts, budget.host),
             effect=f"{budget.most / memory:.0%} of the host's memory in a case that was never seen:"
             " sessions rarely use all of their buffers",
@@ -156,7 +157,7 @@ def _redis(facts: Facts) -> Iterator[Found]:
     wanted = host.number * 0.8 / (2 if saves else 1)
     over = limit.number > host.number
     yield Found(
-        what=f"maxmemory {_gib(limit.number)} on a host of {_gib(host.number)}"
+        what=f"maxmemory {gib(limit.number)} on a host of {gib(host.number)}"
         + ("" if over else ", with snapshots or rewrites by a child"),
         evidence=(limit, host),
         effect=f"up to {need / host.number:.0%} of the host's memory"
@@ -180,17 +181,13 @@ def _mongod(facts: Facts) -> Iterator[Found]:
     own = max(0.25, 0.5 * (host.number / 2**30 - 1))
     name = "storage.wiredTiger.engineConfig.cacheSizeGB"
     yield Found(
-        what=f"a cache of {cache.number:g} GB on a host of {_gib(host.number)}",
+        what=f"a cache of {cache.number:g} GB on a host of {gib(host.number)}",
         evidence=(cache, host),
         effect=f"{cache.number * 2**30 / host.number:.0%} of the host's memory; connections, sorts"
         " and the file cache need the rest",
         fix=setting(name, f"{own:.2f}"),
         undo=setting(name, cache.text),
     )
-
-
-def _gib(size: float) -> str:
-    return f"{size / 2**30:,.1f} GiB"
 
 
 def _whole(size: float) -> int:

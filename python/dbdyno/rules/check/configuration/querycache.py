@@ -19,15 +19,18 @@ Source: the MySQL 5.7 manual, "The MySQL Query Cache"; MariaDB's page "Query Cac
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dbdyno.facts.fact import Fact, Facts, Missing, setting_name
 from dbdyno.rules.check.rule import Fix, Found, Rule, edits
+from dbdyno.wording.plurals import count
 
 COST, SAVING = 0.13, 1 - 1 / 3.38
 BREAK_EVEN = COST / (COST + SAVING)
 LOCK = "Waiting for query cache lock"  # a state of sessions
 FEW = 4  # threads running at once, ours among them
 DEFAULT_SIZE = 1 << 20  # MariaDB's, while the cache is off
+TABLES, SHOWN = "watched_tables", 3
 _WRITES = ("com_insert", "com_update", "com_delete", "com_replace")
 _OFF = Fix(settings=(("query_cache_type", "0"), ("query_cache_size", "0")))
 _SOURCE = "https://mariadb.com/kb/en/query-cache/"
@@ -73,7 +76,39 @@ def _verdict(facts: Facts) -> Iterator[Found]:
     waiting = _waiting(facts)
     if waiting is not None:
         evidence.append(waiting)
+    seen += _by_table(facts, seconds)
+    evidence += _written(facts)
     yield _found(ratio, running.number, seen, evidence, facts)
+
+
+def _by_table(facts: Facts, seconds: float) -> str:
+    """Whose results are thrown away, and whose stay."""
+    if TABLES not in facts.tables:
+        return ""
+    rows = facts.table(TABLES).rows
+    written = [row for row in rows if row["written"]]
+    named = [
+        f"{row['schema']}.{row['table']} ({row['written'] / seconds:,.1f} rows/s)"
+        for row in written[:SHOWN]
+    ]
+    more = f" and {len(written) - SHOWN} more" if len(written) > SHOWN else ""
+    stay = len(rows) - len(written)
+    return (
+        f". Each write to {', '.join(named)}{more} throws away all results of that table"
+        if written
+        else ". No table was written"
+    ) + f"; {count(stay, 'table')} {'was' if stay == 1 else 'were'} read and not written"
+
+
+def _written(facts: Facts) -> list[Fact]:
+    if TABLES not in facts.tables:
+        return []
+    table = facts.table(TABLES)
+    return [
+        table.fact(row, "written", f"rows written to {row['schema']}.{row['table']}")
+        for row in table.rows[:SHOWN]
+        if row["written"]
+    ]
 
 
 def _waiting(facts: Facts) -> Fact | None:
@@ -94,7 +129,7 @@ def _found(ratio: float, running: float, seen: str, evidence: list[Fact], facts:
             evidence=evidence,
             effect=f"about {COST * (1 - ratio) - SAVING * ratio:.0%} of the time of cheap SELECTs,"
             " at one session; more with many",
-            fix=_OFF,
+            fix=_without_written(facts),
             undo=back,
             severity="medium",
         )
@@ -126,6 +161,22 @@ def _found(ratio: float, running: float, seen: str, evidence: list[Fact], facts:
         fix=edits("Keep it, and look again when threads or writes become more."),
         undo=edits("Nothing to undo."),
         severity="info",
+    )
+
+
+def _without_written(facts: Facts) -> Fix:
+    """Off; where some tables are read and never written, their results alone may be worth it."""
+    rows = facts.tables[TABLES].rows if TABLES in facts.tables else ()
+    quiet = [f"{row['schema']}.{row['table']}" for row in rows if not row["written"]]
+    if not quiet or len(quiet) == len(rows):
+        return _OFF
+    kept = ", ".join(quiet[:SHOWN])
+    return replace(
+        _OFF,
+        edits=(
+            "Or query_cache_type = DEMAND, with SELECT SQL_CACHE for statements on tables that are"
+            f" not written, such as {kept}.",
+        ),
     )
 
 

@@ -18,7 +18,7 @@ _ADDING = frozenset(
     replicate_do_db replicate_do_table replicate_ignore_db replicate_ignore_table
     replicate_rewrite_db replicate_wild_do_table replicate_wild_ignore_table set_variable
     save user rename-command client-output-buffer-limit loadmodule include
-    debug_dbug""".split()  # noqa: SIM905
+    sentinel debug_dbug""".split()  # noqa: SIM905
 )
 
 

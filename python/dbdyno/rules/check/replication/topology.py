@@ -6,10 +6,9 @@ source that was read before its replica makes a transaction errant that is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from dbdyno.facts.fact import Fact, Facts, Missing
+from dbdyno.facts.fact import Fact, Facts, Missing, Row
 
 LATE = "late"  # `late.gtid_executed`: read once more, after all targets
 
@@ -28,7 +27,7 @@ def pairs(all_facts: Sequence[Facts]) -> Iterator[tuple[Facts, Facts]]:
             yield replica, source
 
 
-def is_source(facts: Facts, row: Mapping[str, Any]) -> bool:
+def is_source(facts: Facts, row: Row) -> bool:
     """Whether a replica's status names it."""
     name = "server_uuid" if facts.engine == "mysql" else "server_id"
     known = facts.get(f"setting.{name}")

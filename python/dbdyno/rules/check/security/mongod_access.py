@@ -13,10 +13,9 @@ from typing import Any
 from dbdyno.facts.fact import Fact, Facts, Missing
 from dbdyno.rules.check.rule import Found, Rule, edits, setting
 from dbdyno.rules.check.security import settings
-from dbdyno.rules.check.security.settings import is_off, is_on, rule
 
 _MANUAL = "https://www.mongodb.com/docs/manual/"
-_OPTIONS = _MANUAL + "reference/configuration-options/"
+_MODES, _REQUIRED = ("net.tls.mode", "net.ssl.mode", "sslMode"), ("requireTLS", "requireSSL")
 
 
 def _get(facts: Facts, *names: str) -> Fact | None:
@@ -26,10 +25,6 @@ def _get(facts: Facts, *names: str) -> Fact | None:
 
 def _is_router(facts: Facts) -> bool:
     return _get(facts, "sharding.configDB", "configdb") is not None
-
-
-def _absent(facts: Facts, name: str) -> Fact:
-    return Fact(f"setting.{name}", None, facts.table("options").place)
 
 
 def _authorizes(facts: Facts) -> bool:
@@ -49,7 +44,7 @@ def _bind(facts: Facts) -> tuple[Fact, bool]:
         return bind, not settings.is_near(bind.text)
     if not facts.version:
         raise Missing("version", "before 3.6 the default was all addresses: see --engine")
-    return _absent(facts, "net.bindIp"), facts.version < (3, 6)
+    return settings.or_default(facts, "net.bindIp"), facts.version < (3, 6)
 
 
 def _authorization(facts: Facts) -> Iterator[Found]:
@@ -57,7 +52,7 @@ def _authorization(facts: Facts) -> Iterator[Found]:
         return
     router = _is_router(facts)
     name = "security.keyFile" if router else "security.authorization"
-    fact = _get(facts, "security.authorization", "noauth") or _absent(facts, name)
+    fact = _get(facts, "security.authorization", "noauth") or settings.or_default(facts, name)
     yield Found(
         what="clients need not log in: "
         + (
@@ -92,9 +87,9 @@ def _wide(facts: Facts) -> Iterator[Found]:
 
 def _tls(facts: Facts) -> Iterator[Found]:
     bind, far = _bind(facts)
-    mode = _get(facts, "net.tls.mode", "net.ssl.mode", "sslMode")
-    if far and (mode is None or mode.text not in ("requireTLS", "requireSSL")):
-        shown = mode or _absent(facts, "net.tls.mode")
+    mode = _get(facts, *_MODES)
+    if far and (mode is None or mode.text not in _REQUIRED):
+        shown = mode or settings.or_default(facts, "net.tls.mode")
         yield Found(
             what=f"other hosts connect without TLS: net.tls.mode is {shown.text or 'not set'}",
             evidence=(shown, bind),
@@ -110,7 +105,7 @@ def _tls(facts: Facts) -> Iterator[Found]:
 
 def _script(facts: Facts) -> Iterator[Found]:
     name = "security.javascriptEnabled"
-    fact = _get(facts, name, "noscripting") or _absent(facts, name)
+    fact = _get(facts, name, "noscripting") or settings.or_default(facts, name)
     off = fact.key.endswith("noscripting")
     if fact.value is None or fact.on != off:
         yield Found(
@@ -134,6 +129,42 @@ def _mechanisms(facts: Facts) -> Iterator[Found]:
         )
 
 
+def _sha_1(facts: Facts) -> Iterator[Found]:
+    fact = _get(facts, "setParameter.authenticationMechanisms")
+    named = fact.text.replace(",", " ").split() if fact is not None else []
+    if fact is None or "SCRAM-SHA-1" not in named:
+        return
+    kept = [one for one in named if one not in ("SCRAM-SHA-1", "SCRAM-SHA-256")]
+    yield Found(
+        what=f"logins by SCRAM-SHA-1 are allowed: {fact.text}",
+        evidence=(fact,),
+        effect="stolen keys, which begin with an MD5, are faster to guess than those of"
+        " SCRAM-SHA-256",
+        fix=edits(
+            "Give each user keys of SCRAM-SHA-256 (db.updateUser with its password), then set"
+            f" setParameter.authenticationMechanisms to {','.join(['SCRAM-SHA-256', *kept])}."
+        ),
+        undo=setting("setParameter.authenticationMechanisms", fact.text),
+        about="SCRAM-SHA-1",
+    )
+
+
+def _plain(facts: Facts) -> Iterator[Found]:
+    fact = _get(facts, "setParameter.authenticationMechanisms")
+    if fact is None or "PLAIN" not in fact.text.replace(",", " ").split():
+        return
+    mode = _get(facts, *_MODES) or settings.or_default(facts, _MODES[0])
+    if mode.text not in _REQUIRED:
+        yield Found(
+            what="logins by PLAIN without TLS that is required",
+            evidence=(fact, mode),
+            effect="passwords of the directory are read on the way",
+            fix=edits("Set net.tls.mode to requireTLS, or take PLAIN from the mechanisms."),
+            undo=edits("Set net.tls.mode back."),
+            about="PLAIN",
+        )
+
+
 def _protocols(facts: Facts) -> Iterator[Found]:
     fact = _get(facts, "net.tls.disabledProtocols", "net.ssl.disabledProtocols")
     if fact is None:
@@ -150,44 +181,26 @@ def _protocols(facts: Facts) -> Iterator[Found]:
         )
 
 
-def _rule(id: str, title: str, about: str, severity: str, judge: Any, page: str) -> Rule:
+def _rule(
+    id: str,
+    title: str,
+    about: str,
+    severity: str,
+    judge: Any,
+    page: str,
+    applies: str = "mongodb",
+) -> Rule:
     return Rule(
         id=f"mongodb-{id}",
         pack="security",
         title=title,
         about=about,
         severity=severity,
-        applies=("mongodb",),
+        applies=(applies,),
         sources=("file",),
         needs=("options",),
         judge=judge,
         source=_MANUAL + page,
-    )
-
-
-def _switch(
-    *names: str,
-    id: str,
-    title: str,
-    about: str,
-    severity: str,
-    effect: str,
-    wrong: Any = is_on,
-    right: str | None = "false",
-    applies: str = "mongodb",
-) -> Rule:
-    return rule(
-        *names,
-        id=f"mongodb-{id}",
-        title=title,
-        about=about,
-        severity=severity,
-        applies=(applies,),
-        wrong=wrong,
-        right=right,
-        effect=effect,
-        source=_OPTIONS,
-        sources=("file",),
     )
 
 
@@ -234,88 +247,28 @@ RULES = (
         "core/security-scram/",
     ),
     _rule(
+        "scram-sha-1",
+        "Logins by SCRAM-SHA-1",
+        "authenticationMechanisms names SCRAM-SHA-1.",
+        "low",
+        _sha_1,
+        "core/security-scram/",
+        "mongodb >=4.0",
+    ),
+    _rule(
+        "plain-without-tls",
+        "Passwords are sent in clear",
+        "authenticationMechanisms has PLAIN, and net.tls.mode is not requireTLS.",
+        "high",
+        _plain,
+        "reference/parameters/",
+    ),
+    _rule(
         "tls-old",
         "TLS before 1.2 is offered",
         "disabledProtocols is without TLS 1.0 or 1.1.",
         "medium",
         _protocols,
         "tutorial/configure-ssl/",
-    ),
-    _switch(
-        "net.tls.allowInvalidCertificates",
-        "net.ssl.allowInvalidCertificates",
-        id="tls-any-certificate",
-        title="Any certificate will do",
-        about="allowInvalidCertificates is for tests.",
-        severity="high",
-        effect="TLS does not show who the other end is",
-    ),
-    _switch(
-        "net.tls.allowInvalidHostnames",
-        "net.ssl.allowInvalidHostnames",
-        id="tls-any-host",
-        title="A certificate of any host will do",
-        about="allowInvalidHostnames: members do not compare names.",
-        severity="medium",
-        effect="any certificate of the same authority stands for any member",
-    ),
-    _switch(
-        "net.http.enabled",
-        "httpinterface",
-        "rest",
-        "net.http.RESTInterfaceEnabled",
-        id="http-interface",
-        title="The interface by HTTP is on",
-        about="It was removed by 3.6.",
-        severity="high",
-        applies="mongodb <3.6",
-        effect="it answers without TLS, and its REST part without a login",
-    ),
-    _switch(
-        "setParameter.enableTestCommands",
-        id="test-commands",
-        title="Commands for tests",
-        about="enableTestCommands is for the server's own tests.",
-        severity="high",
-        effect="commands that stop, empty or change the server are there",
-        right=None,
-    ),
-    _switch(
-        "setParameter.enableLocalhostAuthBypass",
-        id="localhost-exception",
-        title="The localhost exception is on",
-        severity="low",
-        about="It lets the first user be made without a login; said outright, it stays.",
-        effect="while there is no user, any process of the host makes itself the first",
-    ),
-    _switch(
-        "security.transitionToAuth",
-        id="transition-to-auth",
-        severity="medium",
-        title="Logins are not demanded yet",
-        about="A step on the way to authorization, which is left after it.",
-        effect="members and clients come in with or without a login",
-        applies="mongodb >=3.4",
-        right=None,
-    ),
-    _switch(
-        "net.wireObjectCheck",
-        "objcheck",
-        id="documents-unchecked",
-        severity="medium",
-        title="Documents are not checked",
-        wrong=is_off,
-        right="true",
-        about="wireObjectCheck is off.",
-        effect="a client's malformed BSON reaches the files",
-    ),
-    _switch(
-        "systemLog.quiet",
-        "quiet",
-        id="log-quiet",
-        severity="low",
-        title="Logins are not logged",
-        about="systemLog.quiet keeps connections from the log.",
-        effect="0 connections can be found afterwards",
     ),
 )

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dbdyno.facts.fact import Fact, Facts
+from dbdyno.facts.fact import Fact, Facts, Row
 from dbdyno.rules.check.rule import Found, Rule, edits, statements
-from dbdyno.rules.check.security.mysql_logins import Row, is_local, name, opened
+from dbdyno.rules.check.security.mysql_logins import is_local, name, opened
 
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _BOTH = ("mysql", "mariadb")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from dbdyno.facts.fact import Fact, Facts
-from dbdyno.rules.check.security.settings import LOOPBACK
-
-Row = Mapping[str, Any]
+from dbdyno.facts.fact import Fact, Facts, Row
+from dbdyno.rules.check.security.settings import LOOPBACK, yes
 
 
 def name(row: Row) -> str:
@@ -23,11 +20,6 @@ def opened(facts: Facts) -> Iterator[tuple[Row, Fact]]:
     for row in table.rows:
         if not yes(row.get("locked")) and not yes(row.get("is_role")) and row["host"]:
             yield row, Fact("account", f"{name(row)} by {row['plugin']}", table.place)
-
-
-def yes(value: Any) -> bool:
-    """Whether a column of a catalogue means yes."""
-    return str(value).lower() in ("y", "1", "true")
 
 
 def is_local(row: Row) -> bool:

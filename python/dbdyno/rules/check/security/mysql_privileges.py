@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbdyno.facts.fact import Fact, Facts
+from dbdyno.facts.fact import Fact, Facts, Row
 from dbdyno.rules.check.rule import Fix, Found, Rule, edits, statements
 from dbdyno.rules.check.security import mysql_logins as accounts
 
@@ -109,7 +109,7 @@ def _grant_option(facts: Facts) -> Iterator[Found]:
             )
 
 
-def _of_schemas(facts: Facts) -> Iterator[tuple[Mapping[str, Any], Fact]]:
+def _of_schemas(facts: Facts) -> Iterator[tuple[Row, Fact]]:
     facts.table("accounts")  # without it, rows of others are not shown
     table = facts.table("schema_privileges")
     for row in table.rows:

@@ -6,16 +6,16 @@ Guide to CVE-2018-1058".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from dbdyno.facts.fact import Fact, Facts
+from dbdyno.facts.fact import Fact, Facts, Row
 from dbdyno.rules.check.rule import Found, Rule, edits, statements
 from dbdyno.rules.check.security import settings
+from dbdyno.rules.check.security.settings import yes
 
 _MANUAL = "https://www.postgresql.org/docs/current/"
 _ANY = ("0.0.0.0", "::", "all", "0.0.0.0/0", "::/0")
-Row = Mapping[str, Any]
 
 
 def _lines(facts: Facts) -> Iterator[tuple[Row, str, Fact]]:
@@ -141,10 +141,6 @@ def _roles(facts: Facts, table: str = "roles") -> Iterator[tuple[str, Row, str]]
         yield str(row["role"]), row, facts.table(table).place
 
 
-def _yes(value: Any) -> bool:
-    return str(value).lower() in ("t", "true", "1")
-
-
 def _old_hash(facts: Facts) -> Iterator[Found]:
     for role, row, place in _roles(facts, "role_hashes"):
         if row["hash_kind"] == "md5":
@@ -160,7 +156,7 @@ def _old_hash(facts: Facts) -> Iterator[Found]:
 
 def _superusers(facts: Facts) -> Iterator[Found]:
     for role, row, place in _roles(facts):
-        if _yes(row["superuser"]) and _yes(row["can_login"]) and role != "postgres":
+        if yes(row["superuser"]) and yes(row["can_login"]) and role != "postgres":
             yield Found(
                 what=f"role {role} is a superuser",
                 evidence=(Fact("rolsuper", f"{role}: {row['superuser']}", place),),
@@ -173,7 +169,7 @@ def _superusers(facts: Facts) -> Iterator[Found]:
 
 def _create_role(facts: Facts) -> Iterator[Found]:
     for role, row, place in _roles(facts):
-        if _yes(row["create_role"]) and not _yes(row["superuser"]) and _yes(row["can_login"]):
+        if yes(row["create_role"]) and not yes(row["superuser"]) and yes(row["can_login"]):
             yield Found(
                 what=f"role {role} has CREATEROLE",
                 evidence=(Fact("rolcreaterole", f"{role}: {row['create_role']}", place),),
@@ -187,7 +183,7 @@ def _create_role(facts: Facts) -> Iterator[Found]:
 
 def _bypass(facts: Facts) -> Iterator[Found]:
     for role, row, place in _roles(facts):
-        if _yes(row["bypass_rls"]) and not _yes(row["superuser"]) and _yes(row["can_login"]):
+        if yes(row["bypass_rls"]) and not yes(row["superuser"]) and yes(row["can_login"]):
             yield Found(
                 what=f"role {role} has BYPASSRLS",
                 evidence=(Fact("rolbypassrls", f"{role}: {row['bypass_rls']}", place),),
@@ -199,7 +195,7 @@ def _bypass(facts: Facts) -> Iterator[Found]:
 
 
 def _programs(facts: Facts) -> Iterator[Found]:
-    supers = {role for role, row, _ in _roles(facts) if _yes(row["superuser"])}
+    supers = {role for role, row, _ in _roles(facts) if yes(row["superuser"])}
     for role, row, place in _roles(facts, "members"):
         if row["member"] not in supers:
             yield Found(
@@ -215,7 +211,7 @@ def _programs(facts: Facts) -> Iterator[Found]:
 def _public(facts: Facts) -> Iterator[Found]:
     table = facts.table("public_schemas")
     for row in table.rows:
-        if _yes(row["public_creates"]):
+        if yes(row["public_creates"]):
             schema = str(row["schema"])
             yield Found(
                 what=f"everybody may create objects in schema {schema}",

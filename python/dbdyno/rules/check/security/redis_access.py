@@ -5,10 +5,10 @@ Sources: the Redis documentation, "Redis security" and "ACL", and the comments o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from dbdyno.facts.fact import Fact, Facts, Missing
+from dbdyno.facts.fact import Fact, Facts, Missing, Row
 from dbdyno.rules.check.rule import Found, Rule, edits, setting, statements
 from dbdyno.rules.check.security import settings
 from dbdyno.rules.check.security.settings import one_of, rule
@@ -17,31 +17,31 @@ _MANUAL = "https://redis.io/docs/latest/operate/oss_and_stack/management/securit
 _CONF = "https://redis.io/docs/latest/operate/oss_and_stack/management/config-file/"
 
 
-def _users(facts: Facts) -> Iterator[tuple[Mapping[str, Any], Fact]]:
+def _users(facts: Facts) -> Iterator[tuple[Row, Fact]]:
     """Users that may log in."""
     table = facts.table("acl_users")
     for row in table.rows:
         if row["enabled"]:
             words = [name for name in ("nopass", "all_keys", "all_commands") if row[name]]
-            text = f"{row['name']}: {' '.join(['on', *words])}, {row['hashes']} passwords"
-            yield row, Fact("user", text, table.place)
+            passwords = int(row["hashes"]) + int(row.get("clear") or 0)
+            text = f"{row['name']}: {' '.join(['on', *words])}, {passwords} passwords"
+            yield row, Fact("user", text, str(row.get("place") or table.place))
 
 
 def _default_open(facts: Facts) -> Iterator[tuple[Fact, ...]]:
     """What shows that a client needs no password, if so. Before 6 there is but one password."""
-    if not facts.is_server or facts.version < (6,):
-        word = facts.get("setting.requirepass")
-        if word is None and not facts.is_server:
-            if facts.get("setting.user") or facts.get("setting.aclfile"):
-                raise Missing("acl_users", "users of a file are not read: see the server itself")
-            word = Fact("setting.requirepass", None, facts.table("options").place)
-        word = word or facts.setting("requirepass")
-        if not word.text:
-            yield (word,)
+    has_acl = facts.version >= (6,) if facts.is_server else "acl_users" in facts.tables
+    rows = facts.table("acl_users").rows if has_acl else ()
+    if (facts.is_server and has_acl) or any(row["name"] == "default" for row in rows):
+        for row, fact in _users(facts):
+            if row["name"] == "default" and row["nopass"]:
+                yield (fact,)
         return
-    for row, fact in _users(facts):
-        if row["name"] == "default" and row["nopass"]:
-            yield (fact,)
+    if facts.get("setting.aclfile") and not facts.is_server:
+        raise Missing("acl_users", "users of an aclfile are not read: see the server itself")
+    word = settings.or_default(facts, "requirepass")
+    if not word.text:
+        yield (word,)
 
 
 def _open(facts: Facts) -> Iterator[Found]:
@@ -127,6 +127,57 @@ def _everything(facts: Facts) -> Iterator[Found]:
                 undo=statements(f"ACL SETUSER {row['name']} +@all"),
                 about=str(row["name"]),
             )
+
+
+def _administers(facts: Facts) -> Iterator[Found]:
+    for row, fact in _users(facts):
+        may = str(row.get("administers") or "")
+        if row["name"] != "default" and may and not row["all_commands"]:
+            yield Found(
+                what=f"user {row['name']} may administer the server: {may}",
+                evidence=(fact, Fact("commands", may, fact.place)),
+                effect="its password changes settings and users, stops the server or empties it",
+                fix=edits(
+                    f"If {row['name']} is an application's: ACL SETUSER {row['name']}"
+                    f" {' '.join(f'-{one}' for one in may.split())}; tools need subcommands only,"
+                    " such as +config|get.",
+                ),
+                undo=statements(
+                    f"ACL SETUSER {row['name']} {' '.join(f'+{one}' for one in may.split())}"
+                ),
+                about=str(row["name"]),
+            )
+
+
+def _clear(facts: Facts) -> Iterator[Found]:
+    for row, fact in _users(facts):
+        if row.get("clear"):
+            yield Found(
+                what=f"the file has the password of user {row['name']} itself",
+                evidence=(fact,),
+                effect="who reads the file or a copy of it logs in; a hash of a long random"
+                " password does not let in",
+                fix=edits(
+                    "Write #SHA-256 in hexadecimal digits instead of >password, or move users to an"
+                    " aclfile, where ACL SAVE writes hashes."
+                ),
+                undo=edits("Put the line back."),
+                about=str(row["name"]),
+            )
+
+
+def _ignored(facts: Facts) -> Iterator[Found]:
+    word, users = facts.get("setting.requirepass"), facts.get("setting.aclfile")
+    if word and word.text and users and users.text:
+        yield Found(
+            what="requirepass has no effect: an aclfile is loaded",
+            evidence=(word, users),
+            effect="the default user is as the aclfile says, and without a line there it needs no"
+            " password",
+            fix=edits("Give `user default` a line in the aclfile, and remove requirepass."),
+            undo=edits("Put the line back."),
+            about="requirepass",
+        )
 
 
 def _renamed(facts: Facts) -> Iterator[Found]:
@@ -240,7 +291,6 @@ RULES = (
         _no_password,
         ("acl_users",),
         "redis >=6.0",
-        ("server",),
     ),
     _rule(
         "user-may-everything",
@@ -250,7 +300,36 @@ RULES = (
         _everything,
         ("acl_users",),
         "redis >=6.0",
-        ("server",),
+    ),
+    _rule(
+        "user-administers",
+        "A user who may administer",
+        "@admin, @dangerous, or whole commands such as CONFIG, ACL, MODULE and REPLICAOF, without"
+        " +@all. Sentinel's own user needs some of them.",
+        "low",
+        _administers,
+        ("acl_users",),
+        "redis >=6.0",
+    ),
+    _rule(
+        "password-in-clear",
+        "A user's password in the file",
+        "`user` lines with >password. Files may have #hash instead.",
+        "low",
+        _clear,
+        ("acl_users",),
+        "redis >=6.0",
+        ("file",),
+    ),
+    _rule(
+        "requirepass-ignored",
+        "A password that is not in force",
+        "requirepass and aclfile together: by the comments of redis.conf it is ignored.",
+        "high",
+        _ignored,
+        ("options",),
+        "redis >=6.0",
+        ("file",),
     ),
     _rule(
         "renamed-command",

@@ -4,6 +4,7 @@ right. The setting decides, so a file that does not have it is "not known"."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts
 from dbdyno.rules.check.rule import Found, Rule, setting
@@ -56,6 +57,14 @@ def _first(facts: Facts, names: tuple[str, ...]) -> tuple[str, Fact]:
     return names[0], facts.setting(names[0])
 
 
+def or_default(facts: Facts, name: str, usual: str | None = None) -> Fact:
+    """A setting; of a file that does not have it, the default. Missing: a server does not tell."""
+    fact = facts.get(f"setting.{name}")
+    if fact is not None or facts.is_server:
+        return fact or facts.setting(name)
+    return Fact(f"setting.{name}", usual, facts.table("options").place)
+
+
 def is_on(fact: Fact) -> bool:
     """Wrong if on."""
     return fact.on
@@ -69,6 +78,11 @@ def is_off(fact: Fact) -> bool:
 def one_of(*values: str) -> Callable[[Fact], bool]:
     """Wrong if it has one of these values, in small letters."""
     return lambda fact: fact.text.strip().lower() in values
+
+
+def yes(value: Any) -> bool:
+    """Whether a column of a catalogue means yes: Y and 1 of MySQL, t of PostgreSQL."""
+    return str(value).lower() in ("y", "t", "1", "true")
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

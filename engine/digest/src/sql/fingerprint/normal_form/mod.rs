@@ -3,24 +3,23 @@
 //! The output buffer is reused for all statements. A repetition (row, item of a list, select of a union)
 //! is written, compared with the previous text, and removed if equal.
 
+mod brackets;
+mod lists;
 mod objects;
+mod output;
 mod unions;
 
 use super::keywords::Keyword;
 use crate::sql::language::Language;
 use crate::sql::token::{Kind, Lexer, Token};
+use brackets::{Bracket, DEPTH_MAX, Frame};
 
 /// Maximum length of a normal form, bytes; the rest of the statement is ignored.
 const TEXT_MAX: usize = 256 * 1024;
 /// Maximum length of a name, bytes; longer words become `?`. Servers accept 64 characters.
 const NAME_BYTES_MAX: usize = 256;
-/// Maximum nesting of brackets that have a [`Frame`]; deeper ones are not searched for repetitions.
-const DEPTH_MAX: usize = 200;
 /// Maximum number of bytes that one step writes in addition to the token.
 const SLACK: usize = 64;
-/// Maximum number of different rows kept of one VALUES.
-const ROWS_MAX: usize = 4;
-
 const NOWHERE: usize = usize::MAX;
 
 /// The kind of the previous token.
@@ -38,43 +37,6 @@ enum Before {
     Open,
     Comma,
     Dot,
-}
-
-/// The kind of a bracket.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Bracket {
-    #[default]
-    Plain,
-    /// A list: repeated items are written once.
-    Items,
-    /// A row of VALUES.
-    Row,
-}
-
-/// State of an open bracket; the first frame is the statement itself.
-#[derive(Debug, Clone, Copy, Default)]
-struct Frame {
-    kind: Bracket,
-    /// Where its text begins, including the bracket.
-    begin: usize,
-    /// Where the current item and the previous item begin.
-    item: usize,
-    item_before: usize,
-    /// Where the current select begins; `NOWHERE` before the first.
-    select: usize,
-    /// The last bracket within this one that contains a query.
-    query: (usize, usize),
-    /// The select before the last UNION, if any.
-    arm: Option<(usize, usize)>,
-    /// Where the UNION operator after it begins.
-    union: usize,
-    /// Whether this bracket contains a query.
-    is_query: bool,
-    /// Whether ORDER BY has been read in this bracket.
-    is_ordered: bool,
-    /// Rows of the current VALUES.
-    rows: [(usize, usize); ROWS_MAX],
-    rows_count: usize,
 }
 
 #[derive(Debug)]
@@ -164,15 +126,6 @@ impl Normaliser {
         self.in_rows = false;
         self.limit = (0, 0);
         self.semicolon = false;
-    }
-
-    /// Makes room for a token and the text around it.
-    #[inline]
-    fn reserve(&mut self, token: usize) {
-        let room = self.length + token.min(NAME_BYTES_MAX) + 2 * SLACK;
-        if self.text.len() < room {
-            self.text.resize(room * 2, 0);
-        }
     }
 
     #[inline]
@@ -388,209 +341,6 @@ impl Normaliser {
                 self.spaced(operator, Before::Operator);
                 self.sign = sign;
             }
-        }
-    }
-
-    fn open(&mut self, lexer: &mut Lexer<'_>, bracket: u8) {
-        let (in_rows, last, before) = (self.in_rows, self.last, self.before);
-        let is_list = before == Before::List && (bracket == b'[') == (last == Keyword::Array);
-        let is_row = bracket == b'(' && in_rows;
-        if matches!(self.verb, Keyword::Call) && self.frames.len() == 1 && before == Before::Operand
-        {
-            return skip_group(lexer);
-        }
-        let begin = self.length;
-        if bracket == b'(' && !matches!(before, Before::Operand | Before::List) {
-            self.space();
-        }
-        let at = self.length;
-        if (is_list || is_row) && lexer.skip_literals() {
-            self.write(if bracket == b'(' { b"(?+)" } else { b"[?+]" });
-            self.after(Before::Operand);
-            if is_row {
-                self.end_row(begin);
-            }
-            return;
-        }
-        self.write(&[bracket]);
-        self.after(Before::Open);
-        self.is_glued = true;
-        if self.frames.len() > DEPTH_MAX {
-            self.unframed += 1;
-            return;
-        }
-        let kind = match (is_row, is_list) {
-            (true, _) => Bracket::Row,
-            (_, true) => Bracket::Items,
-            _ => Bracket::Plain,
-        };
-        self.frames.push(Frame {
-            kind,
-            begin: if is_row { begin } else { at },
-            item: self.length,
-            item_before: NOWHERE,
-            select: NOWHERE,
-            ..Frame::default()
-        });
-    }
-
-    fn close(&mut self, bracket: u8) {
-        if self.unframed > 0 {
-            self.unframed -= 1;
-            return self.tight(&[bracket], Before::Operand);
-        }
-        self.end_item();
-        self.end_arm();
-        if self.frames.len() == 1 {
-            return self.tight(&[bracket], Before::Operand);
-        }
-        let frame = self.frames.pop().unwrap_or_default();
-        self.tight(&[bracket], Before::Operand);
-        let end = self.length;
-        let outer = self.frame();
-        if frame.is_query {
-            outer.query = (frame.begin, end);
-            outer.is_query |= frame.begin == outer.item && outer.begin < outer.item;
-        }
-        if frame.kind == Bracket::Row {
-            self.end_row(frame.begin);
-        }
-    }
-
-    /// After a row of VALUES that begins at `begin`: removes it if an equal one is known.
-    fn end_row(&mut self, begin: usize) {
-        let end = self.length;
-        let Self { text, frames, .. } = self;
-        let Some(frame) = frames.last_mut() else { return };
-        let (rows, count) = (&mut frame.rows, &mut frame.rows_count);
-        let row = &text[begin..end];
-        let first = if text[begin] == b' ' { 1 } else { 0 };
-        let is_known = rows[..*count].iter().any(|&(from, to)| text[from..to] == row[first..]);
-        if *count > 0 && (is_known || *count == ROWS_MAX) {
-            self.length = rows[*count - 1].1;
-        } else {
-            rows[*count] = (begin + first, end);
-            *count += 1;
-        }
-        self.in_rows = true;
-    }
-
-    #[inline]
-    fn comma(&mut self) {
-        let in_rows = self.in_rows && self.before == Before::Operand;
-        let limit = self.limit;
-        if limit.0 == 1 && self.before == Before::Literal {
-            self.spaced(b"offset", Before::Keyword);
-            return;
-        }
-        if self.frame().kind == Bracket::Items && self.unframed == 0 {
-            self.end_item();
-            let at = self.length;
-            let frame = self.frame();
-            if frame.item < at {
-                frame.item_before = frame.item;
-            }
-            frame.item = at + ", ".len();
-        }
-        self.tight(b",", Before::Comma);
-        self.in_rows = in_rows;
-    }
-
-    /// After an item of a list: removes it and its comma if it equals the previous item.
-    fn end_item(&mut self) {
-        let length = self.length;
-        let Self { text, frames, .. } = self;
-        let Some(frame) = frames.last_mut() else { return };
-        if frame.kind != Bracket::Items || frame.item_before == NOWHERE || frame.item > length {
-            return;
-        }
-        let before_end = frame.item - ", ".len();
-        if text[frame.item_before..before_end] == text[frame.item..length] {
-            self.length = before_end;
-            frame.item = frame.item_before;
-            frame.item_before = NOWHERE;
-        }
-    }
-
-    #[inline]
-    fn frame(&mut self) -> &mut Frame {
-        let last = self.frames.len() - 1;
-        &mut self.frames[last]
-    }
-
-    /// Resets the state that applies to one token only.
-    #[inline]
-    fn after(&mut self, before: Before) {
-        self.before = before;
-        self.last = Keyword::None;
-        self.is_glued = false;
-        self.sign = NOWHERE;
-        self.in_rows = false;
-        self.limit = (0, 0);
-    }
-
-    /// Writes text with a space before it.
-    #[inline]
-    fn spaced(&mut self, text: &[u8], before: Before) {
-        self.space();
-        self.write(text);
-        self.after(before);
-    }
-
-    /// Writes text without a space before it; after a dot no space follows either.
-    #[inline]
-    fn tight(&mut self, text: &[u8], before: Before) {
-        self.semicolon();
-        self.write(text);
-        self.after(before);
-        self.is_glued = before == Before::Dot;
-    }
-
-    #[inline]
-    fn space(&mut self) {
-        self.semicolon();
-        if !self.is_glued {
-            self.text[self.length] = b' ';
-            self.length += 1;
-        }
-    }
-
-    #[inline]
-    fn semicolon(&mut self) {
-        if self.semicolon {
-            self.semicolon = false;
-            self.write(b";");
-            self.is_glued = false;
-        }
-    }
-
-    #[inline]
-    fn write(&mut self, text: &[u8]) {
-        let text = &text[..text.len().min(NAME_BYTES_MAX)];
-        self.text[self.length..self.length + text.len()].copy_from_slice(text);
-        self.length += text.len();
-    }
-
-    /// Writes a word in lower case.
-    #[inline]
-    fn fold(&mut self, word: &[u8]) {
-        let to = &mut self.text[self.length..self.length + word.len()];
-        for (to, from) in to.iter_mut().zip(word) {
-            *to = from.to_ascii_lowercase();
-        }
-        self.length += word.len();
-    }
-}
-
-/// Skips to the end of an open bracket.
-fn skip_group(lexer: &mut Lexer<'_>) {
-    let mut depth = 1u64;
-    while depth > 0 {
-        match lexer.next_token().kind {
-            Kind::Open | Kind::OpenBracket => depth += 1,
-            Kind::Close | Kind::CloseBracket => depth -= 1,
-            Kind::End => return,
-            _ => {}
         }
     }
 }

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.between_runs.pooling import Combined, Line, Pooled
-from dbdyno.report.text.numbers import MISSING, percent, times
 from dbdyno.wording import numbers
+from dbdyno.wording.numbers import MISSING, percent
 from dbdyno.wording.plurals import count
+from dbdyno.wording.quantities import times
+from dbdyno.wording.verdicts import headline as in_words
 
 FEW = 10  # runs: the Q test of fewer seldom detects a difference
 
@@ -81,6 +83,11 @@ def _heterogeneity(pooled: Pooled, used: int) -> str:
     if used < FEW:
         return f"{text}: with so few runs a large p does not show that they agree."
     return f"{text}."
+
+
+def claims(found: Combined) -> list[str]:
+    """`Supported: WORDS (CLAIM)`, a line a claim."""
+    return [in_words.line(one.verdict, one.say, one.text) for one in found.claims]
 
 
 def limits(found: Combined) -> str:

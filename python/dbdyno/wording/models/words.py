@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dbdyno.models.calculate import Answer, fill
 from dbdyno.models.kinds import Kind, Value
 from dbdyno.models.model import Model
-from dbdyno.report.text.numbers import MISSING
+from dbdyno.wording.numbers import MISSING
 
 DIGITS = 4
 LISTED = 6  # values of a list that are shown

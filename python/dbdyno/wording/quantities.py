@@ -1,54 +1,15 @@
-"""Numbers as people read them: three significant digits, comma thousands, a unit.
-
-Every figure in a report passes through here, so that a table, a sentence and a chart never show the
-same value in two ways.
-"""
+"""Numbers with what belongs to them, as tables and charts show them: bounds, intervals, factors,
+durations, sizes. Each is written by `numbers.sig3`."""
 
 from __future__ import annotations
 
 import math
 
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
-from dbdyno.wording.numbers import digits, percent, significant
+from dbdyno.wording.numbers import MISSING, sig3
 
-MISSING = "–"
 # Before a measured value. Upper bounds are rates that were tried and failed: the truth is below.
 _BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "< "}
-
-__all__ = [
-    "MISSING",
-    "bounded",
-    "change",
-    "edge",
-    "interval",
-    "percent",
-    "plus_minus",
-    "seconds",
-    "sig3",
-    "size",
-    "tick",
-    "times",
-]
-
-
-def sig3(value: float | None, *edges: float) -> str:
-    """A number with three significant digits: 12,300; 4.57; 0.00123. None and NaN give a dash.
-    More digits where they show on which side of `edges` it lies (`analysis.describe`)."""
-    if value is None or math.isnan(value):
-        return MISSING
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    places = digits(value, 3, edges, significant)
-    rounded = significant(value, places)
-    # Rounding may carry into the next decade: 9.996 becomes 10.0, not 10.00.
-    magnitude = math.floor(math.log10(abs(rounded)))
-    if magnitude < -6 or magnitude > 14:
-        text = f"{rounded:.{places - 1}e}"
-    else:
-        text = f"{rounded:,.{max(0, places - 1 - magnitude)}f}"
-    return text.replace("-", "−")
 
 
 def bounded(text: str, bound: str) -> str:
@@ -122,12 +83,3 @@ def seconds(value: float) -> str:
     if minutes < 60:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def size(value: float) -> str:
-    """Bytes in binary units: 1 GiB, 23.5 GiB."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(value) < 1024 or unit == "TiB":
-            return f"{sig3(value)} {unit}" if value % 1 or value >= 1000 else f"{value:g} {unit}"
-        value /= 1024
-    raise AssertionError("unreachable: the last unit always returns")

@@ -1,0 +1,1 @@
+"""What `dyno check` is put to: servers with planted defects, and their healthy twins."""

@@ -1,0 +1,3 @@
+"""What `dyno check` finds, what it says without reason, and what it costs."""
+
+NAMES: tuple[str, ...] = ("check", "check_cost")

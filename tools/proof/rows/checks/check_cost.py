@@ -1,0 +1,164 @@
+"""What a check costs a server under load: checks on and off as a factor of an experiment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tools.proof import runs, unrest
+from tools.proof.checks import planted
+from tools.proof.checks.servers import PASSWORD, Checked, started
+from tools.proof.row import Effort, Outcome, Row, Table
+
+from dbdyno.analysis.types import SUPPORTED
+from dbdyno.wording.numbers import percent
+
+KINDS = ("mariadb", "postgres")
+CLAIM = "tps[checked] ~= tps[unchecked] within 1%"
+FULL = {"trials": "{min: 10, max: 30, until: decided}", "warmup": "500ms", "duration": "5s"}
+QUICK = {"blocks": "3", "warmup": "100ms", "duration": "1s"}
+CHECKS, QUICK_CHECKS = 20, 2
+AT_S = {True: 0.2, False: 1.0}  # quick or not: when the check begins
+
+EXPERIMENT = """
+experiment: check-cost
+question: What does a check cost a server under load?
+targets:
+  db: {{url: "{url}", password_file: {password}}}
+workload: {{kind: oltp, preset: read_write, tables: 2, rows: 10000, sessions: 8}}
+hooks:
+  during_trial:
+    run: 'test $DYNO_LEVEL_CHECKS = unchecked || {check} > checked-$DYNO_TRIAL.json'
+    at_s: {at_s}
+factors:
+  checks:
+    checked: {{apply: "true"}}
+    unchecked:
+interval: 100ms
+{design}
+claims: ["{claim}"]
+"""
+
+
+def measure(effort: Effort) -> Outcome:
+    """An experiment a kind of server."""
+    first, *others = unrest.usable()
+    kinds = KINDS[:1] if effort.quick else KINDS
+    rows, cpu, supported = [], [], 0
+    for kind in kinds:
+        with started(kind, cpus=others or [first]) as server:
+            _permit(server)
+            cpu.append(_cpu(effort, server))
+            found = runs.answer(effort, "run", _file(effort, server), "--dir", _run(effort, kind))
+        [claim] = found["claims"]
+        supported += claim["verdict"] == SUPPORTED
+        rows.append(_row(server, claim))
+    return Outcome(
+        measured="; ".join(f"{row[0]}: {row[1]} ({row[2]}), {row[4]}" for row in rows),
+        met=None if effort.quick else supported == len(KINDS),
+        tables=(
+            Table(
+                "Throughput with a check every trial against none",
+                ("server", "ratio", "interval", "blocks", "verdict"),
+                tuple(rows),
+            ),
+            Table(
+                "CPU time of the server for one check, the mean of several without load",
+                ("server", "ms a check", "of one CPU, if every 5 s"),
+                tuple(cpu),
+            ),
+        ),
+        notes=(
+            f"A check of all packs in each trial of {FULL['duration']}, by an account that may see"
+            " all it asks for. `dyno` itself runs on the load generator's CPU, at the lowest"
+            " priority, as on another host it would take nothing from it; the server has the"
+            " other CPUs.",
+        ),
+    )
+
+
+def _run(effort: Effort, kind: str) -> Path:
+    return effort.scratch / f"run-{kind}"
+
+
+def _permit(server: Checked) -> None:
+    planted.permit(server.kind, server.server)
+    if server.kind == "postgres":
+        server.server.run_in("shop", ["GRANT CREATE ON DATABASE shop TO app"])
+    else:
+        server.server.rows("GRANT ALL ON `dbdyno\\_%`.* TO app@'127.0.0.1'")
+
+
+def _password(effort: Effort) -> Path:
+    """A file with it: commands of hooks are given no password."""
+    path = effort.scratch / "password"
+    path.write_text(PASSWORD)
+    path.chmod(0o600)
+    return path
+
+
+def _file(effort: Effort, server: Checked) -> str:
+    """The experiment's path; its command is pinned to the generator's CPU."""
+    cpu, *others = unrest.usable()
+    password = _password(effort)
+    design = {**(QUICK if effort.quick else FULL)}
+    if others:
+        design["cpus"] = f"{{generator: [{cpu}], servers: {others}}}"
+    check = f"nice -n 19 taskset -c {cpu} {runs.DYNO} check {server.url}"
+    file = effort.scratch / f"check-{server.kind}.yaml"
+    file.write_text(
+        EXPERIMENT.format(
+            url=server.url,
+            password=password,
+            check=f"{check} --password-file {password} --json --fail-on critical",
+            at_s=AT_S[effort.quick],
+            design="\n".join(f"{key}: {value}" for key, value in design.items()),
+            claim=CLAIM,
+        )
+    )
+    return str(file)
+
+
+def _cpu(effort: Effort, server: Checked) -> tuple[str, ...]:
+    """What the server's processes, those that ended among them, spend on a check."""
+    arguments = ("check", server.url, "--password-file", _password(effort), "--json")
+    runs.dyno(effort, *arguments, codes=(0, 1))
+    before = _spent_s(server.server.pid)
+    checks = QUICK_CHECKS if effort.quick else CHECKS
+    for _ in range(checks):
+        runs.dyno(effort, *arguments, codes=(0, 1))
+    each_s = (_spent_s(server.server.pid) - before) / checks
+    return (server.named, f"{1000 * each_s:.0f}", percent(each_s / 5.0))
+
+
+def _spent_s(pid: int) -> float:
+    """utime, stime, cutime and cstime of proc(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _row(server: Checked, claim: dict[str, Any]) -> tuple[str, ...]:
+    [part] = claim["parts"]
+    ratio, low, high = (part.get(key) for key in ("ratio", "ci_low", "ci_high"))
+    return (
+        server.named,
+        "-" if ratio is None else f"{ratio:.4f}",
+        "-" if low is None or high is None else f"{low:.4f} to {high:.4f}",
+        str(part.get("n", 0)),
+        str(claim["verdict"]),
+    )
+
+
+ROW = Row(
+    name="check_cost",
+    claim="A check costs a loaded server nothing that its clients notice",
+    how=(
+        "An experiment on MariaDB and PostgreSQL under a saturated load, whose factor is a"
+        " `dyno check` at a second of each trial: there and not there, alternating within blocks,"
+        " judged by dbdyno's own claims."
+    ),
+    bar="throughput equivalent within 1 %",
+    measure=measure,
+    timed=True,
+)
