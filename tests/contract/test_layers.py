@@ -47,7 +47,7 @@ PYTHON = {
     },
     "prove": {
         *("sql", "experiment", "systems", "plan", "store", "facts"),
-        *("digest", "execute", "analysis", "wording", "report"),
+        *("digest", "execute", "analysis", "wording"),
     },
     "cli": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

@@ -10,8 +10,7 @@ from dbdyno.analysis.types import REFUTED, SUPPORTED, ClaimResult, Findings
 from dbdyno.prove.candidates import Candidate
 from dbdyno.prove.examining import Examined
 from dbdyno.prove.experiment import CLASS, WHOLE, WRITES, Effect, Proof, effects
-from dbdyno.report.text.numbers import size
-from dbdyno.wording.numbers import bound, ratio
+from dbdyno.wording.numbers import bound, ratio, size
 
 FACTOR_FROM = 1.5  # a speed that changes by this is a factor, else a percentage
 SHOWN, NOT_SHOWN = "SHOWN", "NOT SHOWN"

@@ -108,7 +108,6 @@ def _language(bench: Bench) -> str:
 
 
 def _rows(row: Any) -> float:
-    """The column `rows` of a line of EXPLAIN: before `Extra`, and before `filtered` if that is
-    there."""
+    """The column `rows` of a line of EXPLAIN: before `Extra`, and before `filtered` of MySQL."""
     value = row[-3] if len(row) > 10 else row[-2]
     return max(1.0, float(value or 1))
