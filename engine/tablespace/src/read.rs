@@ -56,7 +56,8 @@ pub fn read(
     if u64::from(first.number) + pages > u64::from(u32::MAX) {
         return Err(format!("has {pages} pages, more than a tablespace can have"));
     }
-    let scan = pass(&file, buffer, first, pages, stop, on_read).map_err(|error| error.to_string())?;
+    let scan =
+        pass(&file, buffer, first, pages, stop, on_read).map_err(|error| error.to_string())?;
     Ok(scan.map(|scan| scan.finish(about)))
 }
 
