@@ -15,6 +15,12 @@ from mysql_load import PRODUCTS
 from test_check import check, found, severe
 from test_tablespace_growth import fill, purged, started
 
+from dbdyno.facts.at_rest import tablespaces
+from dbdyno.facts.fact import Facts
+from dbdyno.facts.files import datadir
+from dbdyno.facts.gathered import Gathered
+from dbdyno.hosts import LOCAL
+
 pytestmark = [
     pytest.mark.live,
     pytest.mark.timeout(600),
@@ -70,6 +76,46 @@ def test_planted_slack_is_what_optimize_gives_back_and_its_twin_is_silent(
     assert gain > LEAST
     assert promised[f"{DATABASE}/thinned.ibd"] == pytest.approx(gain, rel=0.1)
     assert found(check(*ONLY, datadir)) == set()
+
+
+def by_pages(facts: Facts) -> set[str]:
+    """Files of tables whose encryption is judged by their pages, not by samples alone. Temporary
+    tablespaces come and go while the server runs."""
+    rows = [row for row in facts.table("at_rest").rows if row["path"].endswith(".ibd")]
+    return {row["path"] for row in rows if " pages are " in row["how"]}
+
+
+def test_one_scan_serves_both_packs(
+    server: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, directory = server
+    there.rows("CREATE TABLE read_once (id INT PRIMARY KEY)", DATABASE)
+    flushed(there, "read_once", directory / "read_once.ibd")
+    scans: list[list[Path]] = []
+    start = LOCAL.start
+
+    def counted(command: Any, **more: Any) -> Any:
+        scans.append(command[3:])
+        return start(command, **more)
+
+    monkeypatch.setattr(LOCAL, "start", counted)
+
+    def read(*packs: str) -> Facts:
+        scans.clear()
+        return datadir.read(directory.parent, Gathered(), packs=packs)
+
+    encryption = read("encryption")
+    assert str(directory / "read_once.ibd") in by_pages(encryption)
+    assert {*map(str, scans[0])} >= by_pages(encryption) and len(scans) == 1
+    assert "tablespaces" not in encryption.tables
+    monkeypatch.setattr(tablespaces, "BYTES_MAX", 0)
+    assert by_pages(read("encryption")) == set() and scans == []
+    both = read("encryption", "space")
+    assert by_pages(both) == by_pages(encryption)  # without a bound
+    assert both.fact("space.files").value >= len(by_pages(both))
+    assert scans == [[directory.parent]]
+    assert "at_rest" not in read("space").tables and scans == [[directory.parent]]
+    assert not read("platform").tables.keys() & {"tablespaces", "at_rest"} and scans == []
 
 
 def test_damage_and_pages_of_the_future_are_critical(

@@ -156,6 +156,12 @@ def test_a_tablespace_is_judged_by_its_pages(encrypted: int, state: str) -> None
     assert tablespaces.header(told_pages(encrypted_pages=encrypted)).state == state
 
 
+def test_the_smallest_files_are_read_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tablespaces, "BYTES_MAX", 30)
+    files = {Path("c"): 11, Path("a"): 20, Path("b"): 10}
+    assert tablespaces.chosen(files) == [Path("b"), Path("c")]
+
+
 # -- the device ----------------------------------------------------------------------------------
 
 

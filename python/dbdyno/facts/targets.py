@@ -4,7 +4,7 @@ or a bundle."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -52,8 +52,9 @@ class Asked:
     """What was typed with the targets. `form`: of files; `engine` and `version`: of files that do
     not say it; `memory_bytes`: of servers' hosts; `for_s`: how long counters are watched;
     `server`: the program that is asked about an option file; `this_host`: whether the machine that
-    this runs on is the server's; `contents`: whether a directory's files are read too, and
-    `progress` how far that is; `statements`: whether statement classes are read of a server."""
+    this runs on is the server's; `packs`: those of the rules that are asked for, on which it
+    depends what is read of a directory's files, and `progress`: how far that is; `statements`:
+    whether statement classes are read of a server."""
 
     credentials: Credentials
     tls: str | None = None
@@ -65,7 +66,7 @@ class Asked:
     server: str | None = None
     statements: bool = True
     this_host: bool = False
-    contents: bool = True
+    packs: Collection[str] = datadir.PACKS
     progress: Callable[[int, int | None], None] | None = None
 
 
@@ -111,7 +112,7 @@ def _read(target: str, asked: Asked) -> list[Facts]:
         ]
     path = Path(target)
     if path.is_dir():
-        read = datadir.read(path, Gathered(), contents=asked.contents, progress=asked.progress)
+        read = datadir.read(path, Gathered(), packs=asked.packs, progress=asked.progress)
         return [read]
     content = text.read(path, BUNDLE_BYTES_MAX)
     if content.lstrip()[:1] == "{" and document.FORMAT in content[:200]:

@@ -90,7 +90,7 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     if typed["statements"] and not typed["collect"]:
         raise click.UsageError("--statements is for --collect: findings are made of them anyway")
     _refuse_idle(targets, typed)
-    asked = replace(_asked(typed), contents=findings.reads_contents(typed["only"]))
+    asked = replace(_asked(typed), packs=findings.packs(typed["only"]))
     for target in targets:
         server_url.refuse_unknown(target)
     files = [target for target in targets if reading.is_file(target)]

@@ -41,11 +41,10 @@ def progress() -> Iterator[Progress]:
         shown.end()
 
 
-def reads_contents(only: Sequence[str]) -> bool:
-    """Whether a rule that was asked for judges what a directory's files hold: that takes a second a
-    GiB."""
+def packs(only: Sequence[str]) -> set[str]:
+    """Those of the rules that were asked for."""
     chosen = [rule for rule in RULES if not only or any(judging.named(rule, one) for one in only)]
-    return any(rule.pack in ("encryption", "space") for rule in chosen)
+    return {rule.pack for rule in chosen}
 
 
 def facts_of(target: str, asked: Asked) -> list[Facts]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from dbdyno import diskfiles
-from dbdyno.errors import DynoError
 from dbdyno.facts.at_rest import classes, disk, entropy, headers, tablespaces
 from dbdyno.facts.at_rest.entropy import Sampled
 from dbdyno.facts.at_rest.headers import EMPTY, ENCRYPTED, PLAIN, UNKNOWN, Header
@@ -38,25 +37,35 @@ class Seen:
     samples: Sampled
 
 
-def read(directory: Path, found: Gathered) -> list[Seen]:
-    """The table, the fact of the disk, and the files."""
-    lacking: list[str] = []
-    seen = list(_seen(directory, lacking))
-    try:
-        pages = tablespaces.read([(one.path, one.size) for one in seen if _is_innodb(one)])
-    except DynoError as error:
-        pages = {}
-        lacking.append(error.what)
-    if lacking:
-        found.lacks("files", "; ".join(lacking)[:500])
-    found.table(TABLE, [_row(one, pages) for one in seen], f"files of {directory}")
-    try:
-        kind, how = disk.encryption(directory)
-    except OSError as error:
-        found.lacks(DISK, str(error.strerror))
-    else:
-        found.add(DISK, kind, how)
-    return seen
+class AtRest:
+    """The files, and what the engine's events say of InnoDB's among them. `innodb`: bytes by
+    path."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.lacking: list[str] = []
+        self.seen = list(_seen(directory, self.lacking))
+        self.innodb = {one.path: one.size for one in self.seen if _is_innodb(one)}
+        self._pages: dict[Path, Header] = {}
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """An event of the engine."""
+        told = event.get("tablespace")
+        if told and (path := Path(told["path"])) in self.innodb:
+            self._pages[path] = tablespaces.header(told)
+
+    def put(self, found: Gathered) -> None:
+        """The table, and the fact of the disk."""
+        if self.lacking:
+            found.lacks("files", "; ".join(self.lacking)[:500])
+        rows = [_row(one, self._pages) for one in self.seen]
+        found.table(TABLE, rows, f"files of {self._directory}")
+        try:
+            kind, how = disk.encryption(self._directory)
+        except OSError as error:
+            found.lacks(DISK, str(error.strerror))
+        else:
+            found.add(DISK, kind, how)
 
 
 def _is_innodb(one: Seen) -> bool:

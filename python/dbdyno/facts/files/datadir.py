@@ -8,19 +8,21 @@ written or locked.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
 from dbdyno.facts import keyleaks
-from dbdyno.facts.at_rest import classes, reading
-from dbdyno.facts.at_rest.reading import Seen
+from dbdyno.facts.at_rest import classes
+from dbdyno.facts.at_rest.reading import AtRest, Seen
+from dbdyno.facts.at_rest.tablespaces import chosen
 from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.innodb import redolog, tablespaces
 
+SPACE, ENCRYPTION = PACKS = ("space", "encryption")  # whose rules judge what the files hold
 SHARED = "ibdata1"  # every InnoDB has it, locked while the server runs
 PROC = Path("/proc")
 LOG_BYTES_MAX = 64 << 20  # of a log: its end
@@ -32,11 +34,11 @@ def read(
     found: Gathered,
     proc: Path = PROC,
     *,
-    contents: bool = True,
+    packs: Collection[str] = PACKS,
     progress: tablespaces.Progress | None = None,
 ) -> Facts:
-    """Table `holders`: pid, program, file, place; with `contents` also what the files hold
-    (`tablespaces.py`)."""
+    """Table `holders`: pid, program, file, place; and what the files hold, as far as rules of
+    `packs` judge it."""
     wanted = path / SHARED
     try:
         about = wanted.stat()
@@ -54,21 +56,40 @@ def read(
     if not unseen or len(holders) > 1:
         found.table("holders", holders, f"{proc}/*/fd")
     log = None
-    if contents:
-        seen = reading.read(path, found)
-        keyleaks.tell(found, list(_leaks(seen)), f"the newest logs in {path}")
-        log = _contents(path, found, progress)
-    else:
+    if SPACE not in packs:
         found.lacks("tablespaces", "no rule that was asked for needs what the files hold")
+    if SPACE in packs or ENCRYPTION in packs:
+        log = _contents(path, found, packs, progress)
     engine, version = (log.engine, log.version) if log is not None and log.engine else (EITHER, ())
     return found.facts(str(path), "directory", engine, version)
 
 
 def _contents(
-    path: Path, found: Gathered, progress: tablespaces.Progress | None
+    path: Path, found: Gathered, packs: Collection[str], progress: tablespaces.Progress | None
 ) -> redolog.RedoLog | None:
-    """The redo log is read after the files: LSNs only grow."""
-    space = tablespaces.read(path, found, progress)
+    """One scan of InnoDB's files for both packs. The redo log is read after it: LSNs only grow."""
+    space = tablespaces.Space(path) if SPACE in packs else None
+    at_rest = AtRest(path) if ENCRYPTION in packs else None
+    paths = [path] if space or not at_rest else chosen(at_rest.innodb)
+    try:
+        if paths:
+            tablespaces.scan(paths, [one.add for one in (space, at_rest) if one], progress)
+    except DynoError as error:
+        found.lacks("tablespaces", error.what)
+        if at_rest is not None:
+            at_rest.lacking.append(error.what)
+        space = None
+    if space is not None:
+        space.put(found)
+    if at_rest is not None:
+        at_rest.put(found)
+        keyleaks.tell(found, list(_leaks(at_rest.seen)), f"the newest logs in {path}")
+    return _redo_log(path, found, space)
+
+
+def _redo_log(
+    path: Path, found: Gathered, space: tablespaces.Space | None
+) -> redolog.RedoLog | None:
     about = os.statvfs(path)
     found.add("space.available_bytes", about.f_bavail * about.f_frsize, f"statvfs({path})", "bytes")
     try:

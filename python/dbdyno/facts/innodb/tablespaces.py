@@ -16,7 +16,7 @@ import json
 import re
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -29,6 +29,7 @@ from dbdyno.hosts.base import PIPE, Process
 from dbdyno.installed import find
 
 Progress = Callable[[int, int | None], None]  # bytes read, bytes in all
+Event = Mapping[str, Any]
 Row = dict[str, Any]
 ROWS_MAX = 100  # of each criterion
 SCHEMAS_MAX = 1000
@@ -58,7 +59,7 @@ class Space:
         self._skipped: list[Row] = []
         self.lsns: list[int] = []
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Event) -> None:
         """An event of the engine."""
         if event["event"] == "skipped":
             self._sums["skipped"] += 1
@@ -190,33 +191,25 @@ def _decoded(name: str) -> str:
     return _CODED.sub(lambda one: chr(int(one[1], 16)), name)
 
 
-def read(directory: Path, found: Gathered, progress: Progress | None = None) -> Space | None:
-    """Adds the facts of all files below a directory; None, with the reason in `found`, if the
-    engine cannot read them. Ctrl-C ends the engine too."""
-    space = Space(directory)
-    try:
-        ended = _scan(directory, space, progress)
-    except DynoError as error:
-        found.lacks("tablespaces", error.what)
-        return None
-    if ended:
-        found.lacks("tablespaces", ended)
-        return None
-    space.put(found)
-    return space
-
-
-def _scan(directory: Path, space: Space, progress: Progress | None) -> str:
-    """Why it did not come to an end; empty if it did."""
+def scan(
+    paths: Sequence[Path], takers: Sequence[Callable[[Event], None]], progress: Progress | None
+) -> None:
+    """Hands each event of the engine, about files and all that are below directories, to all
+    `takers`. DynoError if it does not come to an end. Ctrl-C ends the engine too."""
     ended = False
     with tempfile.TemporaryFile() as stderr:
-        process = LOCAL.start([find(), "tablespace", "--", directory], stdout=PIPE, stderr=stderr)
+        command: list[str | Path] = [find(), "tablespace", "--", *paths]
+        try:
+            process = LOCAL.start(command, stdout=PIPE, stderr=stderr)
+        except OSError as error:
+            raise DynoError(f"dyno-engine cannot be started: {error.strerror}") from None
         try:
             for event in _events(process):
                 if event["event"] == "progress" and progress is not None:
                     progress(event["bytes"], event["bytes_total"])
                 ended = ended or event["event"] == "end"
-                space.add(event)
+                for take in takers:
+                    take(event)
             code = process.wait()
         finally:
             if process.poll() is None:
@@ -227,10 +220,11 @@ def _scan(directory: Path, space: Space, progress: Progress | None) -> str:
             process.stdout.close()
         stderr.seek(0)
         said = stderr.read()[-500:].decode("utf-8", "replace").strip()
-    return "" if ended else f"dyno-engine tablespace ended with exit code {code}: {said}"
+    if not ended:
+        raise DynoError(f"dyno-engine tablespace ended with exit code {code}: {said}")
 
 
-def _events(process: Process) -> Iterator[Mapping[str, Any]]:
+def _events(process: Process) -> Iterator[Event]:
     assert process.stdout is not None
     for line in process.stdout:
         try:
