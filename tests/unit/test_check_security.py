@@ -144,3 +144,30 @@ def test_a_replica_that_is_refused_says_nothing_of_its_source() -> None:
     for link, state in (("up", FOUND), ("down", FINE)):
         facts = server("redis", "7.0.15", replica, status={"master_link_status": link})
         assert rule.look(facts).state == state
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "never"),
+    [("sendKeyFile", "sendX509", "x509 on"), ("sendX509", "x509", "sendX509 on")],
+)
+def test_members_leave_key_files_a_step_at_a_time(mode: str, first: str, never: str) -> None:
+    """A member with x509 refuses those that still send their key file."""
+    text = f"security:\n  clusterAuthMode: {mode}\n"
+    [finding] = RULE["mongodb-cluster-auth-in-transition"].look(file("mongod.conf", text)).findings
+    assert not finding.found.fix.settings
+    [step] = finding.found.fix.edits
+    assert f" {first} " in step.replace(",", "") and f"to {never}" not in step
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("operationProfiling:\n  mode: all\n", ("operationProfiling.mode", "off")),
+        ("dbpath = /data\nprofile = 2\n", ("profile", "0")),
+    ],
+)
+def test_the_profiler_is_turned_off_in_the_words_of_the_file(
+    text: str, fix: tuple[str, str]
+) -> None:
+    [finding] = RULE["mongodb-profiler-all"].look(file("mongod.conf", text)).findings
+    assert finding.found.fix.settings == (fix,)

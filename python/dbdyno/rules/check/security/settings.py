@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts
-from dbdyno.rules.check.rule import Found, Rule, setting
+from dbdyno.rules.check.rule import Fix, Found, Rule, setting
 
 
 def rule(
@@ -18,12 +18,13 @@ def rule(
     severity: str,
     applies: tuple[str, ...],
     wrong: Callable[[Fact], bool],
-    right: str | None,
+    right: str | Callable[[str, Fact], Fix] | None,
     effect: str,
     source: str,
     sources: tuple[str, ...] = ("server", "file"),
 ) -> Rule:
-    """A rule on the first of `names` that is set. `right`: None to take the line away."""
+    """A rule on the first of `names` that is set. `right`: None to take the line away; or what
+    makes the fix of a name and its value."""
 
     def judge(facts: Facts) -> Iterator[Found]:
         name, fact = _first(facts, names)
@@ -32,7 +33,7 @@ def rule(
                 what=f"`{name}` is {fact.text or 'empty'}",
                 evidence=(fact,),
                 effect=effect,
-                fix=setting(name, right),
+                fix=right(name, fact) if callable(right) else setting(name, right),
                 undo=setting(name, fact.value),
                 about=name,
             )
