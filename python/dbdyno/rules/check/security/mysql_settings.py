@@ -144,7 +144,7 @@ RULES = (
         applies=("mysql >=5.7.8", "mariadb >=10.5.2"),
         wrong=is_off,
         right="ON",
-        effect="statements and results are read on the way, unless each account requires TLS",
+        effect="statements and results can be read on the way, unless each account requires TLS",
         source=_MYSQL + "using-encrypted-connections.html",
     ),
     rule(
