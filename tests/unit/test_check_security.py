@@ -171,3 +171,18 @@ def test_the_profiler_is_turned_off_in_the_words_of_the_file(
 ) -> None:
     [finding] = RULE["mongodb-profiler-all"].look(file("mongod.conf", text)).findings
     assert finding.found.fix.settings == (fix,)
+
+
+@pytest.mark.parametrize(
+    ("version", "value"), [("5.7.44", "TLSv1.2"), ("8.0.27", "TLSv1.2,TLSv1.3")]
+)
+def test_no_version_of_tls_is_set_that_the_server_does_not_know(version: str, value: str) -> None:
+    facts = server("mysql", version, {"tls_version": "TLSv1,TLSv1.1,TLSv1.2"})
+    found = [
+        finding
+        for rule in RULES
+        if "mysql-tls" in rule.id or "tls-old" in rule.id
+        for finding in rule.look(facts).findings
+    ]
+    assert found
+    assert {pair for one in found for pair in one.found.fix.settings} == {("tls_version", value)}

@@ -19,6 +19,7 @@ from dbdyno.rules.check.encryption.sessions import (
     sessions,
 )
 from dbdyno.rules.check.rule import Fix, Found, Rule, edits, setting
+from dbdyno.rules.check.security.settings import tls_versions
 
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _POSTGRES = "https://www.postgresql.org/docs/current/"
@@ -84,7 +85,7 @@ def _old_versions(facts: Facts) -> Iterator[Found]:
     count = sum(int(row["sessions"]) for row in old)
     is_postgres = facts.engine == "postgres"
     name = "ssl_min_protocol_version" if is_postgres else "tls_version"
-    value = "TLSv1.2" if is_postgres or not _knows_1_3(facts) else "TLSv1.2,TLSv1.3"
+    value = "TLSv1.2" if is_postgres else tls_versions(facts)
     before = facts.setting(name)
     yield Found(
         what=f"{count:,} sessions are under a version of TLS before 1.2:"
@@ -104,11 +105,6 @@ def _old_versions(facts: Facts) -> Iterator[Found]:
         undo=setting(name, before.text),
         about="tls_version",
     )
-
-
-def _knows_1_3(facts: Facts) -> bool:
-    """Whether tls_version takes TLSv1.3: an unknown name is refused."""
-    return facts.version >= ((8, 0, 16) if facts.engine == "mysql" else (10, 4, 6))
 
 
 def _loading(facts: Facts) -> str:

@@ -37,7 +37,7 @@ def _others_write(fact: Fact) -> bool:
     return bool(digits) and digits[-1] in "2367"
 
 
-def _next_step(name: str, fact: Fact) -> Fix:
+def _next_step(facts: Facts, name: str, fact: Fact) -> Fix:
     """keyFile, sendKeyFile, sendX509, x509: a step at a time, on every member before the next one.
     A member that takes certificates alone refuses one that sends its key file."""
     last = "set x509 likewise, and remove security.keyFile."
@@ -48,7 +48,7 @@ def _next_step(name: str, fact: Fact) -> Fix:
     )
 
 
-def _unprofiled(name: str, fact: Fact) -> Fix:
+def _unprofiled(facts: Facts, name: str, fact: Fact) -> Fix:
     return setting(name, "off" if name == "operationProfiling.mode" else "0")
 
 
@@ -274,9 +274,7 @@ RULES = (
         about="operationProfiling.mode is all.",
         wrong=one_of("all", "2"),
         right=_unprofiled,
-        effect="values of each operation are in system.profile of its database, for whoever may"
-        " read"
-        " it",
+        effect="values of each operation are in system.profile of its database",
         page="tutorial/manage-the-database-profiler/",
     ),
     Rule(
