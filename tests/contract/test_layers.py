@@ -45,10 +45,14 @@ PYTHON = {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
         *("share", "digest", "analysis", "wording", "report"),
     },
+    "prove": {
+        *("sql", "experiment", "systems", "plan", "store", "facts"),
+        *("digest", "execute", "analysis", "wording"),
+    },
     "cli": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
         *("share", "imports", "digest", "copies", "execute", "analysis", "wording", "report"),
-        "web",
+        *("web", "prove"),
     },
     "api": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

@@ -138,6 +138,7 @@ SAMPLES = {
     "redis.conf": "maxmemory 1gb\n",
     "digest": '{"classes_total": 1, "classes": [{"fingerprint": "select ?"}]}',
     "ddl": "CREATE TABLE t (a INT);\n",
+    "vschema": '{"sharded": true, "tables": {"t": {"column_vindexes": []}}}',
 }
 
 

@@ -95,6 +95,29 @@ def test_one_group_has_no_prefix() -> None:
     assert warnings == ()
 
 
+def test_the_users_own_statements_have_metrics_by_class_and_writes_together() -> None:
+    statements = {
+        "find": {"sql": "SELECT 1"},
+        "add": {"sql": "INSERT INTO t VALUES (1)"},
+        "drop": {"sql": "DELETE FROM t"},
+        "never": {"sql": "SELECT 2"},
+    }
+    own = replace(group(), workload="mix", options={"statements": statements})
+    classes = {
+        "find": latency(),
+        "add": latency() | {"count": 30, "mean_ns": 4_000_000.0},
+        "drop": latency() | {"count": 10, "mean_ns": 8_000_000.0},
+        "never": None,
+        "begin": latency(),
+    }
+    metrics, _, _ = reduce_trial([end({"workload": total(classes=classes)})], [], [own], MARIADB)
+    assert metrics["class.find.service_ms_p95"] == 3.0
+    assert metrics["class.add.service_ms_mean"] == 4.0
+    assert "class.add.service_ms_p95" not in metrics  # of 30 values
+    assert metrics["write_ms_mean"] == pytest.approx(5.0)
+    assert not [name for name in metrics if "never" in name or "begin" in name]
+
+
 def test_several_groups_have_prefixes_and_share_the_cpu() -> None:
     both = {"readers": total(), "updater": total(operations=300_000, latency=None)}
     metrics, _, _ = reduce_trial([end(both)], [], [group("readers"), group("updater")], MARIADB)

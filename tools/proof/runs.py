@@ -16,7 +16,12 @@ DYNO = Path(sys.executable).with_name("dyno")
 TIMEOUT_S = 600
 
 
-def dyno(effort: Effort, *arguments: object, codes: Sequence[int] = (0,)) -> str:
+def dyno(
+    effort: Effort,
+    *arguments: object,
+    codes: Sequence[int] = (0,),
+    timeout_s: float = TIMEOUT_S,
+) -> str:
     """What `dyno` prints. RuntimeError, with what it says, if it ends with another code."""
     done = subprocess.run(
         [DYNO, *map(str, arguments)],
@@ -24,7 +29,7 @@ def dyno(effort: Effort, *arguments: object, codes: Sequence[int] = (0,)) -> str
         env={**os.environ, "DYNO_ENGINE": str(effort.engine), "DYNO_SCRATCH": str(place(effort))},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=timeout_s,
         check=False,
     )
     if done.returncode not in codes:
@@ -33,9 +38,10 @@ def dyno(effort: Effort, *arguments: object, codes: Sequence[int] = (0,)) -> str
     return done.stdout
 
 
-def answer(effort: Effort, *arguments: object) -> dict[str, Any]:
+def answer(effort: Effort, *arguments: object, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
     """The same with `--json`, read."""
-    found: dict[str, Any] = json.loads(dyno(effort, *arguments, "--json"))
+    said = dyno(effort, *arguments, "--json", timeout_s=timeout_s)
+    found: dict[str, Any] = json.loads(said)
     return found
 
 

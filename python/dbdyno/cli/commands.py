@@ -74,6 +74,10 @@ COMMANDS = {
         "Check servers and their files: findings with evidence, effect, fix and undo.",
         "dbdyno.cli.checking.command",
     ),
+    "prove": (
+        "Prove what an index, a setting or a rewrite changes, on a throw-away server.",
+        "dbdyno.cli.proving.command",
+    ),
     "model": (
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",

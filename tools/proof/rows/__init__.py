@@ -14,6 +14,7 @@ FAMILIES: tuple[str, ...] = (
     "between_runs",
     "measuring",
     "models",
+    "proving",
     "checks",
 )
 

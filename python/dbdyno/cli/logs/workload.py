@@ -34,34 +34,45 @@ class Asked:
     by_user: bool
 
 
-class _Interrupted(Exception):
+class Interrupted(Exception):
     """By Ctrl-C: half a log makes no workload."""
 
 
 def write(sources: Sequence[str], options: Options, asked: Asked) -> int:
     """Writes the experiment, and says what of the logs is in it; the exit code."""
+    try:
+        written, code = made(sources, options, asked)
+    except Interrupted:
+        return reading.INTERRUPTED
+    output.put(written.text, asked.experiment, "digest")
+    tell(written.coverage)
+    _tell_next(asked)
+    return code
+
+
+def made(
+    sources: Sequence[str], options: Options, asked: Asked, *, paced: bool = True
+) -> tuple[workload.Workload, int]:
+    """The experiment, and the exit code of reading the logs. `paced`: at the log's own rate, if it
+    has one; else a closed loop. Interrupted by Ctrl-C."""
     _refuse(sources, options)
     logs = replace(options, url=dict.fromkeys(options.url)) if asked.schema_of else options
-    try:
-        found, shaped, code = _looked(sources, logs, asked)
-        parts = []
-        for user in workload.users(found) if asked.by_user else ():
-            only = replace(logs, engine=(*logs.engine, ("--user", user)))
-            parts.append(workload.Part(user, *_looked(sources, only, asked)[:2]))
-    except _Interrupted:
-        return reading.INTERRUPTED
+    found, shaped, code = _looked(sources, logs, asked)
+    parts = []
+    for user in workload.users(found) if asked.by_user else ():
+        only = replace(logs, engine=(*logs.engine, ("--user", user)))
+        parts.append(workload.Part(user, *_looked(sources, only, asked)[:2]))
     written = workload.made(
         found,
         shaped,
         accepts_censored=asked.accepts_censored,
         catalogs=_catalogs(asked.schema_of, options, found) if asked.schema_of else None,
         by_user=parts,
+        paced=paced,
     )
     if not asked.accepts_partial:
         coverage.refuse_little(written.coverage)
-    output.put(written.text, asked.experiment, "digest")
-    _tell(written.coverage, asked)
-    return code
+    return written, code
 
 
 def _refuse(sources: Sequence[str], options: Options) -> None:
@@ -92,19 +103,23 @@ def _looked(
     found = document.parse(raw)
     workload.check(found, accepts_censored=asked.accepts_censored)
     if code == reading.INTERRUPTED:
-        raise _Interrupted
+        raise Interrupted
     shaping = replace(options, engine=(*options.engine, ("--shape", True)))
     made, second = read_log(sources, shaping, made="shape")
     if second == reading.INTERRUPTED:
-        raise _Interrupted
+        raise Interrupted
     return found, profile.parse(made), code
 
 
-def _tell(found: coverage.Coverage, asked: Asked) -> None:
+def tell(found: coverage.Coverage) -> None:
+    """Says what of the logs is in the experiment."""
     console = Shown(stderr=True)
     console.print(Text(found.carried, style="bold"), soft_wrap=True)
     for sentence in coverage.why(found):
         console.print(Text(sentence), soft_wrap=True)
+
+
+def _tell_next(asked: Asked) -> None:
     file = asked.experiment
     if asked.schema_of is None:
         click.echo(

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.cli.trying import servers as places
-from dbdyno.cli.trying.sent import Sent, Variant
+from dbdyno.cli.trying.sent import Sent
 from dbdyno.cli.trying.servers import Server
 from dbdyno.cli.trying.timing import Times
-from dbdyno.digest.workload.yamltext import comment, scalar, visible
+from dbdyno.digest.workload.yamltext import comment, length, scalar, visible
 from dbdyno.wording.numbers import listed
 
 _PARAMS = "params"  # key of a mix
@@ -131,7 +131,7 @@ def _workload(tried: Try) -> Iterator[str]:
     yield "workload:"
     yield f"  kind: {sent.kind}"
     if len(sent.variants) == 1:
-        yield from _variant(sent.variants[0], "  ")
+        yield from variant_lines(sent.variants[0].options, "  ")
     for key, value in tried.options.items():
         yield f"  {key}: {scalar(value)}"
     if sent.is_sql and not any(_PARAMS in one.options for one in sent.variants):
@@ -140,8 +140,9 @@ def _workload(tried: Try) -> Iterator[str]:
         yield f"  sessions: {tried.sessions[0]}"
 
 
-def _variant(variant: Variant, indent: str) -> Iterator[str]:
-    for key, value in variant.options.items():
+def variant_lines(options: Mapping[str, Any], indent: str) -> Iterator[str]:
+    """Keys of a workload that sends a variant."""
+    for key, value in options.items():
         if key == _PARAMS:
             yield f"{indent}{key}: {scalar(value)}{_DRAWN}"
         elif isinstance(value, Mapping):
@@ -206,11 +207,11 @@ def _factors(tried: Try) -> Iterator[str]:
 
 def _measuring(tried: Try, times: Times, budget_s: float | None) -> Iterator[str]:
     yield f"blocks: {times.blocks}   # each cell once in every block; fewer than 3 are never judged"
-    yield f"warmup: {seconds(times.warmup_s)}"
-    yield f"duration: {seconds(times.duration_s)}   # of a trial; longer ones measure more exactly"
-    yield f"interval: {seconds(times.interval_s)}"
+    yield f"warmup: {length(times.warmup_s)}"
+    yield f"duration: {length(times.duration_s)}   # of a trial; longer ones measure more exactly"
+    yield f"interval: {length(times.interval_s)}"
     if budget_s is not None:
-        yield f"budget: {seconds(budget_s)}   # no block is begun that would end later"
+        yield f"budget: {length(budget_s)}   # no block is begun that would end later"
     yield "matters: 3%   # smaller differences are not interesting"
     if tried.write_to:
         yield "state: {data: reuse}   # existing data cannot be restored"
@@ -243,8 +244,3 @@ def _claim(tried: Try) -> str:
     ][1:]
     at = f" at {', '.join(others)}" if others else ""
     return f"tps[{levels[1]}] > tps[{levels[0]}]{at}"
-
-
-def seconds(length_s: float) -> str:
-    """`2s`, `1500ms`: as the file has lengths."""
-    return f"{length_s:g}s" if length_s == int(length_s) else f"{length_s * 1000:g}ms"

@@ -73,7 +73,7 @@ def tried(
         on,
         sessions,
         _sizes(sending, tables, rows),
-        _from(setup, file),
+        "" if setup is None else as_named(setup, file),
         write_to,
     )
     text = experiment.text(asked, file, _FIRST, None)
@@ -153,11 +153,9 @@ def _sizes(sending: Sent, tables: int | None, rows: int | None) -> dict[str, Any
     return found
 
 
-def _from(setup: Path | None, file: Path) -> str:
-    """The path as the experiment names it: from where its file is, unless that is far away."""
-    if setup is None:
-        return ""
-    here, there = Path.cwd(), setup.resolve()
+def as_named(path: Path, file: Path) -> str:
+    """The path as an experiment in `file` names it: from its place, unless that is far away."""
+    here, there = Path.cwd(), path.resolve()
     near = there.is_relative_to(here) and file.parent.resolve().is_relative_to(here)
     return os.path.relpath(there, file.parent.resolve()) if near else str(there)
 

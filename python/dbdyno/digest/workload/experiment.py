@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from dbdyno import __version__, kinds
@@ -55,10 +55,11 @@ def made(
     accepts_censored: bool,
     catalogs: Mapping[str, Catalog] | None = None,
     by_user: Sequence[Part] = (),
+    paced: bool = True,
 ) -> Workload:
     """The experiment. `document` must list all classes; `catalogs`: what a server says of the
-    schema of each database; `by_user`: parts of the log that have a group each. DynoError for what
-    cannot be a workload."""
+    schema of each database; `by_user`: parts of the log that have a group each; `paced`: at the
+    log's rate, if it has one, else a closed loop. DynoError for what cannot be a workload."""
     check(document, accepts_censored=accepts_censored)
     chosen = carried.choose(document, shape, catalogs)
     parts = {part.user: carried.choose(part.document, part.shape, catalogs) for part in by_user}
@@ -75,8 +76,10 @@ def made(
             cause=reasons,
             fix="check their digest: `dyno digest LOG...`",
         )
-    paced = pace.pace(document, shape, units)
-    return Workload("\n".join(_file(document, chosen, parts, covered, paced)) + "\n", covered)
+    found = pace.pace(document, shape, units)
+    if not paced:
+        found = replace(found, rates=None)
+    return Workload("\n".join(_file(document, chosen, parts, covered, found)) + "\n", covered)
 
 
 def users(document: Document) -> list[str]:

@@ -69,3 +69,8 @@ def comment(text: str, indent: int = 0) -> list[str]:
         else:
             line = f"{line} {word}" if line else word
     return [f"{' ' * indent}# {each}".rstrip() for each in [*lines, line]]
+
+
+def length(seconds: float) -> str:
+    """`2s`, `1500ms`: a length of time as experiments have it."""
+    return f"{seconds:g}s" if seconds == int(seconds) else f"{seconds * 1000:g}ms"

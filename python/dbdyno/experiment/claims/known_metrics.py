@@ -64,6 +64,14 @@ METRICS: tuple[Metric, ...] = (
     _service("p99", "99 % of the transactions took at most this"),
     _service("p999", "99.9 % of the transactions took at most this", "p99.9", "p99.9 ms"),
     _service("mean", "arithmetic mean of the transactions' service times"),
+    Metric(
+        "write_ms_mean",
+        "writes mean ms",
+        "ms",
+        LOWER,
+        "arithmetic mean of the service times of its statements that change data (workload `mix`)",
+        ("write_mean",),
+    ),
     _response("p50", "half of the arrivals were answered within this of being due"),
     _response("p95", "95 % of the arrivals were answered within this of being due"),
     _response("p99", "99 % of the arrivals were answered within this of being due"),
@@ -222,9 +230,10 @@ METRICS += tuple(
 
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
 KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
+CLASS_FAMILY = "class"  # of a group, by statement class: `class.find_user.service_ms_mean`
 MACHINE_FAMILIES = (
     *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
-    *("generator", TOOL_FAMILY, KIND_FAMILY),
+    *("generator", TOOL_FAMILY, KIND_FAMILY, CLASS_FAMILY),
 )
 TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.claims.known_metrics import (
     BLOCKS,
+    CLASS_FAMILY,
     COST,
     HIGHER,
     KIND_FAMILY,
@@ -36,7 +37,7 @@ _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
 _NO_OUTCOME = {"due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
-_KIND = re.compile(rf"(?:^|\.){KIND_FAMILY}\.[^.]+\.(per_min|service_ms_\w+)$")
+_KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
@@ -187,8 +188,9 @@ def info(name: str) -> Metric:
         return _BY_NAME[rest]
     kind = _KIND.search(name)
     if kind is not None:
-        unit, better = ("1/min", HIGHER) if kind[1] == "per_min" else ("ms", LOWER)
-        return Metric(name, name, unit, better, "of one kind of transactions")
+        unit, better = ("1/min", HIGHER) if kind[2] == "per_min" else ("ms", LOWER)
+        of = "kind of transactions" if kind[1] == KIND_FAMILY else "class of statements"
+        return Metric(name, name, unit, better, f"of one {of}")
     return Metric(name, name, "", NEITHER, "sampled during the load", per_group=False)
 
 
@@ -203,7 +205,7 @@ def short(name: str) -> str:
 
 def _of_group(group: str, rest: str, name: str, scope: Scope, where: Where | None) -> str:
     metric = _meant(_BY_NAME.get(rest), rest, group, scope, where)
-    if metric is None and _is_family(rest, (TOOL_FAMILY, KIND_FAMILY)):
+    if metric is None and _is_family(rest, (TOOL_FAMILY, KIND_FAMILY, CLASS_FAMILY)):
         return name if len(scope.groups) > 1 else rest
     if metric is None:
         raise _unknown(name, scope, where)

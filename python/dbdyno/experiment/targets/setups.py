@@ -265,7 +265,9 @@ def _sql_file(
 
 
 def _path(text: str, base: Path) -> Path:
-    return (base / Path(text).expanduser()).absolute()
+    path = (base / Path(text).expanduser()).absolute()
+    # The place of a file that is not written yet has no links to follow.
+    return path if base.exists() else Path(os.path.normpath(path))
 
 
 def _missing(path: Path, place: Node, what: str) -> DynoError:

@@ -55,6 +55,12 @@ def changes_data(workload: str, options: Options) -> bool:
     return of(workload).changes_data(options)
 
 
+def classes(workload: str, options: Options) -> dict[str, bool]:
+    """The user's own classes of statements, with whether each only reads; empty for a workload that
+    dbdyno brings."""
+    return mix.classes(options) if workload == mix.WORKLOAD.name else {}
+
+
 def block_bytes(workload: str, options: Options) -> int:
     """What a transaction moves, where it is a block of a file; 0: it is something else."""
     return int(effective(workload, options)["block_size"]) if workload == io.WORKLOAD.name else 0

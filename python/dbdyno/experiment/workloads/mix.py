@@ -218,10 +218,7 @@ class Mix(NoFiles):
         return None
 
     def changes_data(self, options: Options) -> bool:
-        return any(
-            not (sqltext.reads(each["sql"]) if each.get("reads") is None else each["reads"])
-            for _, each in _sqls(self.meaning(options))
-        )
+        return any(not _reads(each) for _, each in _sqls(self.meaning(options)))
 
     def escapes_guard(self, options: Options, kind: str) -> str:
         for keys, each in _sqls(self.meaning(options)):
@@ -290,8 +287,23 @@ def columns(options: Options) -> dict[str, str]:
 
 def statements(options: Options) -> Iterator[tuple[str, str]]:
     """Every statement that is ever sent: its place, and its text."""
-    for keys, each in _sqls(WORKLOAD.meaning(options)):
+    for keys, _, each in sent(options):
         yield ".".join(keys), each["sql"]
+
+
+def classes(options: Options) -> dict[str, bool]:
+    """Classes of statements that are ever sent, with whether all statements of each only read."""
+    found: dict[str, bool] = {}
+    for _, name, each in sent(options):
+        found[name] = found.get(name, True) and _reads(each)
+    return found
+
+
+def sent(options: Options) -> Iterator[tuple[Keys, str, Mapping[str, Any]]]:
+    """Every statement that is ever sent: the keys that lead to it (positions of steps as `0`, `1`),
+    its class, and what is written of it."""
+    for keys, each in _sqls(WORKLOAD.meaning(options)):
+        yield keys, _class_of(keys, each), each
 
 
 def prepared(options: Options) -> dict[str, str]:
@@ -326,13 +338,21 @@ def _classes(full: Options) -> list[tuple[Keys, str]]:
     """Every class of statement that the engine keeps a histogram of, once, with its place."""
     found: dict[tuple[Keys, str], Keys] = {}
     for keys, each in _sqls(full):
-        if keys[0] == "statements":
-            name = keys[1]
-        else:
-            positions = (str(int(key) + 1) for key in keys[3::2])
-            name = each.get("name") or "_".join((keys[1], *positions))
-        found.setdefault((keys[:2], name), keys)
+        found.setdefault((keys[:2], _class_of(keys, each)), keys)
     return [(keys, name) for (_, name), keys in found.items()]
+
+
+def _class_of(keys: Keys, each: Mapping[str, Any]) -> str:
+    """The name of the class of a statement."""
+    if keys[0] == "statements":
+        return keys[1]
+    positions = (str(int(key) + 1) for key in keys[3::2])
+    return each.get("name") or "_".join((keys[1], *positions))
+
+
+def _reads(each: Mapping[str, Any]) -> bool:
+    declared = each.get("reads")
+    return sqltext.reads(each["sql"]) if declared is None else bool(declared)
 
 
 def _nothing_sent(full: Options) -> Iterator[Contradiction]:

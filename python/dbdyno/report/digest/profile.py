@@ -42,7 +42,7 @@ def columns(document: Document, *, maxima: bool = False) -> tuple[Column, ...]:
 
 
 def legend(shown: Sequence[Column], rows: Sequence[Stats]) -> list[str]:
-    """What heads do not say of the columns that are there, and what a dash in a row says."""
+    """What heads do not say of the columns shown, and what a dash in a row means."""
     heads = {one.head for one in shown} & {"lock", "sent", "examined", "scan"}
     dashes: dict[str, list[str]] = {}
     for one in shown:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from dbdyno import kinds
 from dbdyno.experiment import workloads
-from dbdyno.experiment.claims.metrics import KIND_FAMILY
+from dbdyno.experiment.claims.known_metrics import CLASS_FAMILY, KIND_FAMILY
 from dbdyno.plan.types import GroupPlan
 from dbdyno.store.metrics import open_loop
 from dbdyno.store.metrics.latency import QUANTILES, Times, times
@@ -82,7 +82,8 @@ def reduce_trial(
         prefix = f"{group.name}." if len(groups) > 1 else ""
         total = end["groups"][group.name]
         block_bytes = workloads.block_bytes(group.workload, group.options)
-        parts = [_group(total, measured_s, block_bytes)]
+        classes = workloads.classes(group.workload, group.options)
+        parts = [_group(total, measured_s, block_bytes), _classes(total, classes)]
         if total.get("open"):
             own = [
                 (event["t_s"], event["groups"][group.name])
@@ -153,6 +154,24 @@ def _group(total: Mapping[str, Any], measured_s: float, block_bytes: int) -> Tim
         metrics |= {prefix + name: value for name, value in found.metrics.items()}
         bounds |= {prefix + name: bound for name, bound in found.bounds.items()}
     return Times(metrics, bounds)
+
+
+def _classes(total: Mapping[str, Any], reads: Mapping[str, bool]) -> Times:
+    """Times of the user's own classes of statements, and of all that change data together."""
+    latencies = {
+        name: latency
+        for name, latency in total.get("classes", {}).items()
+        if name in reads and latency and latency["count"]
+    }
+    metrics: dict[str, float] = {}
+    for name, latency in latencies.items():
+        found = times("service", latency).metrics
+        metrics |= {f"{CLASS_FAMILY}.{name}.{metric}": value for metric, value in found.items()}
+    written = [latency for name, latency in latencies.items() if not reads[name]]
+    if count := sum(latency["count"] for latency in written):
+        whole_ns = sum(latency["count"] * latency["mean_ns"] for latency in written)
+        metrics["write_ms_mean"] = whole_ns / count / 1e6
+    return Times(metrics, {})
 
 
 def _over_time(events: Sequence[Event], groups: Sequence[GroupPlan]) -> dict[str, float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbdyno.execute.engine.job import Event
+from dbdyno.experiment.claims.known_metrics import CLASS_FAMILY
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -102,6 +103,8 @@ def headline(metrics: Any, bounds: Mapping[str, str]) -> list[str]:
     response, and what a search found."""
     shown = []
     for name, value in metrics.items():
+        if f".{CLASS_FAMILY}." in f".{name}":
+            continue
         prefix, _, metric = name.rpartition(".")
         label = f"{prefix}." if prefix else ""
         least = BOUNDS[bounds.get(name, "")]

@@ -1,0 +1,1 @@
+"""`dyno prove`: candidates against today on a throw-away server."""

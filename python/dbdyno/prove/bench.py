@@ -1,0 +1,151 @@
+"""A private server with the data, on which candidates are examined before anything is measured.
+
+It is another copy than those that trials run on, and gone with its scratch directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.context import ExecutionContext
+from dbdyno.execute.control import Control
+from dbdyno.execute.engine.job import Event, error_of
+from dbdyno.execute.engine.request import run_request, with_values
+from dbdyno.execute.listener import Listener
+from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.execute.servers.pool import ServerPool
+from dbdyno.plan.types import Cell, GroupPlan, Plan, TrialPlan
+from dbdyno.store.run import Run
+from dbdyno.systems.base import Server
+from dbdyno.systems.process.scratch import Scratch
+
+DRAW_S = 0.1  # of load, after the examples have been drawn
+LOAD_S = 1.5  # of today's load, to see which classes take the time
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a short load shows: the share of the statements' time that each class takes, and a
+    statement of each, by `group/class`."""
+
+    shares: Mapping[str, float]
+    statements: Mapping[str, str]
+
+
+class Bench:
+    """One server at a time, with today's data or a candidate's."""
+
+    def __init__(self, context: ExecutionContext, pool: ServerPool) -> None:
+        self._context = context
+        self._pool = pool
+        self._jobs = 0
+        self._cell: Cell | None = None
+
+    @property
+    def server(self) -> Server:
+        server = self._deployment.server
+        assert server is not None
+        return server
+
+    @property
+    def database(self) -> str:
+        return self._deployment.database
+
+    @property
+    def kind(self) -> str:
+        return self._deployment.target.kind
+
+    @property
+    def _deployment(self) -> Deployment:
+        return next(iter(self._pool.deployments.values()))
+
+    def start(self, cell: Cell) -> None:
+        """Starts the server of a cell afresh."""
+        self._pool.start(cell)
+        self._cell = cell
+
+    def run(self, *statements: str) -> Sequence[Sequence[Any]]:
+        """Runs statements; the rows of the last."""
+        self._context.control.check()
+        return self.server.run(self.database, statements)
+
+    def build(self, *statements: str) -> None:
+        """Runs statements that change tables, and has the planner see what they made."""
+        self.run(*statements)
+        self.server.settle(self.database)
+
+    def examples(self, groups: Sequence[GroupPlan], seed: int) -> dict[str, str]:
+        """A statement of each class with its values, by `group/class`, as the load would send
+        it. The groups only read."""
+        statements, _ = self._drive(groups, seed, DRAW_S)
+        return statements
+
+    def loaded(self, seed: int) -> Loaded:
+        """Runs today's load for a moment, which may change data."""
+        assert self._cell is not None
+        statements, end = self._drive(self._cell.groups, seed, LOAD_S)
+        spent = {
+            f"{group}/{name}": latency["count"] * latency["mean_ns"]
+            for group, total in end["groups"].items()
+            for name, latency in total["classes"].items()
+            if latency and latency["count"]
+        }
+        whole = sum(spent.values()) or 1.0
+        return Loaded({key: time / whole for key, time in spent.items()}, statements)
+
+    def _drive(
+        self, groups: Sequence[GroupPlan], seed: int, length_s: float
+    ) -> tuple[dict[str, str], Event]:
+        assert self._cell is not None
+        cell = replace(
+            self._cell,
+            groups=tuple(groups),
+            warmup_s=0.0,
+            duration_s=length_s,
+            interval_s=length_s,
+        )
+        self._jobs += 1
+        directory = self._context.run.path / f"job-{self._jobs}"
+        directory.mkdir()
+        trial = TrialPlan(f"examine-{self._jobs}", 1, 1, cell.index, seed, fresh_servers=False)
+        plan = self._context.plan
+        request = run_request(
+            *(cell, trial, self._deployment.engine_targets(), self._pool.reached_by, directory),
+            *(plan.generator_cpus_of(cell), 1.0, 0),
+        )
+        statements: dict[str, str] = {}
+
+        def on_event(event: Event) -> None:
+            if event["event"] == "statement":
+                statements[f"{event['group']}/{event['class']}"] = event["sql"]
+
+        job = self._context.job(with_values(request, self._pool.looked_up(cell)), directory)
+        outcome = self._context.drive(job, on_event)
+        if outcome.end is None or outcome.spoilt:
+            raise error_of(outcome, "examining the workload")
+        return statements, outcome.end
+
+
+@contextlib.contextmanager
+def bench(plan: Plan, engine: Path, listener: Listener, root: Path) -> Iterator[Bench]:
+    """A bench in a scratch directory of its own below `root`. Interrupted when the user wants to
+    stop; nothing is left in any case."""
+    with (
+        Control(listener.say) as control,
+        Scratch(root) as scratch,
+        Run.create(scratch.path / "bench", plan, {}) as run,
+    ):
+        context = ExecutionContext(run, engine, control, listener, root)
+        pool = ServerPool(context, scratch)
+        try:
+            yield Bench(context, pool)
+        except DynoError:
+            control.check()  # a server that a signal stopped has an error of its own
+            raise
+        finally:
+            pool.close()

@@ -1,0 +1,1 @@
+"""What rows on `dyno prove` measure with."""
