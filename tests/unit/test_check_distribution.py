@@ -142,6 +142,7 @@ def test_a_type_of_its_own_is_not_co_located() -> None:
 def test_findings_have_the_share_of_the_time() -> None:
     (one,) = findings(shop((MOVED, 3.0), (LOCAL[0], 7.0)), "sharded-join-moves-rows")
     assert "30.0% of the time" in one.found.effect
+    assert "citus.enable_repartition_joins" in one.found.effect
     (one,) = findings(shop((SCATTERED, 6.0), (LOCAL[0], 4.0)), "sharded-statement-scatters")
     assert "60.0% of the time" in one.found.effect and one.severity == "medium"
 
@@ -160,7 +161,7 @@ def test_the_key_is_suggested_by_the_time_that_becomes_local() -> None:
     assert one.found.about.startswith("id, tenant_id") or one.found.about == "tenant_id"
     assert "90.0% of the time would run on one shard, and 10.0% does now" in one.found.what
     assert "public.orders by tenant_id" in one.found.fix.edits[0]
-    assert "80.0% of the time becomes local" in one.found.effect
+    assert "80.0% of the time would become local" in one.found.effect
 
 
 def test_ndb_demands_the_columns_in_the_primary_key_alone() -> None:

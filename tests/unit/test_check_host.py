@@ -111,6 +111,22 @@ def test_processes_count_once_with_their_children(root: Path) -> None:
     assert [row["pid"] for row in seen] == [41, 42]
 
 
+@pytest.mark.parametrize(
+    ("label", "confined"),
+    [
+        ("mariadbd (enforce)", True),
+        ("mariadbd (complain)", False),  # reports, and refuses nothing
+        ("system_u:system_r:mysqld_t:s0", True),
+        ("system_u:system_r:unconfined_service_t:s0", False),
+    ],
+)
+def test_a_profile_that_only_complains_confines_nothing(
+    root: Path, label: str, confined: bool
+) -> None:
+    write(root, "proc/41/attr/current", f"{label}\n", 0o644)
+    assert ("server-unconfined" in judged(directory(), root)[0]) != confined
+
+
 def test_an_account_that_may_become_root(root: Path) -> None:
     [_, mysql, ann] = accounts.all_of(root)
     write(root, "etc/sudoers.d/db", "# mysql ALL=\nmysql ALL=(ALL) NOPASSWD: ALL\n", 0o440)

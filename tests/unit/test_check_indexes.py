@@ -91,6 +91,10 @@ def test_fixes_are_those_of_the_engine_and_version(
         ("UPPER(phone)", "11.2.1", FOUND),
         ("UPPER(phone)", "11.3.2", FINE),
         ("LOWER(phone)", "11.3.2", FOUND),
+        ("LEFT(phone, 3)", "11.7.2", FOUND),
+        ("LEFT(phone, 3)", "11.8.1", FINE),
+        ("SUBSTR(phone, 1, 3)", "11.8.1", FINE),
+        ("RIGHT(phone, 3)", "11.8.1", FOUND),
     ],
 )
 def test_what_mariadb_makes_a_range_of_itself_is_no_finding(
@@ -99,6 +103,42 @@ def test_what_mariadb_makes_a_range_of_itself_is_no_finding(
     assert look(MYSQL_FUNCTION, hides(f"{function} = ?", "mariadb", version)).state == state
     # MySQL never does.
     assert look(MYSQL_FUNCTION, hides(f"{function} = ?")).state == FOUND
+
+
+@pytest.mark.parametrize(
+    ("condition", "state"),
+    [
+        ("DATE(placed) >= ?", FINE),
+        ("DATE(placed) BETWEEN ? AND ?", FOUND),  # of comparisons alone, by its manual
+        ("UPPER(phone) IN (?, ?)", FINE),
+        ("UPPER(phone) > ?", FOUND),
+        ("LEFT(phone, 3) IN (?, ?)", FOUND),
+    ],
+)
+def test_mariadb_makes_ranges_of_some_operators_alone(condition: str, state: str) -> None:
+    assert look(MYSQL_FUNCTION, hides(condition, "mariadb", "11.8.1")).state == state
+
+
+@pytest.mark.parametrize(
+    ("part", "pattern"),
+    [
+        ("LEFT(phone, 3)", "as long as the part"),
+        ("SUBSTR(phone, 1, 3)", "begins with character 1"),
+        ("SUBSTRING(phone FROM 1 FOR 3)", "begins with character 1"),
+        ("SUBSTR(phone, 4)", ""),  # an end
+        ("SUBSTR(phone, -3, 2)", ""),
+    ],
+)
+def test_a_part_of_a_text_is_a_pattern_where_it_is_its_begin(part: str, pattern: str) -> None:
+    fix = words(the(MYSQL_FUNCTION, hides(f"{part} = 'abc'")).found.fix)
+    assert ("LIKE" in fix) == bool(pattern) and pattern in fix
+
+
+def test_no_functional_index_is_made_of_a_long_text() -> None:
+    """MySQL refuses an expression that is a TEXT."""
+    keys = ", body TEXT, KEY i_body (body(20))"
+    fix = the(MYSQL_FUNCTION, hides("TRIM(body) = ?", keys=keys)).found.fix
+    assert "CREATE INDEX" not in words(fix) and "BLOB or TEXT" in words(fix)
 
 
 @pytest.mark.parametrize("engine", ["mysql", "mariadb"])

@@ -144,3 +144,45 @@ def test_a_replica_that_is_refused_says_nothing_of_its_source() -> None:
     for link, state in (("up", FOUND), ("down", FINE)):
         facts = server("redis", "7.0.15", replica, status={"master_link_status": link})
         assert rule.look(facts).state == state
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "never"),
+    [("sendKeyFile", "sendX509", "x509 on"), ("sendX509", "x509", "sendX509 on")],
+)
+def test_members_leave_key_files_a_step_at_a_time(mode: str, first: str, never: str) -> None:
+    """A member with x509 refuses those that still send their key file."""
+    text = f"security:\n  clusterAuthMode: {mode}\n"
+    [finding] = RULE["mongodb-cluster-auth-in-transition"].look(file("mongod.conf", text)).findings
+    assert not finding.found.fix.settings
+    [step] = finding.found.fix.edits
+    assert f" {first} " in step.replace(",", "") and f"to {never}" not in step
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("operationProfiling:\n  mode: all\n", ("operationProfiling.mode", "off")),
+        ("dbpath = /data\nprofile = 2\n", ("profile", "0")),
+    ],
+)
+def test_the_profiler_is_turned_off_in_the_words_of_the_file(
+    text: str, fix: tuple[str, str]
+) -> None:
+    [finding] = RULE["mongodb-profiler-all"].look(file("mongod.conf", text)).findings
+    assert finding.found.fix.settings == (fix,)
+
+
+@pytest.mark.parametrize(
+    ("version", "value"), [("5.7.44", "TLSv1.2"), ("8.0.27", "TLSv1.2,TLSv1.3")]
+)
+def test_no_version_of_tls_is_set_that_the_server_does_not_know(version: str, value: str) -> None:
+    facts = server("mysql", version, {"tls_version": "TLSv1,TLSv1.1,TLSv1.2"})
+    found = [
+        finding
+        for rule in RULES
+        if "mysql-tls" in rule.id or "tls-old" in rule.id
+        for finding in rule.look(facts).findings
+    ]
+    assert found
+    assert {pair for one in found for pair in one.found.fix.settings} == {("tls_version", value)}

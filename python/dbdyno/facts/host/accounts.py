@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ADMINISTRATORS = ("sudo", "wheel", "admin", "root")
+ADMINISTRATORS = ("sudo", "wheel", "admin", "docker")  # by sudoers of distributions, by containers
 PASSWD, GROUP, SUDOERS = Path("etc/passwd"), Path("etc/group"), Path("etc/sudoers")
 CLIENT_FILES = (
     *(".my.cnf", ".pgpass", ".pg_service.conf"),
@@ -51,7 +51,7 @@ def administrating(account: Account, root: Path) -> list[str]:
         parts = line.split(":")
         if len(parts) == 4 and parts[0] in ADMINISTRATORS and parts[2].isdigit():
             member = account.name in parts[3].split(",") or int(parts[2]) == account.gid
-            if member and not (parts[0] == "root" and account.uid == 0):
+            if member:
                 found.append(parts[0])
     return found
 

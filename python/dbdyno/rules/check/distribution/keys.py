@@ -160,8 +160,13 @@ def _counted(placed: Placement, column: str, fact: Fact) -> Iterator[Found]:
             evidence=evidence,
             effect="all new rows go to one shard, and with ids below 2^56 all rows to the first of"
             " 256",
-            fix=edits("Use a vindex that hashes: xxhash."),
-            undo=edits("Reshard by the old vindex."),
+            fix=edits(
+                "Move the table into a keyspace whose VSchema has a vindex that hashes (xxhash), by"
+                " MoveTables: all rows are copied. Changed in place, rows are looked for where"
+                " they are"
+                " not."
+            ),
+            undo=edits("Switch the traffic back: MoveTables ... ReverseTraffic, before Complete."),
             about=f"{name} {column}",
             severity="high",
         )
@@ -169,10 +174,13 @@ def _counted(placed: Placement, column: str, fact: Fact) -> Iterator[Found]:
         yield Found(
             what=f"{name}: each shard counts {column} by itself",
             evidence=evidence,
-            effect="rows of two shards get the same id",
+            effect="rows of two shards can get the same id",
             fix=edits(
-                f"Remove AUTO_INCREMENT from {column}, and name a sequence table in the VSchema:"
-                f' "auto_increment": {{"column": "{column}", "sequence": "{name}_seq"}}.'
+                f"Make a sequence table in an unsharded keyspace, its next_id above the largest"
+                f" {column} of all shards, and name it in the VSchema:"
+                f' "auto_increment": {{"column": "{column}", "sequence": "{name}_seq"}}.',
+                f"Then remove AUTO_INCREMENT from {column}, so that an insert past vtgate fails.",
+                "Rows that have one id already are found and renumbered by hand.",
             ),
             undo=edits("Remove auto_increment from the VSchema."),
             about=f"{name} {column}",

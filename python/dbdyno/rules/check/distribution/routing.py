@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dbdyno.facts.fact import Facts
+from dbdyno.facts.schema.distributed import CITUS
 from dbdyno.rules.check.distribution import advice, cluster, locality
 from dbdyno.rules.check.distribution.cluster import Class, Cluster
 from dbdyno.rules.check.distribution.placement import Placement
@@ -31,8 +32,8 @@ def _moved(all_facts: Sequence[Facts]) -> Iterator[Found]:
                 what=f"a join of {' and '.join(_names(tables))} is not co-located:"
                 f" {each.share:.1%} of the time: {each.text}",
                 evidence=(each.fact, *map(cluster.place, tables)),
-                effect=f"rows of one table are sent between shards at each execution, in"
-                f" {each.share:.1%} of the time",
+                effect="rows of one table are sent over the network at each execution, in"
+                f" {each.share:.1%} of the time{_refused(tables)}",
                 fix=edits(
                     "Distribute both tables by the columns that they are joined by, and name these"
                     " in the join.",
@@ -41,6 +42,12 @@ def _moved(all_facts: Sequence[Facts]) -> Iterator[Found]:
                 undo=_NOTHING,
                 about=each.text,
             )
+
+
+def _refused(tables: Sequence[Placement]) -> str:
+    if any(one.system != CITUS for one in tables):
+        return ""
+    return "; Citus refuses such a join while citus.enable_repartition_joins is off, its default"
 
 
 def _scattered(all_facts: Sequence[Facts]) -> Iterator[Found]:
@@ -59,7 +66,7 @@ def _scattered(all_facts: Sequence[Facts]) -> Iterator[Found]:
         f" of the time; the longest: {found[0].text}",
         evidence=tuple(each.fact for each in found[:SHOWN]),
         effect=f"each execution asks all shards and waits for the slowest: {share:.1%} of the time."
-        " More shards do not make these statements cheaper",
+        " With more shards it makes more requests",
         fix=edits(
             f"Name the distribution column in WHERE: {', '.join(columns)}.",
             "Large reports may well ask all shards: run these on replicas.",
@@ -82,8 +89,10 @@ def _suggested(all_facts: Sequence[Facts]) -> Iterator[Found]:
         what=f"distributed by {', '.join(sorted(best.names))}, {best.one_shard:.1%} of the time"
         f" would run on one shard, and {now:.1%} does now",
         evidence=tuple(each.fact for each in best.gained[:SHOWN]),
-        effect=f"{best.one_shard - now:.1%} of the time becomes local to one shard,"
-        f" {best.moved:.1%} still moves rows; {one.unread:.1%} of the time is in statements that"
+        effect=f"statements of {best.one_shard - now:.1%} of the time would become local to one"
+        " shard,"
+        f" those of {best.moved:.1%} would still move rows; {one.unread:.1%} of the time is in"
+        " statements that"
         " could"
         " not be read",
         fix=edits(
@@ -99,6 +108,9 @@ def _suggested(all_facts: Sequence[Facts]) -> Iterator[Found]:
             *(f"Extend {key} by the distribution column." for key in best.keys_to_extend),
             "See first how many rows each value has: one tenant of half of all rows fills one"
             " shard.",
+            "All rows are copied, and writes wait meanwhile, unless the system copies online"
+            " (Citus:"
+            " create_distributed_table_concurrently; Vitess: MoveTables).",
         ),
         undo=edits("Distribute by the old columns again: a copy of all rows either way."),
         about=", ".join(sorted(best.names)),

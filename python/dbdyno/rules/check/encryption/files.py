@@ -20,10 +20,13 @@ from dbdyno.wording.plurals import count
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _BOTH = ("mysql", "mariadb")
 _SETTINGS = {
-    classes.REDO: "innodb_redo_log_encrypt = ON (MySQL), innodb_encrypt_log = ON (MariaDB)",
+    classes.REDO: "innodb_redo_log_encrypt = ON (MySQL), innodb_encrypt_log = ON and a restart"
+    " (MariaDB)",
     classes.UNDO: "innodb_undo_log_encrypt = ON (MySQL), innodb_encrypt_tables = ON (MariaDB)",
-    classes.BINLOG: "binlog_encryption = ON (MySQL), encrypt_binlog = ON (MariaDB), then FLUSH"
-    " BINARY LOGS and PURGE BINARY LOGS of the old files",
+    classes.BINLOG: "binlog_encryption = ON (MySQL), encrypt_binlog = ON and a restart (MariaDB);"
+    " then FLUSH BINARY LOGS, and PURGE BINARY LOGS of the old files once no replica and no"
+    " restore to"
+    " a point in time needs them",
     classes.OTHER: "aria_encrypt_tables = ON (MariaDB), or tables of InnoDB",
 }
 _SEVERITY = {classes.BINLOG: "high", classes.OTHER: "low"}
@@ -53,7 +56,10 @@ def _mixed(facts: Facts) -> Iterator[Found]:
             what=f"{count(len(encrypted), 'file')} of tables encrypted, and"
             f" {count(len(plain), 'file')} of the class {kind} plain",
             evidence=(*_evidence(table, plain), *_evidence(table, encrypted[:1])),
-            effect=f"{size:,} bytes, rows of encrypted tables among them, are readable",
+            effect=f"{size:,} bytes in files that are not encrypted, which get rows of encrypted"
+            " tables"
+            if kind != classes.OTHER
+            else f"{size:,} bytes in files that are not encrypted",
             fix=edits(f"{how}."),
             undo=edits("Set it off again; what is encrypted stays so until it is rewritten."),
             about=kind,
@@ -74,7 +80,9 @@ def _not_as_said(facts: Facts) -> Iterator[Found]:
             " written again",
             fix=edits(
                 "MariaDB: innodb_encryption_threads = 4, until MIN_KEY_VERSION is not 0 in"
-                " INNODB_TABLESPACES_ENCRYPTION. Else rebuild: ALTER TABLE ... FORCE."
+                " INNODB_TABLESPACES_ENCRYPTION. Else rebuild: ALTER TABLE ... FORCE, which needs"
+                " the"
+                " table's size on disk again."
             ),
             undo=edits("Nothing to undo."),
             about="partly",
@@ -95,7 +103,9 @@ def _leaks(facts: Facts) -> Iterator[Found]:
         " safe as this file",
         fix=edits(
             "Regard the secret as known: make another, and encrypt or log in with that one.",
-            "Remove the log and its copies, and keep the key out of statements: encrypt in the"
+            "Remove the log and its copies, a binary log only once no replica and no restore needs"
+            " it,"
+            " and keep the key out of statements: encrypt in the"
             " application, or read the key into a user variable by a statement that is not logged.",
         ),
         undo=edits("Nothing to undo."),

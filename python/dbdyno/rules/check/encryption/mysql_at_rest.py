@@ -7,6 +7,7 @@ data-at-rest encryption, on encrypting binary logs, and MariaDB's on encryption 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from dbdyno.facts.at_rest import classes, keys
@@ -17,6 +18,12 @@ from dbdyno.rules.check.rule import Fix, Found, Rule, edits, statements
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _MARIADB = "https://mariadb.com/docs/server/security/encryption/data-at-rest-encryption/"
 _BOTH = ("mysql >=8.0.16", "mariadb >=10.1.7")
+
+
+_WHEN = {
+    "mysql": "It holds at once, if a keyring is loaded",
+    "mariadb": "It holds after a restart (encrypt_tmp_disk_tables at once)",
+}
 
 
 def _plain(kind: str, what: str, effect: str) -> Callable[[Facts], Iterator[Found]]:
@@ -35,7 +42,13 @@ def _plain(kind: str, what: str, effect: str) -> Callable[[Facts], Iterator[Foun
             what=f"tables are encrypted, and {what}: {', '.join(f'`{n}`' for n in names)} is off",
             evidence=(*off, why),
             effect=effect,
-            fix=Fix(settings=tuple((name, "ON") for name in names)),
+            fix=Fix(
+                settings=tuple((name, "ON") for name in names),
+                edits=(
+                    f"{_WHEN[facts.engine]}. What was written before stays plain until the server"
+                    " overwrites or purges it.",
+                ),
+            ),
             undo=Fix(settings=tuple((setting_name(fact), fact.text) for fact in off)),
             about=kind,
         )
@@ -55,9 +68,14 @@ def _system(facts: Facts) -> Iterator[Found]:
         effect="old versions of rows that were changed lie in the undo logs in the clear",
         fix=edits(
             "Set innodb_encrypt_tables = ON and innodb_encryption_threads = 4; tables that must"
-            " stay plain get ENCRYPTED=NO first."
+            " stay plain get ENCRYPTED=NO first.",
+            "Threads then read and write each page of each table once:"
+            " innodb_encryption_rotation_iops bounds it.",
         ),
-        undo=edits(f"Set innodb_encrypt_tables = {default.text}."),
+        undo=edits(
+            f"Set innodb_encrypt_tables = {default.text}; threads decrypt all tables without"
+            " ENCRYPTED=YES again."
+        ),
         about=classes.UNDO,
     )
 
@@ -72,14 +90,22 @@ def _left_plain(facts: Facts) -> Iterator[Found]:
     if not plain:
         return
     count, example = sum(int(row["spaces"]) for row in plain), str(plain[0]["example"])
-    name = ".".join(f"`{part}`" for part in example.split("/", 1))
+    # Of a partition's tablespace (t#p#p0, t#P#p0), the table.
+    name = ".".join(f"`{part}`" for part in re.split("#p#", example, flags=re.I)[0].split("/", 1))
     option = "ENCRYPTION = 'Y'" if facts.engine == "mysql" else "ENCRYPTED = DEFAULT"
     none = "ENCRYPTION = 'N'" if facts.engine == "mysql" else "ENCRYPTED = NO"
     yield Found(
         what=f"new tables are encrypted, and {count:,} tables are not, such as {example}",
         evidence=(default, Fact("plain tables", count, table.place)),
         effect=f"the rows of {count:,} tables are readable in their files",
-        fix=statements(f"ALTER TABLE {name} {option}"),
+        fix=Fix(
+            statements=(f"ALTER TABLE {name} {option}",),
+            edits=(
+                "And the other tables likewise. Each is copied, which needs its size on disk"
+                " again; in"
+                " MySQL writes to it wait meanwhile, and replicas do it after the source.",
+            ),
+        ),
         undo=statements(f"ALTER TABLE {name} {none}"),
         about="tables",
     )
@@ -96,9 +122,15 @@ def _threads(facts: Facts) -> Iterator[Found]:
         what="tables are to be encrypted, and no thread encrypts existing pages:"
         " `innodb_encryption_threads` is 0",
         evidence=(default, threads),
-        effect="0 old pages become encrypted; a page does when it is written the next time, and a"
-        " key is never rotated",
-        fix=Fix(settings=(("innodb_encryption_threads", "4"),)),
+        effect="tables that were there before innodb_encrypt_tables was set stay plain, and old"
+        " pages"
+        " keep the version of the key that they were written with",
+        fix=Fix(
+            settings=(("innodb_encryption_threads", "4"),),
+            edits=(
+                "They read and write every page once: innodb_encryption_rotation_iops bounds it.",
+            ),
+        ),
         undo=Fix(settings=(("innodb_encryption_threads", threads.text),)),
         about="innodb_encryption_threads",
     )
@@ -114,11 +146,15 @@ def _aria(facts: Facts) -> Iterator[Found]:
         what=f"tables of InnoDB are encrypted, and {count:,} of Aria are not:"
         " `aria_encrypt_tables` is off",
         evidence=(aria, why),
-        effect=f"the rows of {count:,} tables are readable in their files; Aria's log is never"
-        " encrypted",
+        effect=f"the rows of {count:,} tables are readable in their files; Aria's log is"
+        " not encrypted",
         fix=Fix(
             settings=(("aria_encrypt_tables", "ON"),),
-            edits=("Then rebuild those tables (ALTER TABLE ... ENGINE=Aria ROW_FORMAT=PAGE).",),
+            edits=(
+                "Then rebuild those tables (ALTER TABLE ... ENGINE=Aria ROW_FORMAT=PAGE); each is"
+                " copied,"
+                " and writes to it wait meanwhile.",
+            ),
         ),
         undo=Fix(settings=(("aria_encrypt_tables", aria.text),)),
         about=classes.OTHER,
@@ -182,9 +218,16 @@ def _dictionary(facts: Facts) -> Iterator[Found]:
         yield Found(
             what="tables are encrypted, and the tablespace `mysql` is not",
             evidence=(*told.evidence, why),
-            effect="definitions of tables, default values and histograms with values of columns are"
-            " readable in mysql.ibd",
-            fix=statements("ALTER TABLESPACE mysql ENCRYPTION = 'Y'"),
+            effect="definitions of tables, default values and histograms, which hold values of"
+            " columns,"
+            " can be read in mysql.ibd",
+            fix=Fix(
+                statements=("ALTER TABLESPACE mysql ENCRYPTION = 'Y'",),
+                edits=(
+                    "The server does not start without the key from then on: see first that the"
+                    " keyring is there at every start, and in the backup.",
+                ),
+            ),
             undo=statements("ALTER TABLESPACE mysql ENCRYPTION = 'N'"),
             about=classes.DICTIONARY,
         )
@@ -341,7 +384,7 @@ RULES = (
             " and after that on the device",
         ),
         _MARIADB + "data-at-rest-encryption-tde-fundamentals",
-        "mariadb >=10.4.1",
+        "mariadb >=10.4.7",
         sources=("server", "file"),
     ),
     _rule(

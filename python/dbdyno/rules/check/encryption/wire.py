@@ -18,7 +18,8 @@ from dbdyno.rules.check.encryption.sessions import (
     offered,
     sessions,
 )
-from dbdyno.rules.check.rule import Fix, Found, Rule, edits, setting, statements
+from dbdyno.rules.check.rule import Fix, Found, Rule, edits, setting
+from dbdyno.rules.check.security.settings import tls_versions
 
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _POSTGRES = "https://www.postgresql.org/docs/current/"
@@ -48,8 +49,9 @@ def _in_clear(facts: Facts) -> Iterator[Found]:
                 for row in clear[:10]
             ),
         ),
-        effect="statements and results of these sessions are read on the way, rows of encrypted"
-        " tables and keys in statements among them",
+        effect="statements and results of these sessions can be read on the way, whatever is"
+        " encrypted"
+        " at rest",
         fix=_demand(facts, clear),
         undo=_allow(facts, clear),
         about="sessions",
@@ -83,7 +85,7 @@ def _old_versions(facts: Facts) -> Iterator[Found]:
     count = sum(int(row["sessions"]) for row in old)
     is_postgres = facts.engine == "postgres"
     name = "ssl_min_protocol_version" if is_postgres else "tls_version"
-    value = "TLSv1.2" if is_postgres else "TLSv1.2,TLSv1.3"
+    value = "TLSv1.2" if is_postgres else tls_versions(facts)
     before = facts.setting(name)
     yield Found(
         what=f"{count:,} sessions are under a version of TLS before 1.2:"
@@ -92,12 +94,25 @@ def _old_versions(facts: Facts) -> Iterator[Found]:
             Fact(_account(row), f"{row['sessions']} under {row['tls_version']}", table.place)
             for row in old[:10]
         ),
-        effect="an attacker between both ends can read or change them; after the fix these clients"
-        " are refused until they know 1.2",
-        fix=setting(name, value),
+        effect="RFC 8996 retires these versions: their hashes and ciphers are weak",
+        fix=Fix(
+            settings=((name, value),),
+            edits=(
+                f"{_loading(facts)}; clients of before 1.2 are"
+                " refused from then on, so move them first.",
+            ),
+        ),
         undo=setting(name, before.text),
         about="tls_version",
     )
+
+
+def _loading(facts: Facts) -> str:
+    if facts.engine == "postgres":
+        return "SELECT pg_reload_conf()"
+    if facts.engine == "mysql" and facts.version >= (8, 0, 16):
+        return "ALTER INSTANCE RELOAD TLS"
+    return "Restart the server"
 
 
 def _demands(facts: Facts) -> tuple[list[Row], Table]:
@@ -115,7 +130,11 @@ def _demanded_not_offered(facts: Facts) -> Iterator[Found]:
         f" {', '.join(_account(row) for row in demanding[:10])}",
         evidence=(offer, table.fact(demanding[0], "ssl_type", _account(demanding[0]))),
         effect=f"{len(demanding):,} accounts cannot log in over the network",
-        fix=edits("Set ssl_cert, ssl_key and ssl_ca, and ALTER INSTANCE RELOAD TLS or restart."),
+        fix=edits(
+            "Set ssl_cert, ssl_key and ssl_ca, and restart, or ALTER INSTANCE RELOAD TLS (MySQL"
+            " since"
+            " 8.0.16)."
+        ),
         undo=edits("Take the three settings away again."),
         about="accounts",
     )
@@ -144,7 +163,7 @@ def _demanded_by_some(facts: Facts) -> Iterator[Found]:
         " told",
         fix=edits(
             "ALTER USER ... REQUIRE SSL for these accounts, or require_secure_transport = ON, once"
-            " no session is in the clear."
+            " no session is in the clear, of replicas and backups too."
         ),
         undo=edits("ALTER USER ... REQUIRE NONE; require_secure_transport = OFF."),
         about="accounts",
@@ -197,11 +216,13 @@ def _logged_keys(facts: Facts) -> Iterator[Found]:
         ),
         effect="each call of pgp_sym_encrypt that is logged has its key with it, as a literal or"
         " as a parameter",
-        fix=Fix(
-            statements=("ALTER ROLE (the application's role) SET log_statement = 'none'",),
-            edits=("Encrypt in the application, so that no key reaches the server.",),
+        fix=edits(
+            "Encrypt in the application, so that no key reaches the server.",
+            "Or turn these logs off for the application's role, which is then not audited: ALTER"
+            " ROLE"
+            " ... SET log_statement = 'none', and SET log_min_duration_statement = -1.",
         ),
-        undo=statements("ALTER ROLE (the application's role) RESET log_statement"),
+        undo=edits("ALTER ROLE ... RESET log_statement, and RESET log_min_duration_statement."),
         about="pgcrypto",
     )
 

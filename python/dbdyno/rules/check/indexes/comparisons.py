@@ -78,7 +78,9 @@ def _casts(facts: Facts) -> Iterator[Found]:
             f" on {text[1].name} has no order",
             fix=edits(
                 f"Give {text[0].full_name}.{text[1].name} the type {number[1].type}, once a SELECT"
-                " has shown that each of its values is such a number"
+                " has shown that each of its values is such a number. The table is copied, and"
+                " writes"
+                " wait meanwhile"
             ),
             undo=edits(f"Give it {text[1].type} again"),
             about=pair,
@@ -165,7 +167,7 @@ def _collations(facts: Facts) -> Iterator[Found]:
                 f"Give {narrow[0].full_name}.{narrow[1].name} the character set and collation of"
                 f" {wide[0].full_name}.{wide[1].name}: ALTER TABLE"
                 f" {names.of_table(facts, narrow[0])} MODIFY, with its whole definition and COLLATE"
-                f" {wide[1].collation}. The table is copied"
+                f" {wide[1].collation}. The table is copied, and writes wait meanwhile"
             ),
             undo=edits(f"Give it COLLATE {narrow[1].collation} again"),
             about=pair,

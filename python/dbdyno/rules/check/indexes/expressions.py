@@ -1,10 +1,10 @@
 """Indexes on expressions and on generated columns: which exist already, and how one is made.
 
 Sources: the MySQL manual, "Functional Key Parts" (since 8.0.13: in double parentheses; no bare
-column; not in a primary key, in a foreign key, in SPATIAL or FULLTEXT indexes, or with a prefix;
-the query must have the same expression) and "Optimizer Use of Generated Column Indexes"; MariaDB's
-"Virtual Column Support in the Optimizer" (since 11.8); the PostgreSQL manual, "Indexes on
-Expressions".
+column; not in a primary key, in a foreign key, in SPATIAL or FULLTEXT indexes, or with a prefix; no
+expression that is a BLOB or TEXT; the query must have the same expression) and "Optimizer Use of
+Generated Column Indexes"; MariaDB's "Virtual Column Support in the Optimizer" (since 11.8); the
+PostgreSQL manual, "Indexes on Expressions".
 """
 
 from __future__ import annotations
@@ -77,9 +77,13 @@ def _form(expression: str) -> str:
 
 
 def functional_index(facts: Facts, one: Predicate, table: Table, name: str) -> str:
-    """CREATE INDEX on the expression; empty if it has constants that are not known here."""
+    """CREATE INDEX on the expression; empty if it has constants that are not known here, or if it
+    is a TEXT, which MySQL refuses without a CAST."""
     expression = written(one)
     if "?" in expression or "''" in expression:
+        return ""
+    kind = table.columns[one.column.name.lower()].type
+    if not names.is_postgres(facts) and one.function in OF_TEXT and kind.endswith("text"):
         return ""
     return names.create(facts, table, name, [Part(expression=expression)])
 

@@ -1,8 +1,9 @@
 """A function, a cast or arithmetic on an indexed column: MySQL and MariaDB.
 
 Sources: the MySQL manual, "Functional Key Parts", "Optimizer Use of Generated Column Indexes";
-MariaDB's "Sargable DATE and YEAR" (since 11.1), "Sargable UPPER" (since 11.3) and "Virtual Column
-Support in the Optimizer" (since 11.8).
+MariaDB's "Sargable DATE and YEAR" (since 11.1, of comparisons and not of BETWEEN), "Sargable UPPER"
+(since 11.3, of = and IN), "Virtual Column Support in the Optimizer" (since 11.8) and the changes of
+11.8 (SUBSTR(column, 1, n) and LEFT(column, n) = value).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dbdyno.sql.schema import Table
 FUNCTIONAL = ("mysql >=8.0.13",)
 SARGABLE_DATES = ("mariadb >=11.1",)
 SARGABLE_UPPER = ("mariadb >=11.3",)
+SARGABLE_SUBSTR = ("mariadb >=11.8",)
 _WRITE_BACK = Fix(edits=("Write the condition as it was, and drop what was made",))
 _GENERAL = ("utf8mb3_general_ci", "utf8mb4_general_ci", "utf8_general_ci")
 
@@ -35,11 +37,13 @@ def _judge(facts: Facts) -> Iterator[Found]:
 def _is_sargable(facts: Facts, one: Predicate, table: Table) -> bool:
     """Whether this server makes a range of the condition itself."""
     column = table.columns[one.column.name.lower()]
-    is_date = one.function in ("YEAR", "DATE") and column.type.startswith(ranges.TIMES)
-    if is_date and one.operator != parts.IN and applies.matches(SARGABLE_DATES, facts):
-        return True
-    is_upper = one.function in ("UPPER", "UCASE") and column.collation in _GENERAL
-    return is_upper and applies.matches(SARGABLE_UPPER, facts)
+    if one.function in ("YEAR", "DATE") and column.type.startswith(ranges.TIMES):
+        is_compared = one.operator != parts.IN and " between " not in one.text.lower()
+        return is_compared and applies.matches(SARGABLE_DATES, facts)
+    if one.function in ("UPPER", "UCASE") and column.collation in _GENERAL:
+        return one.operator in (parts.EQUAL, parts.IN) and applies.matches(SARGABLE_UPPER, facts)
+    is_begin = one.operator == parts.EQUAL and ranges.is_begin(one)
+    return is_begin and applies.matches(SARGABLE_SUBSTR, facts)
 
 
 def _fix(facts: Facts, one: Hidden) -> tuple[Fix, Fix]:
@@ -94,7 +98,7 @@ def _limits(facts: Facts, statement: str) -> Iterator[str]:
     if is_functional:
         yield (
             "A functional index serves this expression alone, as it is written; it is none of a"
-            " primary or foreign key, and has no prefix"
+            " primary or foreign key, has no prefix, and takes no expression that is a BLOB or TEXT"
         )
     elif not applies.matches(expressions.MATCHES_GENERATED, facts):
         yield "The query must name the generated column: this version does not match expressions"
@@ -109,7 +113,9 @@ RULES = (
         " the column's index is not used. What mends it depends on the version: a half-open range"
         " of the bare column everywhere; a functional index in MySQL from 8.0.13; a generated"
         " column, which MySQL finds by its expression, MariaDB from 11.8, and before only by its"
-        " name. MariaDB from 11.1 makes ranges of YEAR() and DATE() itself. MONTH(c) = 10 is every"
+        " name. MariaDB makes ranges of YEAR() and DATE() itself from 11.1, and of the begin of a"
+        " text"
+        " by LEFT() and SUBSTR() from 11.8. MONTH(c) = 10 is every"
         " October, and no range; BETWEEN has its end within.",
         severity="medium",
         applies=("mysql", "mariadb"),

@@ -21,6 +21,8 @@ RETURNING = frozenset(
 )
 """Functions of MySQL whose values come again: they are no range of time."""
 _EXTRACTED = re.compile(r"(?:extract|date_part)\s*\(\s*'?(\w+)'?\s*(?:::text)?(?:from|,|\s)", re.I)
+_BEGIN = re.compile(r"substr(ing)?\((?:[^,]+,|.+from)[01?](?:,|for)")
+_FROM_FIRST = ", and that begins with character 1"
 _PERIODS = {
     "year": ("make_date({year}, 1, 1)", "make_date({year} + 1, 1, 1)"),
     "month": (
@@ -53,8 +55,12 @@ def of_mysql(one: Predicate, kind: str, others: Sequence[Predicate], collation: 
     if kind.startswith(TEXTS):
         if one.function in ("LOWER", "UPPER", "LCASE", "UCASE") and collation.endswith("_ci"):
             return f"{column} = ?"
-        if one.function == "LEFT" or _is_begin(one):
-            return f"{column} LIKE CONCAT(?, '%'), wildcards in the value escaped"
+        if is_begin(one):
+            return (
+                f"{column} LIKE CONCAT(?, '%'), wildcards in the value escaped, where the value is"
+                " as"
+                f" long as the part that is cut off{'' if one.function == 'LEFT' else _FROM_FIRST}"
+            )
     return ""
 
 
@@ -89,9 +95,11 @@ def _casts_to_date(one: Predicate) -> bool:
     return one.wrap == parts.CAST and text.endswith(("asdate)", "::date"))
 
 
-def _is_begin(one: Predicate) -> bool:
+def is_begin(one: Predicate) -> bool:
+    """Whether it is the begin of a text. Where SUBSTR begins is mostly not known: digests have no
+    literals, and numbers are 0 or `?` there."""
     text = "".join(one.expression.lower().split())
-    return re.match(r"substr(ing)?\([^,]+,[01?]", text) is not None
+    return one.function == "LEFT" or _BEGIN.match(text) is not None
 
 
 def of_postgres(one: Predicate, kind: str, others: Sequence[Predicate]) -> str:

@@ -49,6 +49,24 @@ def _no_primary_key(facts: Facts) -> Iterator[Found]:
         yield _keyless(facts, table, evidence)
 
 
+def _costs(facts: Facts) -> tuple[str, ...]:
+    """Of a column that numbers the rows."""
+    other = "or make columns the key that are unique already. The table is rebuilt, and"
+    if names.is_postgres(facts):
+        return (f"{other} reads and writes wait meanwhile.",)
+    return (
+        f"{other} writes wait meanwhile; INSERTs without a list of columns fail afterwards.",
+        "A replica may number the rows in another order: where there are replicas, number them in a"
+        " copy that is filled with ORDER BY all columns, and exchange the tables.",
+    )
+
+
+def _rebuilt(facts: Facts) -> str:
+    if names.is_postgres(facts):
+        return "It makes another index, and reads and writes wait meanwhile"
+    return "It rebuilds the table"
+
+
 def _keyless(facts: Facts, table: Table, evidence: list[Fact]) -> Found:
     unique, of = _not_null_unique(table), names.of_table(facts, table)
     what = f"{table.full_name} has no primary key"
@@ -66,7 +84,10 @@ def _keyless(facts: Facts, table: Table, evidence: list[Fact]) -> Found:
         )
     if unique is not None:
         listed = names.key_parts(facts, unique.parts)
-        fix = statements(f"ALTER TABLE {of} ADD PRIMARY KEY ({listed})")
+        fix = Fix(
+            statements=(f"ALTER TABLE {of} ADD PRIMARY KEY ({listed})",),
+            edits=(f"{_rebuilt(facts)}: run it when few write.",),
+        )
         undo = "DROP PRIMARY KEY"
         if names.is_postgres(facts):
             undo = f"DROP CONSTRAINT {names.quoted(facts, table.name + '_pkey')}"
@@ -86,7 +107,7 @@ def _keyless(facts: Facts, table: Table, evidence: list[Fact]) -> Found:
         effect=effect,
         fix=Fix(
             statements=(f"ALTER TABLE {of} ADD COLUMN {name} {column}",),
-            edits=("or make columns the key that are unique already. The table is copied.",),
+            edits=_costs(facts),
         ),
         undo=statements(f"ALTER TABLE {of} DROP COLUMN {name}"),
         about=table.full_name,

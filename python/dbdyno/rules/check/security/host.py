@@ -39,6 +39,17 @@ def _closed(row: Row, mode: str) -> Fix:
     return edits(f"chmod {mode} {row['path']}")
 
 
+def _hidden(row: Row) -> Fix:
+    """From others, and not from the server: if it reads the file as one of these, it does not start
+    again, or starts without the file."""
+    return edits(
+        f"See that the server's account owns {row['path']} ({row['owner']} does), or chgrp it to"
+        " the"
+        " account's group.",
+        f"Then chmod o-rwx {row['path']}.",
+    )
+
+
 def _data(facts: Facts) -> Iterator[Found]:
     for row, fact in _files(facts, DATA):
         if row["others"]:
@@ -46,11 +57,15 @@ def _data(facts: Facts) -> Iterator[Found]:
             yield Found(
                 what=f"every account may {_may(row)} the data directory {row['path']}",
                 evidence=(fact,),
-                effect="any process of the host replaces files of the server"
+                effect="any process of the host can replace files of the server"
                 if writes
-                else "names of schemas and files are seen; files without modes of their own (dumps,"
-                " logs) are read",
-                fix=_closed(row, "0750"),
+                else "names of schemas and files are seen, and files in it that others may read,"
+                " such as dumps and logs, can be read",
+                fix=edits(
+                    f"chmod o-rwx {row['path']}, once the server's socket is elsewhere: below a"
+                    " closed"
+                    " directory local clients of other accounts do not reach it."
+                ),
                 undo=_closed(row, str(row["mode"])),
                 about=str(row["path"]),
                 severity="critical" if writes else "low",
@@ -69,7 +84,7 @@ def _written(facts: Facts) -> Iterator[Found]:
                 what=f"every account may write {row['path']}",
                 evidence=(fact,),
                 effect="at its next start the server does what any account of the host wants",
-                fix=_closed(row, "0640"),
+                fix=edits(f"chmod o-w {row['path']}"),
                 undo=_closed(row, str(row["mode"])),
                 about=str(row["path"]),
             )
@@ -95,8 +110,8 @@ def _passwords(facts: Facts) -> Iterator[Found]:
             yield Found(
                 what=f"every account may read {row['path']}, which has a password in it",
                 evidence=(fact,),
-                effect="any process of the host logs in with it",
-                fix=_closed(row, "0640"),
+                effect="any process of the host may log in with it",
+                fix=_hidden(row),
                 undo=_closed(row, str(row["mode"])),
                 about=str(row["path"]),
             )
@@ -108,8 +123,8 @@ def _keys(facts: Facts) -> Iterator[Found]:
             yield Found(
                 what=f"every account may read the key {row['path']}",
                 evidence=(fact,),
-                effect="any process of the host stands for the server, or reads what it encrypts",
-                fix=edits(f"chmod 0400 {row['path']}", "Make a new key: this one may be known."),
+                effect="any process of the host may stand for the server, or read what it encrypts",
+                fix=Fix(edits=(*_hidden(row).edits, "Make a new key: this one may be known.")),
                 undo=_closed(row, str(row["mode"])),
                 about=str(row["path"]),
             )
@@ -122,10 +137,16 @@ def _logs(facts: Facts) -> Iterator[Found]:
             yield Found(
                 what=f"every account may read the {row['role']} {row['path']}",
                 evidence=(fact,),
-                effect="values of statements are read, passwords of some among them"
+                effect="values of statements can be read, and passwords in them that the server"
+                " does not"
+                " mask"
                 if statements
-                else "names of accounts, hosts and schemas are read",
-                fix=_closed(row, "0750" if int(str(row["mode"]), 8) & 0o111 else "0640"),
+                else "names of accounts, hosts and schemas can be read",
+                fix=edits(
+                    f"chmod o-rwx {row['path']}, and create it so in logrotate; a program that"
+                    " reads"
+                    " it for monitoring gets the log's group."
+                ),
                 undo=_closed(row, str(row["mode"])),
                 about=str(row["path"]),
                 severity="medium" if statements else "low",
@@ -137,7 +158,7 @@ def _clients(facts: Facts) -> Iterator[Found]:
         yield Found(
             what=f"every account may {_may(row)} {row['path']} of {row['account']}",
             evidence=(Fact(str(row["path"]), row["others"], str(row["place"])),),
-            effect="passwords that clients keep, or statements that were typed, are read",
+            effect="passwords that clients keep, or statements that were typed, can be read",
             fix=edits(f"chmod 0600 {row['path']}"),
             undo=edits(f"chmod o+{row['others']} {row['path']}"),
             about=str(row["path"]),
@@ -151,7 +172,10 @@ def _shell(facts: Facts) -> Iterator[Found]:
             what=f"the server's account {row['account']} has a shell: {row['shell']}",
             evidence=(fact,),
             effect="a password or key for it, set by mistake or by who broke in, lets in",
-            fix=edits(f"usermod -s /usr/sbin/nologin {row['account']}"),
+            fix=edits(
+                f"See first that no job (cron, a backup, su) needs the shell of {row['account']}.",
+                f"usermod -s /usr/sbin/nologin {row['account']}",
+            ),
             undo=edits(f"usermod -s {row['shell']} {row['account']}"),
             about=str(row["account"]),
         )
@@ -181,10 +205,16 @@ def _sudo(facts: Facts) -> Iterator[Found]:
     if lines or groups:
         said = f"group {groups}" if groups else str(lines)
         yield Found(
-            what=f"the server's account {row['account']} may become root: {said}",
+            what=f"the server's account {row['account']} may become root: {said}"
+            if groups
+            else f"sudoers lets the server's account {row['account']} run commands as another:"
+            f" {said}",
             evidence=(Fact(str(row["account"]), said, str(lines or "/etc/group")),),
-            effect="a hole in the server is the whole host",
-            fix=edits(f"Take {row['account']} out of {said}."),
+            effect="a hole in the server reaches what these lines allow, mostly the whole host",
+            fix=edits(
+                f"Take {row['account']} out of {said}, once no job of the server (backup, failover)"
+                " needs it."
+            ),
             undo=edits("Put it back."),
             about=str(row["account"]),
         )
@@ -194,7 +224,8 @@ def _confined(facts: Facts) -> Iterator[Found]:
     module = facts.fact(f"{HOST}.module")
     for row in facts.table(PROCESSES).rows:
         label = str(row["label"])
-        if module.text and "unconfined" not in label and label:
+        held = label and "unconfined" not in label and not label.endswith("(complain)")
+        if module.text and held:
             continue
         evidence = Fact("label", label, f"{row['place']}/attr/current")
         yield Found(
@@ -318,7 +349,7 @@ RULES = (
     _rule(
         "server-account-sudo",
         "The server's account may become root",
-        "It is in a group of administrators, or sudoers names it.",
+        "It is in a group of administrators or of docker, or sudoers names it.",
         "high",
         _sudo,
         _CHECKLIST,
@@ -327,7 +358,8 @@ RULES = (
     _rule(
         "server-unconfined",
         "Nothing confines the server",
-        "No profile of AppArmor and no domain of SELinux holds its process.",
+        "No profile of AppArmor (one that complains alone holds nothing) and no domain of SELinux"
+        " holds its process.",
         "low",
         _confined,
         _PROC,

@@ -93,7 +93,7 @@ def _tls(facts: Facts) -> Iterator[Found]:
         yield Found(
             what=f"other hosts connect without TLS: net.tls.mode is {shown.text or 'not set'}",
             evidence=(shown, bind),
-            effect="documents and commands are read on the way",
+            effect="documents and commands can be read on the way",
             fix=edits(
                 "Set net.tls.mode to requireTLS, and its certificateKeyFile and CAFile; go"
                 " through allowTLS and preferTLS while clients change."
@@ -158,7 +158,7 @@ def _plain(facts: Facts) -> Iterator[Found]:
         yield Found(
             what="logins by PLAIN without TLS that is required",
             evidence=(fact, mode),
-            effect="passwords of the directory are read on the way",
+            effect="passwords of the directory can be read on the way",
             fix=edits("Set net.tls.mode to requireTLS, or take PLAIN from the mechanisms."),
             undo=edits("Set net.tls.mode back."),
             about="PLAIN",

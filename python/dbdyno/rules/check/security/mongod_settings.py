@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts, setting_name
-from dbdyno.rules.check.rule import Found, Rule, setting
+from dbdyno.rules.check.rule import Fix, Found, Rule, edits, setting
 from dbdyno.rules.check.security.settings import is_off, is_on, one_of, rule
 
 _MANUAL = "https://www.mongodb.com/docs/manual/"
@@ -35,6 +35,21 @@ def _others_write(fact: Fact) -> bool:
     """A mode in octal digits, as the file has it."""
     digits = fact.text.strip()
     return bool(digits) and digits[-1] in "2367"
+
+
+def _next_step(facts: Facts, name: str, fact: Fact) -> Fix:
+    """keyFile, sendKeyFile, sendX509, x509: a step at a time, on every member before the next one.
+    A member that takes certificates alone refuses one that sends its key file."""
+    last = "set x509 likewise, and remove security.keyFile."
+    if fact.text.lower() == "sendx509":
+        return edits(f"Once all members and mongos have sendX509: {last}")
+    return edits(
+        f"Set {name} to sendX509 on all members and mongos, one after the other; then {last}"
+    )
+
+
+def _unprofiled(facts: Facts, name: str, fact: Fact) -> Fix:
+    return setting(name, "off" if name == "operationProfiling.mode" else "0")
 
 
 def _verbose(facts: Facts) -> Iterator[Found]:
@@ -60,7 +75,7 @@ def _switch(
     severity: str,
     effect: str,
     wrong: Any = is_on,
-    right: str | None = "false",
+    right: Any = "false",
     applies: str = "mongodb",
     page: str = "",
 ) -> Rule:
@@ -108,7 +123,10 @@ RULES = (
         about="It was removed by 3.6.",
         severity="high",
         applies="mongodb <3.6",
-        effect="it answers without TLS, and its REST part without a login",
+        effect="status of the server, and with REST documents, on a second port, 1000 above the"
+        " first;"
+        " logins by SCRAM do not hold there",
+        page="core/security-mongodb-configuration/",
     ),
     _switch(
         "setParameter.enableTestCommands",
@@ -153,9 +171,9 @@ RULES = (
         "quiet",
         id="log-quiet",
         severity="low",
-        title="Logins are not logged",
-        about="systemLog.quiet keeps connections from the log.",
-        effect="0 connections can be found afterwards",
+        title="Connections are not logged",
+        about="systemLog.quiet keeps connections, logins and some commands from the log.",
+        effect="the log does not say who connected, nor from where",
     ),
     _switch(
         "net.tls.allowConnectionsWithoutCertificates",
@@ -176,7 +194,8 @@ RULES = (
         about="clusterAuthMode is sendKeyFile or sendX509: steps on the way from key files to"
         " certificates, which are left after it.",
         wrong=one_of("sendkeyfile", "sendx509"),
-        right="x509",
+        right=_next_step,
+        page="tutorial/upgrade-keyfile-to-x509/",
         effect="who has the key file is a member of the cluster, certificates or not",
     ),
     _switch(
@@ -193,12 +212,17 @@ RULES = (
         "security.ldap.transportSecurity",
         id="ldap-plain-text",
         severity="high",
-        title="Passwords go to LDAP in clear",
-        about="security.ldap.transportSecurity is none (MongoDB Enterprise, Percona Server).",
+        title="LDAP without TLS",
+        about="security.ldap.transportSecurity is none, where tls is the default (MongoDB"
+        " Enterprise,"
+        " Percona Server).",
         wrong=one_of("none"),
         right="tls",
         applies="mongodb >=3.4",
-        effect="passwords of users are read between mongod and the directory",
+        effect="what mongod and the directory say can be read on the way: with the bind method"
+        " simple,"
+        " the default, passwords too",
+        page="core/security-ldap/",
     ),
     _switch(
         "setParameter.opensslCipherConfig",
@@ -208,19 +232,23 @@ RULES = (
         about="opensslCipherConfig names ciphers with NULL, ADH, EXPORT, RC4, DES, MD5 or LOW.",
         wrong=_weak_ciphers,
         right=None,
-        effect="connections can be read afterwards, or are not encrypted at all",
+        effect="a connection of such a cipher can be broken, and one of NULL is not encrypted",
         page="reference/parameters/",
     ),
     _switch(
         "setParameter.ocspEnabled",
         id="tls-revocation-unchecked",
         severity="low",
-        title="Revoked certificates are accepted",
-        about="OCSP is turned off; it is on by default since 4.4.",
+        title="OCSP is turned off",
+        about="It is on by default since 4.4. Lists of revoked certificates (CRLFile) do not"
+        " depend on"
+        " it.",
         wrong=is_off,
         right="true",
         applies="mongodb >=4.4",
-        effect="a stolen certificate lets in until it expires",
+        effect="a revoked certificate that no CRLFile lists is accepted until it expires; with"
+        " OCSP,"
+        " members must reach its responder",
         page="reference/parameters/",
     ),
     _switch(
@@ -232,7 +260,9 @@ RULES = (
         wrong=_fewer(15000),
         right="15000",
         applies="mongodb >=4.0",
-        effect="of users created since then; each guess at a stolen key costs less",
+        effect="passwords that are set meanwhile are stored with fewer rounds, and keep them until"
+        " they"
+        " are set again",
         page="core/security-scram/",
     ),
     _switch(
@@ -243,8 +273,8 @@ RULES = (
         title="The profiler keeps every operation",
         about="operationProfiling.mode is all.",
         wrong=one_of("all", "2"),
-        right="off",
-        effect="values of queries are in system.profile of each database, and in the log",
+        right=_unprofiled,
+        effect="values of each operation are in system.profile of its database",
         page="tutorial/manage-the-database-profiler/",
     ),
     Rule(

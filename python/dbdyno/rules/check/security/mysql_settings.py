@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dbdyno.facts.fact import Fact, Facts
 from dbdyno.rules.check.rule import Found, Rule, edits, setting
 from dbdyno.rules.check.security import settings
-from dbdyno.rules.check.security.settings import is_off, is_on, one_of, rule
+from dbdyno.rules.check.security.settings import is_off, is_on, one_of, rule, without_old_tls
 
 _MYSQL = "https://dev.mysql.com/doc/refman/8.4/en/"
 _MYSQL_57 = "https://dev.mysql.com/doc/refman/5.7/en/"
@@ -144,7 +144,7 @@ RULES = (
         applies=("mysql >=5.7.8", "mariadb >=10.5.2"),
         wrong=is_off,
         right="ON",
-        effect="statements and results are read on the way, unless each account requires TLS",
+        effect="statements and results can be read on the way, unless each account requires TLS",
         source=_MYSQL + "using-encrypted-connections.html",
     ),
     rule(
@@ -168,7 +168,7 @@ RULES = (
         severity="medium",
         applies=("mysql >=5.7.10 <8.0.28", "mariadb >=10.4.6"),
         wrong=_has_old_tls,
-        right="TLSv1.2,TLSv1.3",
+        right=without_old_tls,
         effect="an attacker between both ends can bring them down to it",
         source="https://www.rfc-editor.org/rfc/rfc8996",
     ),
@@ -180,7 +180,7 @@ RULES = (
         severity="low",
         applies=("mysql >=5.7.10 <8.0.28", "mariadb >=10.4.6"),
         wrong=_has_tls_1_1,
-        right="TLSv1.2,TLSv1.3",
+        right=without_old_tls,
         effect="an attacker between both ends can bring them down to it",
         source="https://www.rfc-editor.org/rfc/rfc8996",
     ),

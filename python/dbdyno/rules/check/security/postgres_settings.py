@@ -19,7 +19,7 @@ def _no_tls(facts: Facts) -> Iterator[Found]:
             what=f"no TLS, and it listens on {listens.text}",
             evidence=(ssl, listens),
             effect="0 connections can be encrypted: statements, results and what a login reveals"
-            " are read on the way",
+            " can be read on the way",
             fix=setting("ssl", "on"),
             undo=setting("ssl", ssl.text),
         )

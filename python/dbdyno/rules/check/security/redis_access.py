@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts, Missing, Row
-from dbdyno.rules.check.rule import Found, Rule, edits, setting, statements
+from dbdyno.rules.check.rule import Fix, Found, Rule, edits, setting, statements
 from dbdyno.rules.check.security import settings
 from dbdyno.rules.check.security.settings import one_of, rule
 
 _MANUAL = "https://redis.io/docs/latest/operate/oss_and_stack/management/security/"
 _CONF = "https://redis.io/docs/latest/operate/oss_and_stack/management/config-file/"
+_KEEP = "Keep it: ACL SAVE with an aclfile, else CONFIG REWRITE; a restart forgets it otherwise."
 
 
 def _users(facts: Facts) -> Iterator[tuple[Row, Fact]]:
@@ -44,6 +45,14 @@ def _default_open(facts: Facts) -> Iterator[tuple[Fact, ...]]:
         yield (word,)
 
 
+def _far(facts: Facts) -> str:
+    """What other hosts can do. Since 7.0 CONFIG SET dir is refused by default."""
+    wide = "any host that reaches the port reads and writes all keys"
+    if facts.version and facts.version < (7,):
+        return f"{wide}, and replaces files of the server's account by CONFIG SET dir"
+    return wide
+
+
 def _open(facts: Facts) -> Iterator[Found]:
     bind, protected = facts.setting("bind"), facts.setting("protected-mode")
     near = settings.is_near(bind.text)
@@ -52,13 +61,14 @@ def _open(facts: Facts) -> Iterator[Found]:
         yield Found(
             what="a client without a password is the default user",
             evidence=(*evidence, bind, protected),
-            effect="any host that reaches the port reads and writes all keys, and replaces files of"
-            " the server's account by CONFIG SET dir"
-            if far
-            else "any process of this host reads and writes all keys",
+            effect=_far(facts) if far else "any process of this host reads and writes all keys",
             fix=edits(
-                "Set requirepass, or give the default user a password: ACL SETUSER default"
-                " resetpass >(a password)."
+                "Since 6.0: make users with passwords, move clients, replicas (masteruser,"
+                " masterauth) and Sentinels to them, and last ACL SETUSER default resetpass >(a"
+                " password).",
+                "Before: set requirepass and the password of all these together, in a maintenance"
+                " window: who sends none, or one too early, is refused.",
+                _KEEP,
             ),
             undo=setting("requirepass", None),
             about="default",
@@ -96,8 +106,11 @@ def _plain(facts: Facts) -> Iterator[Found]:
         yield Found(
             what=f"port {port.text} is without TLS, and it listens for other hosts",
             evidence=(port, bind),
-            effect="passwords, keys and values are read on the way",
-            fix=edits("Set tls-port and the certificate, then port 0."),
+            effect="passwords, keys and values can be read on the way",
+            fix=edits(
+                "Set tls-port and the certificate, move clients, replicas and Sentinels to it, then"
+                " port 0."
+            ),
             undo=setting("port", port.text),
         )
 
@@ -109,7 +122,10 @@ def _no_password(facts: Facts) -> Iterator[Found]:
                 what=f"user {row['name']} logs in with any password",
                 evidence=(fact,),
                 effect="who knows the name has its rights",
-                fix=statements(f"ACL SETUSER {row['name']} resetpass >(a password)"),
+                fix=Fix(
+                    statements=(f"ACL SETUSER {row['name']} resetpass >(a password)",),
+                    edits=(_KEEP,),
+                ),
                 undo=statements(f"ACL SETUSER {row['name']} nopass"),
                 about=str(row["name"]),
             )
@@ -123,7 +139,14 @@ def _everything(facts: Facts) -> Iterator[Found]:
                 what=f"user {row['name']} may send every command",
                 evidence=(fact,),
                 effect="FLUSHALL, CONFIG, DEBUG and MODULE among them",
-                fix=statements(f"ACL SETUSER {row['name']} -@dangerous -@admin"),
+                fix=Fix(
+                    statements=(f"ACL SETUSER {row['name']} -@dangerous -@admin",),
+                    edits=(
+                        "First see that it is not the user of replicas or Sentinel, and that its"
+                        " clients need none of these: KEYS, INFO and SORT are among @dangerous.",
+                        _KEEP,
+                    ),
+                ),
                 undo=statements(f"ACL SETUSER {row['name']} +@all"),
                 about=str(row["name"]),
             )
@@ -141,6 +164,7 @@ def _administers(facts: Facts) -> Iterator[Found]:
                     f"If {row['name']} is an application's: ACL SETUSER {row['name']}"
                     f" {' '.join(f'-{one}' for one in may.split())}; tools need subcommands only,"
                     " such as +config|get.",
+                    _KEEP,
                 ),
                 undo=statements(
                     f"ACL SETUSER {row['name']} {' '.join(f'+{one}' for one in may.split())}"

@@ -32,8 +32,14 @@ def _replica_plain(facts: Facts) -> Iterator[Found]:
         yield Found(
             what=f"it replicates from {source.text} without TLS",
             evidence=(source, tls),
-            effect="the password and every write are read on the way",
-            fix=setting("tls-replication", "yes"),
+            effect="the password and every write can be read on the way",
+            fix=edits(
+                "Set tls-port and a certificate at the source. Then on this server, in one step,"
+                " set"
+                " tls-replication yes, its certificate and CA, and replicaof with that port: alone"
+                " it"
+                " cuts the link."
+            ),
             undo=setting("tls-replication", tls.value),
         )
 
@@ -50,8 +56,15 @@ def _cluster_plain(facts: Facts) -> Iterator[Found]:
         yield Found(
             what="the bus of the cluster is without TLS",
             evidence=(cluster, bus, bind),
-            effect="who reaches the bus port reads its messages and can send some: it has no login",
-            fix=setting("tls-cluster", "yes"),
+            effect="who reaches the bus port can send messages of nodes: it has no login; what"
+            " nodes"
+            " send can be read on the way",
+            fix=edits(
+                "Set tls-cluster yes and certificates on all nodes, in one maintenance window: a"
+                " node"
+                " with it and one without do not hear each other, and each takes the other for"
+                " failed."
+            ),
             undo=setting("tls-cluster", bus.value),
         )
 
@@ -79,12 +92,16 @@ def _source_open(facts: Facts) -> Iterator[Found]:
     yield Found(
         what=f"it logs in at {source.text} without a password: `masterauth` is empty",
         evidence=(source, word, *([link] if link else [])),
-        effect="any host that reaches the source reads all keys"
+        effect="any host that reaches the source"
+        + (", and has a certificate that it accepts," if tls.on else "")
+        + " reads all keys"
         if link
         else "the source needs no password, or the replica does not get in",
         fix=edits(
-            "Give the source a user for replicas (+psync +replconf +ping), then masteruser"
-            " and masterauth."
+            "Since 6.0: make a user for replicas at the source (+psync +replconf +ping), set"
+            " masteruser and masterauth at the replicas, and last the default user's password at"
+            " the source. Before: masterauth and requirepass right after each other: a replica that"
+            " connects in between is refused."
         ),
         undo=setting("masterauth", None),
         about="masterauth",
@@ -123,8 +140,11 @@ def _sentinel_open(facts: Facts) -> Iterator[Found]:
                 evidence=(fact,),
                 effect="the servers need no password, or no failover works",
                 fix=edits(
-                    f"Give the servers a user for Sentinel, then `sentinel auth-user {words[0]}`"
-                    f" and `sentinel auth-pass {words[0]}`."
+                    "Give the servers a password, and each Sentinel `sentinel auth-pass"
+                    f" {words[0]}`"
+                    " at once, since it takes a server that refuses it for down; since 6.0 a user"
+                    " of"
+                    f" its own and `sentinel auth-user {words[0]}`."
                 ),
                 undo=edits("Take the lines away."),
                 about=words[0],
@@ -233,7 +253,7 @@ RULES = (
         applies=("redis >=6.0",),
         wrong=lambda fact: fact.number == 0,
         right="128",
-        effect="0 failed logins can be found afterwards",
+        effect="ACL LOG shows no failed login and no refused command",
         source=_DOCS + "security/acl/",
     ),
 )

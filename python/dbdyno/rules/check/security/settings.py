@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts
-from dbdyno.rules.check.rule import Found, Rule, setting
+from dbdyno.rules.check.rule import Fix, Found, Rule, setting
 
 
 def rule(
@@ -18,12 +18,13 @@ def rule(
     severity: str,
     applies: tuple[str, ...],
     wrong: Callable[[Fact], bool],
-    right: str | None,
+    right: str | Callable[[Facts, str, Fact], Fix] | None,
     effect: str,
     source: str,
     sources: tuple[str, ...] = ("server", "file"),
 ) -> Rule:
-    """A rule on the first of `names` that is set. `right`: None to take the line away."""
+    """A rule on the first of `names` that is set. `right`: None to take the line away; or what
+    makes the fix of a name and its value."""
 
     def judge(facts: Facts) -> Iterator[Found]:
         name, fact = _first(facts, names)
@@ -32,7 +33,7 @@ def rule(
                 what=f"`{name}` is {fact.text or 'empty'}",
                 evidence=(fact,),
                 effect=effect,
-                fix=setting(name, right),
+                fix=right(facts, name, fact) if callable(right) else setting(name, right),
                 undo=setting(name, fact.value),
                 about=name,
             )
@@ -63,6 +64,17 @@ def or_default(facts: Facts, name: str, usual: str | None = None) -> Fact:
     if fact is not None or facts.is_server:
         return fact or facts.setting(name)
     return Fact(f"setting.{name}", usual, facts.table("options").place)
+
+
+def tls_versions(facts: Facts) -> str:
+    """For tls_version of MySQL and MariaDB: 1.2, and 1.3 where the server knows its name."""
+    knows = facts.version >= ((8, 0, 16) if facts.engine == "mysql" else (10, 4, 6))
+    return "TLSv1.2,TLSv1.3" if knows else "TLSv1.2"
+
+
+def without_old_tls(facts: Facts, name: str, fact: Fact) -> Fix:
+    """The fix of a `tls_version` with 1.0 or 1.1."""
+    return setting(name, tls_versions(facts))
 
 
 def is_on(fact: Fact) -> bool:

@@ -25,8 +25,12 @@ _MEND = edits(
     "If the server was not shut down cleanly, start it and check again: recovery repairs"
     " pages from the doublewrite buffer.",
     "Else keep a copy of the file, test disk and memory, and restore the table from a backup or"
-    " a replica. Do not rebuild it: the server ends when it reads such a page.",
-    "Without a backup: start with innodb_force_recovery = 1, dump the table, drop it, load it.",
+    " a replica. Do not rebuild it: the server may end when it reads such a page.",
+    "Without a backup: on a copy of the data directory, start with innodb_force_recovery = 1, dump"
+    " the"
+    " table and drop it; then start without, and load it. Rows of the damaged pages are lost. From"
+    " 4 on"
+    " the option itself can damage files.",
 )
 _TEMPORARY = re.compile(r"(^|/)ibtmp\d+$|\.ibt$")
 _NOTHING = edits("Nothing to undo: nothing was changed.")

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdyno.facts.fact import Facts
-from dbdyno.rules.check.rule import Found, Rule, edits, statements
+from dbdyno.rules.check.rule import Fix, Found, Rule, edits, statements
+from dbdyno.rules.check.space.tables import WHILE_IT_WORKS
 from dbdyno.wording.numbers import percent, size
 
 LEAST, SHARE, MUCH = 64 << 20, 0.3, 10 << 30
@@ -36,7 +37,7 @@ def _data_free(facts: Facts) -> Iterator[Found]:
             evidence=[table.fact(row, one) for one in ("data_free", "file_size", "allocated_size")],
             effect=f"a rebuild gives back about {size(free)} and what half-empty pages hold, which"
             f" the server does not tell; while it works it needs up to {size(rest)} more",
-            fix=statements(f"OPTIMIZE TABLE {name}"),
+            fix=Fix(statements=(f"OPTIMIZE TABLE {name}",), edits=WHILE_IT_WORKS),
             undo=_AGAIN,
             about=f"{row['table_schema']}.{row['table_name']}",
             severity="medium" if free >= MUCH else "low",
@@ -66,9 +67,12 @@ def _autoextend(facts: Facts) -> Iterator[Found]:
         evidence=[table.fact(row, "autoextend_size") for row in idle[:5]],
         effect=f"{size(lost)} allocated and not used: each such file is at least AUTOEXTEND_SIZE"
         " long",
-        fix=statements(
-            *(f"ALTER TABLE {name} AUTOEXTEND_SIZE = 0" for name in names),
-            *(f"OPTIMIZE TABLE {name}" for name in names),
+        fix=Fix(
+            statements=(
+                *(f"ALTER TABLE {name} AUTOEXTEND_SIZE = 0" for name in names),
+                *(f"OPTIMIZE TABLE {name}" for name in names),
+            ),
+            edits=WHILE_IT_WORKS,
         ),
         undo=statements(
             *(
@@ -102,7 +106,14 @@ def _dead_rows(facts: Facts) -> Iterator[Found]:
             effect=f"about {size(about)} of {size(float(row['bytes']))}, if dead rows are as long"
             " as the others: VACUUM makes them usable for new rows, and gives nothing back to the"
             " file system",
-            fix=statements(f"VACUUM (VERBOSE) {quoted}"),
+            fix=Fix(
+                statements=(f"VACUUM (VERBOSE) {quoted}",),
+                edits=(
+                    "It lets reads and writes through, and reads the table from disk:"
+                    " vacuum_cost_delay"
+                    " bounds that.",
+                ),
+            ),
             undo=edits(
                 "Nothing to undo. If dead rows stay, VERBOSE says what needs them: an old"
                 " transaction,"

@@ -40,6 +40,7 @@ def _undo(facts: Facts) -> Fix:
         statements=("SET GLOBAL innodb_undo_log_truncate = ON",),
         edits=(
             "End transactions that stay open for hours: undo logs that one of them needs are kept.",
+            "Two undo tablespaces at least must exist, and the option belongs into the file too.",
         ),
     )
 
@@ -49,7 +50,9 @@ def _temporary(facts: Facts) -> Fix:
         return Fix(statements=("SET GLOBAL innodb_truncate_temporary_tablespace_now = 1",))
     return edits(
         "Restart the server: it makes a new file.",
-        "Bound it: innodb_temp_data_file_path = ibtmp1:12M:autoextend:max:20G.",
+        "Bound it: innodb_temp_data_file_path = ibtmp1:12M:autoextend:max:20G; a statement that"
+        " needs"
+        " more then fails.",
     )
 
 

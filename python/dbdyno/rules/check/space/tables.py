@@ -24,6 +24,11 @@ from dbdyno.wording.numbers import percent, size
 
 LEAST, SHARE, MUCH = 8 << 20, 0.4, 10 << 30
 SPARSE = 0.9  # allocated of its length; below, the gain is a lower bound
+WHILE_IT_WORKS = (
+    "Run it when few write: rows can change meanwhile, but it waits for a lock of the table at its"
+    " begin and end, and a table with a full-text index is copied under a lock.",
+    "Replicas execute it too, after the source, and lag by about as long as it takes.",
+)
 _NOTHING = edits("Nothing to undo: no row changes; the file grows again as rows do.")
 
 
@@ -73,11 +78,7 @@ def _rebuild(row: Mapping[str, Any]) -> Fix:
         statement = f"ALTER TABLE {name} REBUILD PARTITION {_quoted(row['partition'])}"
     return Fix(
         statements=(statement,),
-        edits=(
-            "Run it when few write: rows can change meanwhile, but it waits for a lock of the table"
-            " at its begin and end, and a table with a full-text index is copied under a lock.",
-            "Replicas execute it too, after the source, and lag by about as long as it takes.",
-        ),
+        edits=WHILE_IT_WORKS,
     )
 
 
