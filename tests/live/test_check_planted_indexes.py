@@ -81,7 +81,7 @@ def plant(made: Shop) -> set[str]:
             "SELECT COUNT(*) FROM orders WHERE customer = 5",
             "SELECT COUNT(*) FROM orders WHERE customer = 5 AND phone = '1'",
             "SELECT COUNT(*) FROM orders o JOIN clients c ON o.phone = c.phone",
-            "SELECT COUNT(*) FROM orders o JOIN clients c ON o.customer = c.phone WHERE c.id <= 3",
+            "SELECT COUNT(*) FROM orders o JOIN clients c ON o.customer = c.phone WHERE c.id <= 150",
         ]
         expected = {
             *("duplicate-index", "redundant-index", "unused-index", "no-primary-key"),
@@ -341,11 +341,16 @@ def forcing_the_ignored_index_reads_more_and_a_covering_one_less(made: Shop) -> 
 
 
 def pages(made: Shop, select: str) -> int:
-    """Pages that a query asks the buffer pool for."""
+    """Pages that a query asks the buffer pool for: the least of a few, since the server's own
+    threads ask for some, too."""
     status = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_read_requests'"
-    before = int(made.sql(status)[0][1])
-    made.sql(select)
-    return int(made.sql(status)[0][1]) - before
+
+    def once() -> int:
+        before = int(made.sql(status)[0][1])
+        made.sql(select)
+        return int(made.sql(status)[0][1]) - before
+
+    return min(once() for _ in range(5))
 
 
 JOIN = "SELECT STRAIGHT_JOIN COUNT(*) FROM orders JOIN clients c ON orders.phone = c.phone"
