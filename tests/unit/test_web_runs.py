@@ -160,6 +160,17 @@ def test_two_runs_side_by_side(tmp_path: Path) -> None:
         assert browser.get(f"/compare?a={a}").status_code == 404
 
 
+def test_runs_of_two_machines_have_ratios_and_a_warning(tmp_path: Path) -> None:
+    for name, rate in (("a", 100), ("b", 110)):
+        manifest = measured(tmp_path, name, rate) / "manifest.json"
+        content = json.loads(manifest.read_text())
+        content["environment"]["cpu_model"] = f"processor {name}"
+        manifest.write_text(json.dumps(content))
+    with client(tmp_path) as browser:
+        page = browser.get(f"/compare?a={ids(browser)['a']}&b={ids(browser)['b']}").text
+        assert "another machine: cpu_model" in page and "No verdict" in page
+
+
 def test_a_bundle_is_shown_like_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     bundle.pack(Run.open(measured(tmp_path, "one")), tmp_path / "one.zip")

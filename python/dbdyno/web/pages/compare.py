@@ -21,12 +21,13 @@ HISTORY_MAX = 200  # runs of the experiment that B may be judged by
 
 
 def shown(site: Site, request: Request) -> Page:
-    """B compared with A, judged by the runs of its plan before it where these are enough."""
+    """B compared with A, judged by the runs of its plan before it where these are enough; runs of
+    different machines with a warning and without a verdict."""
     a, b = (site.line(request.query_params.get(name, "")) for name in ("a", "b"))
     if a.id == b.id:
         raise DynoError(f"{a.name} is on both sides", fix="choose another run")
     first, second = site.reduced(a), site.reduced(b)
-    found = runs.compare(first, second, _earlier(site, b, second.fingerprint))
+    found = runs.compare(first, second, _earlier(site, b, second.fingerprint), anyway=True)
 
     def data() -> dict[str, object]:
         with site.opened(a) as run:
