@@ -37,12 +37,13 @@ class Effect:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Of a run: blocks, and seconds of a trial."""
+    """Of a run: blocks, and seconds of a trial. `until_decided`: no more blocks than are needed."""
 
     blocks: int
     warmup_s: float
     duration_s: float
     interval_s: float
+    until_decided: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ class Proof:
     selects: bool = False
 
 
-def text(proof: Proof, file: Path, lengths: Lengths, budget_s: float | None) -> str:
+def text(proof: Proof, file: Path, lengths: Lengths) -> str:
     """The YAML, with comments."""
-    return "\n".join(_lines(proof, file, lengths, budget_s)) + "\n"
+    return "\n".join(_lines(proof, file, lengths)) + "\n"
 
 
 def effects(proof: Proof) -> list[Effect]:
@@ -72,7 +73,7 @@ def effects(proof: Proof) -> list[Effect]:
     return [one for candidate in proof.candidates for one in _effects(proof, candidate)]
 
 
-def _lines(proof: Proof, file: Path, lengths: Lengths, budget_s: float | None) -> Iterator[str]:
+def _lines(proof: Proof, file: Path, lengths: Lengths) -> Iterator[str]:
     yield from comment(f"Written by: {proof.command}")
     yield f"# Change it, and run it again: dyno run {file}"
     yield ""
@@ -92,12 +93,13 @@ def _lines(proof: Proof, file: Path, lengths: Lengths, budget_s: float | None) -
         for candidate in proof.candidates:
             yield from _level(proof, candidate.name, candidate)
         yield ""
-    yield f"blocks: {lengths.blocks}   # each side once in each; fewer than 3 are never judged"
+    if lengths.until_decided:
+        yield f"trials: {{max: {lengths.blocks}, until: decided}}   # blocks with each side once"
+    else:
+        yield f"blocks: {lengths.blocks}   # each side once in each; fewer than 3 are never judged"
     yield f"warmup: {length(lengths.warmup_s)}"
     yield f"duration: {length(lengths.duration_s)}   # of a trial; longer ones measure more exactly"
     yield f"interval: {length(lengths.interval_s)}"
-    if budget_s is not None:
-        yield f"budget: {length(budget_s)}   # no block is begun that would end later"
     if proof.seed is not None:
         yield f"seed: {proof.seed}"
     yield f"matters: {MATTERS:.0%}   # smaller differences are not interesting"

@@ -31,6 +31,8 @@ from dbdyno.store.record import TrialRecord
 if TYPE_CHECKING:
     from dbdyno.analysis.types import Findings
 
+# Blocks of a run that selects, at most: it ends when decided, so that time is left for others.
+_SELECTING = (12, 10, 8, 6, 5)
 _FIRST = Lengths(3, 0.5, 1.0, 0.2)  # until a plan says what time there is
 
 
@@ -75,7 +77,7 @@ class Measuring:
 
     def plan(self, proof: Proof) -> Plan:
         """The plan of a proof that is not run yet."""
-        loaded = load(experiment.text(proof, self.file, _FIRST, None), file=self.file)
+        loaded = load(experiment.text(proof, self.file, _FIRST), file=self.file)
         with placed(loaded):
             return make(loaded, Machine.read(), available=missing)
 
@@ -83,14 +85,18 @@ class Measuring:
         """The experiment, whose trials fit into a share of the time that is left."""
         total_s = max(0.0, self.until_s - time.monotonic()) * share
         plan = self.plan(proof)
-        times = timing.choose(plan, total_s, self.blocks)
+        until_decided = proof.selects and not self.blocks
+        numbers = _SELECTING if until_decided else timing.BLOCKS
+        times = timing.choose(plan, total_s, self.blocks, numbers)
         if not times.fits:
             self.say(
                 f"too short a --time for {len(plan.cells)} variants with their data: it takes about"
                 f" {times.total_s:.0f} s"
             )
-        lengths = Lengths(times.blocks, times.warmup_s, times.duration_s, times.interval_s)
-        return experiment.text(proof, self.file, lengths, None)
+        lengths = Lengths(
+            times.blocks, times.warmup_s, times.duration_s, times.interval_s, until_decided
+        )
+        return experiment.text(proof, self.file, lengths)
 
     def measured(self, proof: Proof, path: Path, share: float = 1.0) -> Findings:
         """Runs a proof, and leaves its experiment, its run and its report. Interrupted by Ctrl-C;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.plan.outlook import estimate
@@ -25,13 +26,15 @@ class Times:
     fits: bool
 
 
-def choose(plan: Plan, total_s: float, blocks: int | None) -> Times:
-    """As many blocks as leave the trials of `plan` long enough, 6 at most; `blocks` of them where
-    that is given. The lengths of trials in the plan are not looked at."""
+def choose(
+    plan: Plan, total_s: float, blocks: int | None, numbers: Sequence[int] = BLOCKS
+) -> Times:
+    """The first of `numbers` of blocks that leaves the trials of `plan` long enough, or `blocks`
+    where that is given. The lengths of trials in the plan are not looked at."""
     cells = len(plan.cells)
     setup_s = estimate.setup_s(plan.cells)
     between_s = estimate.block_s(plan.cells, lambda cell: 0.0)
-    for number in (blocks,) if blocks else BLOCKS:
+    for number in (blocks,) if blocks else numbers:
         each_s = (total_s - setup_s - number * between_s) / (number * cells)
         if each_s >= LEAST_S:
             break
