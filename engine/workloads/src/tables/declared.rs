@@ -120,7 +120,11 @@ impl Column {
         let sql_type = types::read(&fields.need("type")?, dialect)?;
         let generator = Generator::read(&mut fields)?;
         let position = match generator.histogram() {
-            Some(_) => Some(Position::read(&mut fields, before)?),
+            Some(_) => {
+                let before: Vec<_> =
+                    before.iter().map(|one| (one.name.as_str(), one.position.as_ref())).collect();
+                Some(Position::read(&mut fields, &before)?)
+            }
             None => None,
         };
         let key = fields.get("key");

@@ -97,6 +97,7 @@ impl Workload for Tables {
         let number = number_of(name);
         let mut text = Vec::new();
         let mut positions = vec![0.0; columns.len()];
+        let histograms: Vec<_> = columns.iter().map(|one| one.generator.histogram()).collect();
         for row in rows {
             let mut rng = Rng::for_row(self.seed, number, row);
             for (at, column) in columns.iter().enumerate() {
@@ -104,7 +105,12 @@ impl Workload for Tables {
                 let value = match &column.position {
                     None => column.generator.draw(row, &mut rng, &mut text),
                     Some(position) => {
-                        let place = Place { row, rows: *all, columns, positions: &positions };
+                        let place = Place {
+                            row,
+                            rows: *all,
+                            histograms: &histograms,
+                            positions: &positions,
+                        };
                         let (number, position) = position.draw(at, place, &mut rng);
                         positions[at] = position;
                         column.generator.render(number, &mut rng, &mut text)

@@ -5,7 +5,7 @@
 //! A column near another one is correlated with it, and keeps its own distribution: a uniform
 //! position, moved by a uniform amount and reflected at the ends, is uniform again.
 
-use super::declared::Column;
+use crate::generator::histogram::Histogram;
 use crate::node::{Fields, Node};
 use dyno_core::error::Result;
 use dyno_core::rng::Rng;
@@ -40,15 +40,18 @@ pub struct Place<'a> {
     pub row: u64,
     /// How many there are.
     pub rows: u64,
-    /// All columns of the table.
-    pub columns: &'a [Column],
+    /// Of all columns of the table that have one.
+    pub histograms: &'a [Option<&'a Histogram>],
     /// Positions in this row of the columns before.
     pub positions: &'a [f64],
 }
 
+/// A column that is declared before another one: its name, and its position if it has a histogram.
+pub type Before<'a> = (&'a str, Option<&'a Position>);
+
 impl Position {
     /// Reads `by`, `spread`, `descending`, `determined` and `numbered`. `before`: the columns declared before.
-    pub fn read(fields: &mut Fields, before: &[Column]) -> Result<Self> {
+    pub fn read(fields: &mut Fields, before: &[Before<'_>]) -> Result<Self> {
         let spread = fields.get("spread");
         let by = fields.get("by").map(|node| other(&node, before)).transpose()?;
         let descending = fields.get("descending").map_or(Ok(false), |node| node.flag())?;
@@ -75,14 +78,14 @@ impl Position {
 
     /// The number to write in column `at`, which has a histogram, and its position.
     pub fn draw(&self, at: usize, place: Place<'_>, rng: &mut Rng) -> (i64, f64) {
-        let Some(histogram) = place.columns[at].generator.histogram() else { return (0, 0.0) };
+        let Some(histogram) = place.histograms[at] else { return (0, 0.0) };
         let base = match self.way {
             Way::Anywhere => rng.unit(),
             Way::Row => middle(place.row, place.rows),
             Way::Column(column) => place.positions[column],
             Way::Value(column) => {
-                let found = place.columns[column].generator.histogram();
-                let drawn = found.map(|histogram| histogram.at(place.positions[column]));
+                let drawn =
+                    place.histograms[column].map(|histogram| histogram.at(place.positions[column]));
                 drawn.map_or(0.0, |drawn| drawn.start + drawn.share / 2.0)
             }
             Way::Numbered(column) => {
@@ -113,7 +116,7 @@ fn middle(number: u64, of: u64) -> f64 {
 /// The first row that has the same value in a column that follows the rows' order, and that value's
 /// first position.
 fn first_like(column: usize, place: Place<'_>) -> (u64, f64) {
-    let Some(histogram) = place.columns[column].generator.histogram() else { return (0, 0.0) };
+    let Some(histogram) = place.histograms[column] else { return (0, 0.0) };
     let start = histogram.at(middle(place.row, place.rows)).start;
     let mut first = (start * place.rows as f64 - 0.5).max(0.0) as u64;
     // Rounding: the estimate may be a row of the value before.
@@ -123,21 +126,21 @@ fn first_like(column: usize, place: Place<'_>) -> (u64, f64) {
     (first, start)
 }
 
-fn other(node: &Node, before: &[Column]) -> Result<usize> {
+fn other(node: &Node, before: &[Before<'_>]) -> Result<usize> {
     let name = node.text()?;
-    let found = before.iter().position(|column| column.name == name && column.position.is_some());
+    let found = before.iter().position(|(column, place)| *column == name && place.is_some());
     found.ok_or_else(|| {
         node.wrong(format_args!("{name} is no column with a histogram declared before this one"))
     })
 }
 
-fn followed(node: &Node, before: &[Column]) -> Result<usize> {
+fn followed(node: &Node, before: &[Before<'_>]) -> Result<usize> {
     let at = other(node, before)?;
-    let follows = before[at].position.as_ref().is_some_and(Position::follows_rows);
+    let follows = before[at].1.is_some_and(Position::follows_rows);
     if follows {
         return Ok(at);
     }
-    let name = &before[at].name;
+    let name = before[at].0;
     Err(node
         .wrong(format_args!("{name} does not follow the rows' order"))
         .hint("give it `spread: 0`, without `by`"))

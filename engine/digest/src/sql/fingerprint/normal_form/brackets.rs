@@ -1,11 +1,12 @@
 //! Brackets: what each open one holds, and what its end closes.
 
-use super::lists::ROWS_MAX;
 use super::{Before, Keyword, NOWHERE, Normaliser};
 use crate::sql::token::{Kind, Lexer};
 
 /// Maximum nesting of brackets that have a [`Frame`]; deeper ones are not searched for repetitions.
 pub(super) const DEPTH_MAX: usize = 200;
+/// Maximum number of different rows kept of one VALUES.
+pub(super) const ROWS_MAX: usize = 4;
 
 /// The kind of a bracket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,10 +1,7 @@
 //! Repetitions in lists: equal items of a list and equal rows of VALUES are written once.
 
-use super::brackets::Bracket;
+use super::brackets::{Bracket, ROWS_MAX};
 use super::{Before, NOWHERE, Normaliser};
-
-/// Maximum number of different rows kept of one VALUES.
-pub(super) const ROWS_MAX: usize = 4;
 
 impl Normaliser {
     /// After a row of VALUES that begins at `begin`: removes it if an equal one is known.
