@@ -187,7 +187,11 @@ fn an_answer_without_end_is_cut_and_keeps_nobody_from_working() {
         lines.say("hi\n")?;
         if number == 0 {
             lines.request()?;
-            return lines.go_on_for_ever();
+            // Slowly: an answer of 320 MiB is an error before the time is over.
+            loop {
+                lines.say(&format!("more {}\n", "x".repeat(10_000)))?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
         lines.answer(usize::MAX)
     });
