@@ -65,14 +65,21 @@ def proved(there: Place, *words: str) -> dict[str, Any]:
     return found
 
 
-def faster(candidate: dict[str, Any]) -> bool:
-    """Whether the whole mix is, by far; a busy machine may leave that undecided."""
+def of_the_mix(candidate: dict[str, Any]) -> dict[str, Any]:
+    """The effect on the whole mix."""
+    whole: dict[str, Any]
     (whole,) = (one for one in candidate["effects"] if one["of"] == "whole")
     assert candidate["shown"] == (whole["verdict"] == "supported")
+    return whole
+
+
+def faster(candidate: dict[str, Any]) -> bool:
+    """Whether the whole mix is, by far; a busy machine may leave that undecided."""
+    whole = of_the_mix(candidate)
     return whole["verdict"] != "refuted" and whole["speed"] > 1.5
 
 
-def test_an_index_that_serves_is_shown_and_a_useless_one_is_not(there: Place) -> None:
+def test_an_index_that_serves_is_faster_than_a_useless_one(there: Place) -> None:
     shop(there, "mariadb")
     found = proved(
         *(there, "--index", "orders (customer_id)", "--index", "orders (filler)"),
@@ -80,7 +87,8 @@ def test_an_index_that_serves_is_shown_and_a_useless_one_is_not(there: Place) ->
     )
     served, useless = found["candidates"]
     assert faster(served), served
-    assert not useless["shown"], useless
+    # Of equal things one in twenty has a verdict: no test of a single run can refuse it.
+    assert of_the_mix(useless)["speed"] < of_the_mix(served)["speed"], useless
     classes = {one["class"]: one for one in served["effects"] if one["of"] == "class"}
     assert list(classes) == ["workload/by_customer"]
     assert not [one for one in useless["effects"] if one["of"] == "class"]
