@@ -13,7 +13,7 @@ from dbdyno.rules.check.rule import Fix, Found, Rule, edits, setting, statements
 from dbdyno.rules.check.security import settings
 from dbdyno.rules.check.security.settings import one_of, rule
 
-_MANUAL = "https://redis.io/docs/latest/operate/oss_and_stack/management/security/"
+DOCS = "https://redis.io/docs/latest/operate/oss_and_stack/management/"
 _CONF = "https://redis.io/docs/latest/operate/oss_and_stack/management/config-file/"
 _KEEP = "Keep it: ACL SAVE with an aclfile, else CONFIG REWRITE; a restart forgets it otherwise."
 
@@ -231,16 +231,18 @@ def _socket(facts: Facts) -> Iterator[Found]:
         )
 
 
-def _rule(
+def redis_rule(
     id: str,
     title: str,
     about: str,
     severity: str,
     judge: Any,
-    needs: tuple[str, ...],
+    needs: tuple[str, ...] = (),
     applies: str = "redis",
     sources: tuple[str, ...] = ("server", "file"),
+    page: str = "security/",
 ) -> Rule:
+    """A rule of this pack; `page`: of the manual, below `DOCS`."""
     return Rule(
         id=f"redis-{id}",
         pack="security",
@@ -251,7 +253,7 @@ def _rule(
         sources=sources,
         needs=needs,
         judge=judge,
-        source=_MANUAL,
+        source=DOCS + page,
     )
 
 
@@ -272,7 +274,7 @@ def _local(name: str, what: str, effect: str, severity: str) -> Rule:
 
 _WIRE = ("setting.bind", "setting.protected-mode")
 RULES = (
-    _rule(
+    redis_rule(
         "default-user-open",
         "No password",
         "The default user without one. Critical where other hosts reach it; of low severity where"
@@ -281,7 +283,7 @@ RULES = (
         _open,
         _WIRE,
     ),
-    _rule(
+    redis_rule(
         "protected-mode-off",
         "protected-mode is off",
         "It refuses other hosts while the default user has no password.",
@@ -290,7 +292,7 @@ RULES = (
         _WIRE,
         "redis >=3.2",
     ),
-    _rule(
+    redis_rule(
         "listens-everywhere",
         "The server listens on all addresses",
         "No bind, or one that is `*`.",
@@ -298,7 +300,7 @@ RULES = (
         _wide,
         ("setting.bind",),
     ),
-    _rule(
+    redis_rule(
         "plain-text",
         "Other hosts without TLS",
         "A port without TLS on an address that others reach.",
@@ -307,7 +309,7 @@ RULES = (
         ("setting.port", "setting.bind"),
         "redis >=6.0",
     ),
-    _rule(
+    redis_rule(
         "user-without-password",
         "A user without a password",
         "nopass of another user than default: any password will do.",
@@ -316,7 +318,7 @@ RULES = (
         ("acl_users",),
         "redis >=6.0",
     ),
-    _rule(
+    redis_rule(
         "user-may-everything",
         "A user with all commands",
         "+@all without anything taken away.",
@@ -325,7 +327,7 @@ RULES = (
         ("acl_users",),
         "redis >=6.0",
     ),
-    _rule(
+    redis_rule(
         "user-administers",
         "A user who may administer",
         "@admin, @dangerous, or whole commands such as CONFIG, ACL, MODULE and REPLICAOF, without"
@@ -335,7 +337,7 @@ RULES = (
         ("acl_users",),
         "redis >=6.0",
     ),
-    _rule(
+    redis_rule(
         "password-in-clear",
         "A user's password in the file",
         "`user` lines with >password. Files may have #hash instead.",
@@ -345,7 +347,7 @@ RULES = (
         "redis >=6.0",
         ("file",),
     ),
-    _rule(
+    redis_rule(
         "requirepass-ignored",
         "A password that is not in force",
         "requirepass and aclfile together: by the comments of redis.conf it is ignored.",
@@ -355,7 +357,7 @@ RULES = (
         "redis >=6.0",
         ("file",),
     ),
-    _rule(
+    redis_rule(
         "renamed-command",
         "Commands renamed in place of ACLs",
         "rename-command, which ACLs have replaced.",
@@ -365,7 +367,7 @@ RULES = (
         "redis >=6.0",
         ("file",),
     ),
-    _rule(
+    redis_rule(
         "socket-for-all",
         "A socket for every account",
         "unixsocketperm lets others write.",

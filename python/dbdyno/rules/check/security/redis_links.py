@@ -7,13 +7,12 @@ and the comments of redis.conf and sentinel.conf.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts
-from dbdyno.rules.check.rule import Found, Rule, edits, setting
+from dbdyno.rules.check.rule import Found, edits, setting
+from dbdyno.rules.check.security.redis_access import DOCS, redis_rule
 from dbdyno.rules.check.security.settings import is_near, or_default, rule
 
-_DOCS = "https://redis.io/docs/latest/operate/oss_and_stack/management/"
 _OLD = ("tlsv1", "tlsv1.1")
 
 
@@ -151,55 +150,33 @@ def _sentinel_open(facts: Facts) -> Iterator[Found]:
             )
 
 
-def _rule(
-    id: str,
-    title: str,
-    about: str,
-    severity: str,
-    judge: Any,
-    page: str,
-    applies: str = "redis >=6.0",
-    sources: tuple[str, ...] = ("server", "file"),
-    needs: tuple[str, ...] = (),
-) -> Rule:
-    return Rule(
-        id=f"redis-{id}",
-        pack="security",
-        title=title,
-        about=about,
-        severity=severity,
-        applies=(applies,),
-        sources=sources,
-        needs=needs,
-        judge=judge,
-        source=_DOCS + page,
-    )
-
-
 RULES = (
-    _rule(
+    redis_rule(
         "replication-plain-text",
         "A replica without TLS",
         "replicaof names another host, and tls-replication is off.",
         "low",
         _replica_plain,
-        "security/encryption/",
+        applies="redis >=6.0",
+        page="security/encryption/",
     ),
-    _rule(
+    redis_rule(
         "cluster-bus-plain-text",
         "The bus of a cluster without TLS",
         "cluster-enabled without tls-cluster, on an address that others reach.",
         "low",
         _cluster_plain,
-        "security/encryption/",
+        applies="redis >=6.0",
+        page="security/encryption/",
     ),
-    _rule(
+    redis_rule(
         "tls-without-client-certificate",
         "TLS without certificates of clients",
         "tls-auth-clients is no or optional.",
         "low",
         _no_certificate,
-        "security/encryption/",
+        applies="redis >=6.0",
+        page="security/encryption/",
     ),
     rule(
         "tls-protocols",
@@ -211,38 +188,37 @@ RULES = (
         wrong=lambda fact: bool({*fact.text.lower().split()} & {*_OLD}),
         right="TLSv1.2 TLSv1.3",
         effect="an attacker between both ends can bring them down to it (RFC 8996)",
-        source=_DOCS + "security/encryption/",
+        source=DOCS + "security/encryption/",
     ),
-    _rule(
+    redis_rule(
         "source-without-password",
         "A replica that needs no password",
         "replicaof names another host, and masterauth is empty.",
         "medium",
         _source_open,
-        "replication/",
-        "redis",
+        page="replication/",
     ),
-    _rule(
+    redis_rule(
         "sentinel-scripts-open",
         "Sentinel's scripts can be set",
         "`sentinel deny-scripts-reconfig no` in a file of Sentinel.",
         "high",
         _scripts,
-        "sentinel/",
+        ("options",),
         "redis >=5.0",
         ("file",),
-        ("options",),
+        "sentinel/",
     ),
-    _rule(
+    redis_rule(
         "sentinel-without-password",
         "Sentinel logs in without a password",
         "`sentinel monitor` of another host without `sentinel auth-pass`.",
         "medium",
         _sentinel_open,
-        "sentinel/",
+        ("options",),
         "redis >=2.8",
         ("file",),
-        ("options",),
+        "sentinel/",
     ),
     rule(
         "acllog-max-len",
@@ -254,6 +230,6 @@ RULES = (
         wrong=lambda fact: fact.number == 0,
         right="128",
         effect="ACL LOG shows no failed login and no refused command",
-        source=_DOCS + "security/acl/",
+        source=DOCS + "security/acl/",
     ),
 )
