@@ -19,6 +19,7 @@ CLAIM = "tps[checked] ~= tps[unchecked] within 1%"
 FULL = {"trials": "{min: 10, max: 30, until: decided}", "warmup": "500ms", "duration": "5s"}
 QUICK = {"blocks": "3", "warmup": "100ms", "duration": "1s"}
 CHECKS, QUICK_CHECKS = 20, 2
+TIMEOUT_S = 3600.0
 AT_S = {True: 0.2, False: 1.0}  # quick or not: when the check begins
 
 EXPERIMENT = """
@@ -50,7 +51,10 @@ def measure(effort: Effort) -> Outcome:
         with started(kind, cpus=others or [first]) as server:
             _permit(server)
             cpu.append(_cpu(effort, server))
-            found = runs.answer(effort, "run", _file(effort, server), "--dir", _run(effort, kind))
+            found = runs.answer(
+                *(effort, "run", _file(effort, server), "--dir", _run(effort, kind)),
+                timeout_s=TIMEOUT_S,
+            )
         [claim] = found["claims"]
         supported += claim["verdict"] == SUPPORTED
         rows.append(_row(server, claim))
