@@ -12,7 +12,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import workloads
 from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.targets import sqltext
-from dbdyno.experiment.workloads.mix import ENGINES_OWN, SQL_MAX, SQL_NAME
+from dbdyno.experiment.workloads.mix.model import ENGINES_OWN, SQL_MAX, SQL_NAME
 
 MIX = "mix"
 BROUGHT = {name: each.presets for name, each in workloads.WORKLOADS.items() if each.presets}

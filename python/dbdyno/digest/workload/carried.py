@@ -20,7 +20,7 @@ from dbdyno.digest.workload.values import lengths
 from dbdyno.digest.workload.values.kept import looked
 from dbdyno.digest.workload.values.places import DOCUMENTS, Place, Places, look
 from dbdyno.experiment.targets import sqltext
-from dbdyno.experiment.workloads.mix import BRANCHES_MAX, REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
+from dbdyno.experiment.workloads.mix.model import BRANCHES_MAX, REPEAT_MAX, SQL_MAX, STATEMENTS_MAX
 
 WORK = ("select", "insert", "update", "delete", "replace", "with", "call", "values", "merge")
 FRAME = ("begin", "start", "commit", "end", "rollback", "abort")

@@ -13,7 +13,7 @@ from dbdyno.digest.workload.branching.likeness import Group, Run
 from dbdyno.digest.workload.branching.slots import Branch, Slot, branched
 from dbdyno.digest.workload.profile import Unit
 from dbdyno.digest.workload.values import lengths
-from dbdyno.experiment.workloads.mix import BRANCHES_MAX, CHOICES_MAX, REPEAT_MAX
+from dbdyno.experiment.workloads.mix.model import BRANCHES_MAX, CHOICES_MAX, REPEAT_MAX
 
 PURE = 0.98  # of the runs of several calls, from which on a run is of one statement
 REPEATS_MAX = 12  # of a statement in one slot
