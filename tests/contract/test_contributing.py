@@ -55,7 +55,7 @@ ROWS = {
     ),
     "a workload's keys": Row(
         "python/dbdyno/experiment/workloads",
-        "*.py",
+        "*",
         PACKAGE,
         r"\b{name}\.WORKLOAD\b",
         ("python/dbdyno/experiment/workloads/__init__.py",),
