@@ -7,6 +7,7 @@ import pkgutil
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,13 +15,18 @@ import pytest
 from tools.proof import __main__ as proof
 from tools.proof import chart, page
 from tools.proof import rows as package
+from tools.proof.proving import measuring, movies, shop, tpcc
 from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.rows import FAMILIES, rows
 from tools.proof.rows.verdicts import coverage, false_alarms, power
 from tools.proof.simulating import experiment
 from tools.proof.simulating.many import clopper_pearson, many, share
 
+from dbdyno import kinds
+from dbdyno.experiment import load
 from dbdyno.experiment.types import Looks
+from dbdyno.experiment.workloads import mix
+from dbdyno.sql.statement import read
 
 SIMULATED = [row for row in rows() if not row.timed]
 
@@ -133,6 +139,30 @@ def test_proportions_have_their_exact_interval() -> None:
     assert share(5, 100) == "5.00 % (1.64-11.28)"
     with pytest.raises(ValueError, match="3 of 2"):
         clopper_pearson(3, 2)
+
+
+@pytest.mark.parametrize("kind", measuring.KINDS)
+@pytest.mark.parametrize("of", [shop, tpcc, movies], ids=lambda module: module.__name__[-6:])
+def test_workloads_with_which_indexes_are_found_can_be_taken_apart(of: Any, kind: str) -> None:
+    for quick in (True, False):
+        (cell,) = load(of.experiment(kind, quick)).cells
+        assert [(one.name, one.kind) for one in cell.targets] == [("db", kind)]
+        for _, name, each in mix.sent(cell.groups[0].options):
+            found = read(re.sub(r":\w+", "1", each["sql"]), kinds.of(kind).language)
+            assert found is not None, name
+            assert found.tables, name
+
+
+def test_the_found_set_is_held_against_the_best() -> None:
+    speeds = {"none": 10.0, "found": 45.0, "expert": 50.0, "both": 40.0}
+    assert measuring.near(speeds) == pytest.approx(0.9)
+    chosen = ["CREATE INDEX t_a ON t (a)", "CREATE INDEX t_b ON t (b)"]
+    table = measuring.table("speeds", chosen, speeds, most=1)
+    assert table.rows == (
+        ("found: t (a); t (b)", "45", "90%"),
+        ("none", "10", "20%"),
+        ("expert", "50", "100%"),
+    )
 
 
 def test_charts_stand_alone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from dbdyno.prove.answer import Answer, Judged
 from dbdyno.prove.candidates import Candidate
 from dbdyno.prove.examining import Examined
 from dbdyno.prove.experiment import CLASS, WHOLE, WRITES, Effect
-from dbdyno.prove.finding import _greedy
 from dbdyno.prove.results import result
 
 SHOP = """\
@@ -267,30 +265,3 @@ def test_results_are_equal_in_any_order_and_by_value() -> None:
     assert result([(1,)]) != result([(1,), (1,)])
     assert result([(None,)]) != result([("",)])
     assert result([(1 << 60,)]) != result([((1 << 60) + 1,)])
-
-
-class Gains:
-    """A mix in which indexes a and b serve the same class."""
-
-    left: Mapping[str, float] = {"a": 0.5, "b": 0.45, "c": 0.2, "d": 0.001}
-
-    def gain(self, one: Candidate) -> float:
-        return self.left[one.name]
-
-    def take(self, one: Candidate) -> dict[str, float]:
-        alike = {"a", "b"} if one.name in "ab" else {one.name}
-        self.left = {name: 0.0 if name in alike else gain for name, gain in self.left.items()}
-        return {"app/find": 0.1}
-
-
-def test_indexes_are_taken_by_what_they_save_besides_the_others() -> None:
-    built = [Candidate(name, name, index=name) for name in "dcba"]
-    sizes = {"a": 100, "b": 10, "c": 10, "d": 10}
-
-    def taken(most: int, space: int | None) -> list[str]:
-        return [one.candidate.name for one in _greedy(Gains(), built, sizes, most, space)]  # type: ignore[arg-type]
-
-    assert taken(5, None) == ["a", "c"]
-    assert taken(1, None) == ["a"]
-    assert taken(5, 50) == ["b", "c"]
-    assert taken(5, 15) == ["b"]

@@ -81,7 +81,29 @@ def test_a_join_is_served_from_either_side() -> None:
         "SELECT o.* FROM orders o JOIN customers c ON c.id = o.customer WHERE c.country = ?"
         " AND o.total = ?",
     )
-    assert plain(found) >= {("customer", "total"), ("total", "customer"), ("country", "id")}
+    assert plain(found) >= {("customer", "total"), ("total", "customer"), ("country",)}
+
+
+def test_each_way_into_a_table_between_two_others_has_its_index() -> None:
+    text = (
+        "SELECT c.name, x.name FROM customers c JOIN orders o ON o.customer = c.id"
+        " JOIN customers x ON x.id = o.total"
+    )
+    assert plain(proposed(orders(INNODB), text)) >= {("customer", "total"), ("total", "customer")}
+
+
+def test_rows_that_a_unique_index_finds_get_no_other_index() -> None:
+    text = "SELECT placed FROM orders o JOIN customers c ON c.id = o.customer AND c.country = ?"
+    found = proposed(orders(INNODB), f"{text} WHERE o.id = ?")
+    assert [one.table for one in found] == ["customers"]
+    heap = proposed(orders(HEAP), f"{text} WHERE o.id = ?")
+    assert all(one.covering for one in heap if one.columns[:1] == ("id",))
+
+
+def test_among_columns_compared_alike_the_order_of_an_index_is_kept() -> None:
+    text = "SELECT * FROM orders WHERE customer = ? AND total = ? AND placed > ?"
+    there = index("total", "customer")
+    assert plain(proposed(orders(INNODB, there), text)) == {("total", "customer", "placed")}
 
 
 def test_a_covering_index_holds_what_is_read() -> None:

@@ -30,11 +30,19 @@ LOAD_S = 1.5  # of today's load, to see which classes take the time
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a short load shows: the share of the statements' time that each class takes, and a
-    statement of each, by `group/class`."""
+    """What a short load shows, by `group/class`: executions, mean service time in ns, and a
+    statement of each."""
 
-    shares: Mapping[str, float]
+    counts: Mapping[str, int]
+    means_ns: Mapping[str, float]
     statements: Mapping[str, str]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of the statements' time that each class takes."""
+        spent = {key: count * self.means_ns[key] for key, count in self.counts.items()}
+        whole = sum(spent.values()) or 1.0
+        return {key: time / whole for key, time in spent.items()}
 
 
 class Bench:
@@ -85,18 +93,22 @@ class Bench:
         statements, _ = self._drive(groups, seed, DRAW_S)
         return statements
 
-    def loaded(self, seed: int) -> Loaded:
-        """Runs today's load for a moment, which may change data."""
+    def loaded(self, seed: int, groups: Sequence[GroupPlan] | None = None) -> Loaded:
+        """Runs today's load for a moment, which may change data; or that of other groups."""
         assert self._cell is not None
-        statements, end = self._drive(self._cell.groups, seed, LOAD_S)
-        spent = {
-            f"{group}/{name}": latency["count"] * latency["mean_ns"]
+        chosen = self._cell.groups if groups is None else groups
+        statements, end = self._drive(chosen, seed, LOAD_S)
+        latencies = {
+            f"{group}/{name}": latency
             for group, total in end["groups"].items()
             for name, latency in total["classes"].items()
             if latency and latency["count"]
         }
-        whole = sum(spent.values()) or 1.0
-        return Loaded({key: time / whole for key, time in spent.items()}, statements)
+        return Loaded(
+            {key: latency["count"] for key, latency in latencies.items()},
+            {key: latency["mean_ns"] for key, latency in latencies.items()},
+            statements,
+        )
 
     def _drive(
         self, groups: Sequence[GroupPlan], seed: int, length_s: float

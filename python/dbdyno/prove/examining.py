@@ -135,6 +135,25 @@ def cost(now: Sequence[Estimate], before: Sequence[Estimate]) -> float:
     return sum(ratios) / len(ratios)
 
 
+def read_times(bench: Bench, cell: Cell, seed: int = 1) -> dict[str, float]:
+    """Mean service time in ns of each class that only reads, one session asking all in turn; those
+    that it comes to in a short time."""
+    found: dict[str, float] = {}
+    for group in cell.groups:
+        if not workloads.classes(group.workload, group.options):
+            continue
+        texts = _texts(group, ())
+        names = list(texts)
+        for begin in range(0, len(names), AT_ONCE):
+            asked = names[begin : begin + AT_ONCE]
+            asking = _asking(group, [texts[name] for name in asked])
+            means_ns = bench.loaded(seed, [asking]).means_ns
+            for at, name in enumerate(asked):
+                if (mean_ns := means_ns.get(f"{group.name}/c{at}_0")) is not None:
+                    found[f"{group.name}/{name}"] = mean_ns
+    return found
+
+
 def _served(bench: Bench, before: Today, candidate: Candidate) -> dict[str, float]:
     """Classes that a candidate is for: those that it rewrites, or whose plans use its index, or
     become cheaper by what it builds."""
@@ -149,7 +168,7 @@ def _served(bench: Bench, before: Today, candidate: Candidate) -> dict[str, floa
         if key not in before.estimates:
             continue
         ratio = cost(now, before.estimates[key])
-        used = any(one.uses(candidate.index) for one in now) if candidate.index else False
+        used = any(candidate.index in one.indexes for one in now) if candidate.index else False
         if used or (not candidate.index and ratio < CHEAPER):
             found[key] = ratio
     return dict(sorted(found.items(), key=lambda one: -shares.get(one[0], 0.0) * (1 - one[1])))

@@ -1,40 +1,43 @@
 """Indexes found: proposed for the workload's statements, built on the bench, and ranked by what the
 planner makes of them together.
 
-The rank is only the order in which they are measured. The planner's estimate of the whole mix is
-today's share of time of each class, times the cost of its plan over that of today's plan.
+Estimates are of other units than time, so that a class whose plan costs a thousandth still takes
+its time. After each round the reading classes are therefore timed again, with the indexes taken.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
-from dbdyno.prove import planner
+from dbdyno.plan.types import Cell
+from dbdyno.prove import choosing, planner
 from dbdyno.prove.bench import Bench
-from dbdyno.prove.candidates import Candidate, bare, identifier, named_apart
-from dbdyno.prove.examining import Today, cost, estimates
+from dbdyno.prove.candidates import Candidate, identifier, named_apart
+from dbdyno.prove.choosing import EstimatedTimes, Ranked
+from dbdyno.prove.examining import Today, estimates, read_times
 from dbdyno.sql import candidates as proposing
+from dbdyno.sql import parts
+from dbdyno.sql.parts import Statement
 from dbdyno.sql.schema import Part, Schema
 from dbdyno.sql.statement import read
 
-BUILT_MAX = 24  # the heaviest proposals, which are built and planned with
-GAIN_MIN = 0.005  # of the mix's time, by estimate; less is never measured
+BUILT_MAX = 40  # proposals that are built and planned with
+ROUNDS_MAX = 4  # of taking indexes, each with the times that the one before has left
+UNSEEN = 0.5  # executions of a class that today's short load has not come to
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """An index that the planner would use. `saves`: share of the mix's time, on top of those
-    before it, by estimate; `served`: cost over today's by class, with those before it."""
+class Proposals:
+    """`writers`: by index, the classes that change what it holds."""
 
-    candidate: Candidate
-    bytes: int
-    saves: float
-    served: Mapping[str, float]
+    candidates: tuple[Candidate, ...]
+    writers: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -46,32 +49,57 @@ class Found:
     left: Mapping[str, str] = field(default_factory=dict)
 
 
-def proposed(bench: Bench, before: Today, schema: Schema) -> tuple[Candidate, ...]:
-    """Indexes that might serve the workload, the heaviest first."""
+def proposed(bench: Bench, before: Today, schema: Schema) -> Proposals:
+    """Indexes that might serve the workload."""
     language = kinds.of(bench.kind).language
+    shares = before.loaded.shares
     classes = [
-        (statement, before.loaded.shares.get(key, 0.0), key)
+        (statement, shares.get(key, 0.0), key)
         for key, texts in before.planned.items()
         if (statement := read(texts[0], language, schema)) is not None
     ]
-    found = proposing.candidates(schema, classes)
-    return named_apart(_candidate(one, language) for one in found[:BUILT_MAX])
+    found = chosen(proposing.candidates(schema, classes), shares, BUILT_MAX)
+    made = named_apart(_candidate(one, language) for one in found)
+    writers = {
+        index.name: [key for statement, _, key in classes if _changes(statement, one)]
+        for index, one in zip(made, found, strict=True)
+    }
+    return Proposals(made, writers)
+
+
+def chosen(
+    found: Sequence[proposing.Candidate], shares: Mapping[str, float], most: int
+) -> list[proposing.Candidate]:
+    """As many as may be built. Each that is chosen for a class makes the next one for it less
+    urgent: else the many ways to serve the slowest class would leave no room for others."""
+    waiting, kept = list(found), list[proposing.Candidate]()
+    served: Counter[str] = Counter()
+    while waiting and len(kept) < most:
+        best = max(
+            waiting,
+            key=lambda one: sum(shares.get(key, 0.0) / (1 + served[key]) for key in one.classes),
+        )
+        waiting.remove(best)
+        kept.append(best)
+        served.update(best.classes)
+    return kept
 
 
 def rank(
     bench: Bench,
     before: Today,
-    candidates: Sequence[Candidate],
+    cell: Cell,
+    proposals: Proposals,
     most: int,
     space: int | None,
     say: Callable[[str], None],
 ) -> Found:
-    """Builds all, and takes the one that saves most in addition to those taken before, until none
-    saves `GAIN_MIN`; at most `most`, of `space` bytes together. Those taken are then in use, the
+    """Builds all, and takes the one that saves most in addition to those taken before, as long as
+    one saves enough; at most `most`, of `space` bytes together. Those taken are then in use, the
     others hidden."""
     left: dict[str, str] = {}
     built = []
-    for one in candidates:
+    for one in proposals.candidates:
         try:
             bench.run(*one.after)
             built.append(one)
@@ -83,73 +111,61 @@ def rank(
     for one in built:
         planner.hide(bench, one.table, one.index, hidden=True)
     say(f"{len(built)} indexes are built; asking the planner")
-    ranked = _greedy(_Mix(bench, before), built, sizes, most, space)
-    taken = {one.candidate.name for one in ranked}
+    ranked = _taken(bench, before, cell, proposals.writers, built, sizes, most, space)
+    has = {one.candidate.name for one in ranked}
     for one in built:
-        if one.name not in taken:
+        if one.name not in has:
             left[one.what] = _why_left(one, sizes, ranked, most, space)
-    return Found(tuple(ranked), len(candidates), left)
+    return Found(tuple(ranked), len(proposals.candidates), left)
 
 
-def _greedy(
-    mix: _Mix, built: Sequence[Candidate], sizes: Mapping[str, int], most: int, space: int | None
+def _taken(
+    bench: Bench,
+    before: Today,
+    cell: Cell,
+    writers: Mapping[str, Sequence[str]],
+    built: Sequence[Candidate],
+    sizes: Mapping[str, int],
+    most: int,
+    space: int | None,
 ) -> list[Ranked]:
+    times = EstimatedTimes(bench, before.planned, before.estimates, before.loaded.shares, writers)
     ranked: list[Ranked] = []
-    waiting = list(built)
-    while waiting and len(ranked) < most:
-        room = None if space is None else space - sum(one.bytes for one in ranked)
-        fitting = [one for one in waiting if room is None or sizes[one.name] <= room]
-        gains = {one.name: mix.gain(one) for one in fitting}
-        best = max(fitting, key=lambda one: gains[one.name], default=None)
-        if best is None or gains[best.name] < GAIN_MIN:
+    for _ in range(ROUNDS_MAX):
+        now = choosing.take_all(times, built, sizes, most, space, ranked)
+        now = choosing.without_useless(times, now)
+        same = [one.candidate.name for one in now] == [one.candidate.name for one in ranked]
+        ranked = now
+        if same or len(ranked) >= most:
             break
-        served = mix.take(best)
-        ranked.append(Ranked(best, sizes[best.name], gains[best.name], served))
-        # Whatever saves nothing by now is not going to next to more indexes.
-        waiting = [one for one in fitting if one is not best and gains[one.name] >= GAIN_MIN]
-        waiting += [one for one in built if one not in fitting and one in waiting]
+        shares = _shares(before, read_times(bench, cell), times)
+        costs = estimates(bench, before.planned)
+        times = EstimatedTimes(bench, before.planned, costs, shares, writers)
     return ranked
 
 
-class _Mix:
-    """The mix's time by estimate, with the indexes that were taken."""
+def _shares(before: Today, now_ns: Mapping[str, float], times: EstimatedTimes) -> dict[str, float]:
+    """Shares of the mix's time with the indexes that are in use: of classes that only read by their
+    own time, of others by today's."""
+    today = before.loaded
+    spent = {
+        key: today.counts.get(key, UNSEEN)
+        * now_ns.get(key, today.means_ns.get(key, 0.0) * times.ratio(key))
+        for key in before.planned
+    }
+    whole = sum(spent.values()) or 1.0
+    return {key: time / whole for key, time in spent.items()}
 
-    def __init__(self, bench: Bench, before: Today) -> None:
-        self._bench = bench
-        self._before = before
-        self._ratios = dict.fromkeys(before.estimates, 1.0)
 
-    def gain(self, one: Candidate) -> float:
-        """Share of today's time that it saves besides."""
-        shares = self._before.loaded.shares
-        planner.hide(self._bench, one.table, one.index, hidden=False)
-        try:
-            now = self._with(one)
-        finally:
-            planner.hide(self._bench, one.table, one.index, hidden=True)
-        return sum(shares.get(key, 0.0) * (self._ratios[key] - ratio) for key, ratio in now.items())
-
-    def take(self, one: Candidate) -> dict[str, float]:
-        """Keeps it in use; classes whose plans use it, with their cost over today's."""
-        planner.hide(self._bench, one.table, one.index, hidden=False)
-        now = self._with(one)
-        self._ratios |= now
-        return now
-
-    def _with(self, one: Candidate) -> dict[str, float]:
-        """Cost over today's of the classes whose plans use an index."""
-        before = self._before.estimates
-        table = re.compile(rf"(?<!\w){re.escape(bare(one.table).rpartition('.')[2])}(?!\w)", re.I)
-        asked = {
-            key: texts
-            for key, texts in self._before.planned.items()
-            if key in before and table.search(texts[0])
-        }
-        return {
-            key: cost(now, before[key])
-            for key, now in estimates(self._bench, asked).items()
-            if any(each.uses(one.index) for each in now)
-        }
+def _changes(statement: Statement, one: proposing.Candidate) -> bool:
+    """Whether a statement changes what an index holds: its rows come and go, or a column does."""
+    if statement.kind in (parts.INSERT, parts.REPLACE, parts.DELETE):
+        return bool(statement.tables) and statement.tables[0].name.lower() == one.table.lower()
+    held = {name.lower() for name in (*one.columns, *one.include)}
+    return any(
+        column.table.name.lower() == one.table.lower() and column.name.lower() in held
+        for column in statement.written
+    )
 
 
 def _why_left(

@@ -12,7 +12,7 @@ the PostgreSQL manual, "Multicolumn Indexes", "Indexes and ORDER BY", "Index-Onl
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.sql import parts
@@ -23,6 +23,7 @@ from dbdyno.sql.schema import Features, Index, Part, Schema, Table
 COLUMNS_MAX = 16  # of an index of MySQL
 COVERING_MAX = 6  # columns that are only carried
 RANGES_MAX = 2  # of a use, of which each makes a candidate
+WAYS_MAX = 2  # into a table, where an index for one also carries the columns of the other
 _LONG = ("text", "blob", "json", "xml", "bytea", "geometry", "point", "polygon", "vector", "[]")
 _UNINDEXED = {True: ("json", "xml", "geometry", "point", "polygon"), False: _LONG}
 _ANY_ORDER = ("=", "is null")
@@ -102,7 +103,7 @@ class _Wanted:
 
     equal: list[Part]
     listed: list[Part]  # IN: several values, after which nothing is in order
-    joined: list[Part]
+    joined: list[tuple[Part, ...]]  # columns that another use is joined by, for each one
     ranges: list[Part]
     ordered: list[Part]
     grouped: list[Part]
@@ -114,12 +115,7 @@ class _Wanted:
         cls, statement: Statement, use: Use, table: Table, order: Mapping[str, float]
     ) -> _Wanted:
         own = [one for one in statement.predicates if one.column.table == use and one.must_hold]
-        joined = {
-            column.name.lower()
-            for one in statement.joins
-            for column in (one.left, one.right)
-            if column.table == use
-        }
+        place = _places(table)
 
         def sorted_parts(operators: Sequence[str], leave: Iterable[Part] = ()) -> list[Part]:
             found = dict.fromkeys(
@@ -131,6 +127,7 @@ class _Wanted:
                 (one for one in found if one not in leave),
                 key=lambda part: (
                     -order.get(f"{table.full_name}.{part.column.lower()}", 0.0),
+                    place.get(part.column.lower(), len(place)),
                     part.column,
                     part.expression,
                 ),
@@ -142,11 +139,7 @@ class _Wanted:
         return cls(
             equal=equal,
             listed=listed,
-            joined=[
-                Part(table.columns[name].name)
-                for name in sorted(joined - compared)
-                if name in table.columns
-            ],
+            joined=_joined(statement, use, table, compared),
             ranges=sorted_parts((parts.RANGE, parts.LIKE_PREFIX), (*equal, *listed)),
             ordered=_ordered(statement.ordering, use, table),
             grouped=_ordered(statement.grouping, use, table),
@@ -159,6 +152,29 @@ class _Wanted:
                 and one.column.name.lower() in table.columns
             ),
         )
+
+
+def _places(table: Table) -> Mapping[str, int]:
+    """Columns in the order of the existing indexes, the primary key's first: among columns that are
+    compared alike, the order that is there already asks for no index."""
+    primary_first = sorted(table.indexes, key=lambda index: not index.primary)
+    names = dict.fromkeys(name for index in primary_first for name in index.columns)
+    return {name: number for number, name in enumerate(names)}
+
+
+def _joined(
+    statement: Statement, use: Use, table: Table, compared: Collection[str]
+) -> list[tuple[Part, ...]]:
+    """Columns by which the table is reached from another: those of each other use apart, since an
+    index serves a way into the table if that way's columns come first."""
+    ways: dict[Use, set[str]] = {}
+    for one in statement.joins:
+        for own, other in ((one.left, one.right), (one.right, one.left)):
+            name = own.name.lower()
+            if own.table == use and name in table.columns and name not in compared:
+                ways.setdefault(other.table, set()).add(name)
+    distinct = dict.fromkeys(tuple(sorted(names)) for names in ways.values())
+    return [tuple(Part(table.columns[name].name) for name in names) for names in distinct]
 
 
 def _spelled(one: Predicate, table: Table) -> str:
@@ -205,28 +221,56 @@ def _read(statement: Statement, use: Use, table: Table) -> list[str]:
 
 def _of_use(wanted: _Wanted, table: Table, features: Features) -> Iterator[Candidate]:
     """Candidates without their classes."""
-    for keys in _keys(wanted):
-        allowed = _allowed(keys, table, features)
-        if not allowed:
+    for begin in _begins_with(wanted):
+        if _gives_one_row(begin, table):
+            if not features.clustered:  # where the row lies elsewhere, it may be spared
+                for made in _made([_once(begin)], table, features):
+                    yield from _covering(made, wanted.read, table, features)
             continue
-        made = Candidate(schema=table.schema, table=table.name, parts=allowed)
-        yield made
-        if features.partial and wanted.conditions:
-            yield from _partial(made, wanted.conditions)
-        yield from _covering(made, wanted.read, table, features)
+        for made in _made(_keys(begin, wanted), table, features):
+            yield made
+            if features.partial and wanted.conditions:
+                yield from _partial(made, wanted.conditions)
+            yield from _covering(made, wanted.read, table, features)
 
 
-def _keys(wanted: _Wanted) -> Iterator[tuple[Part, ...]]:
-    """Sequences of parts: with the columns of joins, which serve where the table is reached from
-    another, and without, where it is read first."""
-    begins = [[*wanted.joined, *wanted.equal], [*wanted.equal, *wanted.joined], wanted.equal]
-    for begin in begins:
-        yield _once([*begin, *wanted.listed])
-        for one in wanted.ranges[:RANGES_MAX]:
-            yield _once([*begin, *wanted.listed, one])
-        for tail in (wanted.ordered, wanted.grouped):
-            if tail:
-                yield _once([*begin, *tail])
+def _made(
+    keys: Iterable[tuple[Part, ...]], table: Table, features: Features
+) -> Iterator[Candidate]:
+    for one in keys:
+        if allowed := _allowed(one, table, features):
+            yield Candidate(schema=table.schema, table=table.name, parts=allowed)
+
+
+def _begins_with(wanted: _Wanted) -> Iterator[tuple[Part, ...]]:
+    """Columns of equality in their order: those of a join first, where the table is reached from
+    another use, or last, or none of them, where it is read first."""
+    yield tuple(wanted.equal)
+    for way in wanted.joined:
+        others = [part for other in wanted.joined if other != way for part in other]
+        more = others if len(wanted.joined) <= WAYS_MAX else []
+        yield (*way, *wanted.equal, *more)
+        yield (*wanted.equal, *way, *more)
+
+
+def _gives_one_row(parts_: Iterable[Part], table: Table) -> bool:
+    """Whether a unique index finds the row by these already."""
+    names = {part.column.lower() for part in parts_}
+    return any(
+        index.unique and index.usable and not index.predicate and len(index.parts) > 0
+        and len(index.columns) == len(index.parts) and names.issuperset(index.columns)
+        for index in table.indexes
+    )  # fmt: skip
+
+
+def _keys(begin: Sequence[Part], wanted: _Wanted) -> Iterator[tuple[Part, ...]]:
+    """What follows the columns of equality: at most one range, or an order."""
+    yield _once([*begin, *wanted.listed])
+    for one in wanted.ranges[:RANGES_MAX]:
+        yield _once([*begin, *wanted.listed, one])
+    for tail in (wanted.ordered, wanted.grouped):
+        if tail:
+            yield _once([*begin, *tail])
 
 
 def _once(found: Iterable[Part]) -> tuple[Part, ...]:

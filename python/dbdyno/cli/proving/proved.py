@@ -25,7 +25,7 @@ from dbdyno.prove.bench import bench
 from dbdyno.prove.candidates import Candidate, together
 from dbdyno.prove.examining import Examined
 from dbdyno.prove.experiment import Proof
-from dbdyno.prove.finding import Found, Ranked
+from dbdyno.prove.finding import Found
 from dbdyno.store.naming import unnamed
 from dbdyno.systems.process.scratch import scratch_root
 from dbdyno.wording.plurals import count
@@ -129,27 +129,28 @@ def _examined(proof: Proof, measuring: Measuring) -> dict[str, Examined]:
 
 
 def _found(proof: Proof, measuring: Measuring, typed: Mapping[str, Any]) -> int:
-    """Indexes that are proposed, ranked by the planner, measured one after the other, and then
-    confirmed together."""
+    """Indexes that are proposed, ranked by the planner, each measured next to all others that are
+    kept, and then confirmed together. Next to them, since one of a join may serve only with
+    another, and since the slowest statements of a mix without any would hide what one does."""
     found, differing = _ranked(proof, measuring, typed)
     progress = _Progress(found, dict(found.left))
     if differing:
         measuring.say(printing.differs(differing))
-    chosen: list[Ranked] = []
-    for number, one in enumerate(found.ranked, 1):
-        left = len(found.ranked) - number + 1
-        before = tuple(sql for each in chosen for sql in each.candidate.after)
+    chosen = [*found.ranked]
+    for number, one in reversed([*enumerate(found.ranked, 1)]):  # what saves least goes first
+        others = [each for each in chosen if each is not one]
+        before = tuple(sql for each in others for sql in each.candidate.after)
         # What selects is not what confirms: a seed of its own.
         seed = None if proof.seed is None else proof.seed + number
         step = replace(proof, candidates=(one.candidate,), built=before, seed=seed, selects=True)
-        beside = f", with {count(len(chosen), 'other')}" if chosen else ""
+        beside = f", with {count(len(others), 'other')}" if others else ""
         measuring.say(f"measuring {one.candidate.what}{beside}")
-        findings = measuring.measured(step, measuring.step(number), share=1 / (left + _CONFIRMING))
+        share = 1 / (number + _CONFIRMING)
+        findings = measuring.measured(step, measuring.step(number), share)
         (judged,) = answers(step, findings, {one.candidate.name: Examined(bytes=one.bytes)})
         measuring.say(f"{judged.sentence}: {judged.verdict}")
-        if judged.shown:
-            chosen.append(one)
-        else:
+        if not judged.shown:
+            chosen = others
             progress.rejected[one.candidate.what] = f"measured: {judged.sentence}"  # type: ignore[index]
     if not chosen:
         return _answered((), measuring, progress, as_json=typed["as_json"])
@@ -190,8 +191,11 @@ def _ranked(
                 fix="name candidates: --index 'TABLE (COLUMN, ...)'",
             )
         proposals = finding.proposed(made, before, catalogue.schema(made))
-        measuring.say(f"{count(len(proposals), 'index', 'indexes')} proposed; building them")
-        found = finding.rank(made, before, proposals, typed["most"], space, measuring.say)
+        number = count(len(proposals.candidates), "index", "indexes")
+        measuring.say(f"{number} proposed; building them")
+        found = finding.rank(
+            *(made, before, plan.cells[0], proposals, typed["most"], space, measuring.say)
+        )
         after = examining.examine(made, before, plan.cells[0], Candidate("", ""))
     return found, after.differing
 

@@ -1,3 +1,3 @@
 """What `dyno prove` finds, beside all that there is to find."""
 
-NAMES: tuple[str, ...] = ("best_indexes",)
+NAMES: tuple[str, ...] = ("best_indexes", "known_indexes")
