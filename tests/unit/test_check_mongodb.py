@@ -288,6 +288,14 @@ def test_tls_is_used_where_it_is_there(tmp_path: Path) -> None:
             read(mongod.url, "require")
 
 
+def test_a_server_that_waits_for_more_than_tls_is_read_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(external, "PREFERRED_S", 0.2)
+    with serving(waits_at_tls=True) as mongod:
+        assert read(mongod.url).fact("session.tls").text == "off"
+
+
 # ---- URLs
 
 

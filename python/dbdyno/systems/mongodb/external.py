@@ -29,6 +29,7 @@ from dbdyno.systems.server_errors import understood
 
 ADMIN = "admin"
 COMMAND_TIMEOUT_MS = 5_000
+PREFERRED_S = 3.0  # for TLS that need not be: a FerretDB without it waits in silence for more
 _WHO = {
     "application": {"name": "dbdyno"},
     "driver": {"name": "dbdyno", "version": __version__},
@@ -87,11 +88,11 @@ class MongoRemote:
         if self._tls == "off":
             return Client(self._way())
         try:
-            way: Any = self._encrypted("require" if self._tls == "prefer" else self._tls)
+            way: Any = self._encrypted()
         except (ssl.SSLError, NoTls):
             if self._tls != "prefer":
                 raise
-            way = self._way()
+            self._tls, way = "off", self._way()
         self.session_tls = way.version() or "" if isinstance(way, ssl.SSLSocket) else ""
         return Client(way)
 
@@ -102,11 +103,13 @@ class MongoRemote:
             bounds, CONTROL_TIMEOUT_S, host=login.host, port=login.port, path=login.socket
         )
 
-    def _encrypted(self, word: str) -> ssl.SSLSocket:
-        way = self._way()
+    def _encrypted(self) -> ssl.SSLSocket:
+        way, preferred = self._way(), self._tls == "prefer"
         try:
             assert way.bounds is not None
-            how = bind(context(word), way.bounds)
+            how = bind(context("require" if preferred else self._tls), way.bounds)
+            if preferred:
+                way.settimeout(PREFERRED_S)
             return how.wrap_socket(way, server_hostname=self._login.host)
         except BaseException as error:
             way.close()
