@@ -50,7 +50,7 @@ def test_every_family_of_a_pack_is_listed() -> None:
     folders = {path.parent.name for path in FOLDER.glob("*/__init__.py")}
     assert folders == {*PACKS}
     for pack, families in PACKS.items():
-        files = {path.stem for path in (FOLDER / pack).glob("*.py")} - {"__init__"}
+        files = {path.stem for path in (FOLDER / pack).rglob("*.py")} - {"__init__"}
         assert files - {*HELPERS.get(pack, ())} == {
             family.__name__.rpartition(".")[2] for family in families
         }

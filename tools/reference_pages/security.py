@@ -24,6 +24,9 @@ SURFACE = """`dyno sysbench` takes the key from `--mysql-server-public-key=FILE`
 `LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1`. To PostgreSQL it sends a cleartext password over TLS and sockets without an option, like libpq. Without TLS it refuses
 both, like sysbench with MySQL's client library. With MariaDB's library, sysbench accepts any key, and with libpq it sends the password to any server that requests it."""
 
+MONGODB = """`dyno check` chooses, of the mechanisms that the server lists for the account, SCRAM-SHA-256, else SCRAM-SHA-1: both give a proof that only fits this login, with or without
+TLS, within the limits of iterations above, and the server must prove that it knows the password too. An account with other mechanisms only (PLAIN, X.509, GSSAPI) cannot log in."""
+
 OWN = """dbdyno connects to managed servers over their Unix socket, or over loopback with a random password for this start; they need
 no options. The client programs that load dumps (`setup:`) log in by their own rules."""
 
@@ -41,6 +44,8 @@ def page() -> str:
         _scram(),
         "## Redis: AUTH",
         _auth(),
+        "## MongoDB and FerretDB: mechanisms",
+        MONGODB,
         "## Options that permit more",
         KEYS,
         "## Options of dyno sysbench",

@@ -15,8 +15,9 @@ Version = tuple[int, ...]  # (10, 11, 6); empty: not known
 Row = Mapping[str, Any]  # of a table, by column
 
 SETTING, STATUS, HOST = "setting", "status", "host"  # what keys begin with: `setting.port`
+SESSION = "session"  # of what the connection itself shows: `session.tls`
 EITHER = "mysql|mariadb"  # an option file does not say whose it is
-ENGINES = ("mysql", "mariadb", "postgres", "redis", "mongodb", "kubernetes", "linux")
+ENGINES = ("mysql", "mariadb", "postgres", "redis", "mongodb", "ferretdb", "kubernetes", "linux")
 
 _OFF = ("0", "off", "no", "false", "")
 _ON = ("1", "on", "yes", "true")
@@ -133,6 +134,11 @@ class Facts:
         return self.source == "server"
 
     @property
+    def tells_options(self) -> bool:
+        """Whether all options are here that it was started with: it has its defaults of others."""
+        return "options" in self.tables
+
+    @property
     def is_replica(self) -> bool:
         """Whether it is known to replicate from another server."""
         return "replicas" in self.tables and bool(self.tables["replicas"].rows)
@@ -142,7 +148,7 @@ class Facts:
             return "the host is not seen: see --memory"
         if key.startswith("needle"):
             return "no value was written: see --write-needle"
-        if self.is_server:
+        if self.is_server and not (self.tells_options and key.startswith(f"{SETTING}.")):
             return "the server does not tell it"
         if key == "validated":
             return "the server's program was not asked: see --server"

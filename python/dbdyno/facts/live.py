@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.targets import server_url
@@ -13,8 +14,9 @@ from dbdyno.experiment.types import Credentials
 from dbdyno.facts.at_rest import keys
 from dbdyno.facts.fact import HOST, Facts
 from dbdyno.facts.gathered import Gathered
-from dbdyno.facts.servers import mysql, mysql_tables, postgres, redis
+from dbdyno.facts.servers import mongodb, mysql, mysql_tables, postgres, redis
 from dbdyno.systems.external import reach
+from dbdyno.systems.mongodb.external import MongoRemote
 from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres.external import PostgresRemote
 from dbdyno.systems.redis.external import RedisRemote
@@ -33,7 +35,7 @@ def read(
 ) -> Facts:
     """Logs in, reads and logs out. DynoError as `reach.open_url`. `for_s`: counters
     are read twice, so long apart; `statements`: statement classes are read, without literals."""
-    server = reach.open_url(text, credentials, tls)
+    server: Any = reach.open_url(text, credentials, tls, for_check=True)
     found = Gathered()
     try:
         with understanding(server.place, "its facts"):
@@ -53,6 +55,8 @@ def read(
                 return facts
             if isinstance(server, PostgresRemote):
                 return postgres.read(server, found, statements=statements)
+            if isinstance(server, MongoRemote):
+                return mongodb.read(server, found)
             assert isinstance(server, RedisRemote)
             return redis.read(server, found)
     finally:
@@ -81,7 +85,7 @@ def read_late(text: str, credentials: Credentials, tls: str | None, facts: Facts
 
 
 def _is_near(text: str) -> bool:
-    return server_url.parse(text).on_this_machine
+    return server_url.parse(text, for_check=True).on_this_machine
 
 
 def _watch(server: MysqlRemote, found: Gathered, for_s: float) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dbdyno.kinds.counter import Counter
 
-MYSQL, POSTGRES, REDIS = "mysql", "postgres", "redis"
+MYSQL, POSTGRES, REDIS, MONGODB = "mysql", "postgres", "redis", "mongodb"
 """Languages: what a kind's clients speak, and in which its logs are written."""
 
 # Capabilities: what a kind can do and a workload may need. Names as in `dyno-engine list --json`.
@@ -24,7 +24,7 @@ class Kind:
     title: str  # as its vendor writes it
     module: str  # below `dbdyno.systems`: holds `SYSTEM`
     capabilities: tuple[str, ...] = ()
-    language: str = ""  # MYSQL, POSTGRES, REDIS; empty where no server is spoken to
+    language: str = ""  # MYSQL, POSTGRES, REDIS, MONGODB; empty where no server is spoken to
     stores_data: bool = True
     in_engine: bool = False  # the engine's load threads do the system's work
     schemes: tuple[str, ...] = ()  # of URLs; the first is its own; empty: only managed

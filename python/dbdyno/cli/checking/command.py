@@ -66,11 +66,12 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 def check(targets: tuple[str, ...], **typed: Any) -> int:
     """Check servers and their files: findings with evidence, effect, fix and undo.
 
-    TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://), a configuration file
-    (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a log, a data
-    directory, a schema dump with or without a digest (dyno digest --json), or a document of
-    --collect. Servers are only read, by statements that wait at most 1 s for a lock and end after
-    5 s, unless --write-needle is given. A rule without its facts is "not known", with the reason.
+    TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://, mongodb://), a
+    configuration file (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a
+    log, a data directory, a schema dump with or without a digest (dyno digest --json), or a
+    document of --collect. Servers are only read, by statements that wait at most 1 s for a lock and
+    end after 5 s, unless --write-needle is given. A rule without its facts is "not known", with the
+    reason.
     """
     import json
     from dataclasses import replace
@@ -92,7 +93,7 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     _refuse_idle(targets, typed)
     asked = replace(_asked(typed), packs=findings.packs(typed["only"]))
     for target in targets:
-        server_url.refuse_unknown(target)
+        server_url.refuse_unknown(target, for_check=True)
     files = [target for target in targets if reading.is_file(target)]
     with stored(*files or targets):
         with findings.progress() as progress:

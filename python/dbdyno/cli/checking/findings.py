@@ -59,7 +59,7 @@ def facts_of(target: str, asked: Asked) -> list[Facts]:
 def _refuse_other_hosts(target: str, found: Sequence[Facts]) -> None:
     """DynoError for a server elsewhere, and for facts that were collected elsewhere."""
     if server_url.is_url(target):
-        is_here = server_url.parse(target).on_this_machine
+        is_here = server_url.parse(target, for_check=True).on_this_machine
     else:
         is_here = all(one.subject == str(Path(target)) for one in found)
     if not is_here or not any(one.source in reading.OF for one in found):

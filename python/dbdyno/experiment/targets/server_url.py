@@ -41,7 +41,7 @@ class ServerUrl:
     host: str | None
     port: int | None
     socket: str | None  # of MySQL the socket itself, of PostgreSQL its directory
-    schema: str | None  # the schema (MySQL), database (PostgreSQL) or its number (Redis)
+    schema: str | None  # a schema (MySQL), database (PostgreSQL, MongoDB), its number (Redis)
     tls: bool | None = None  # whether its scheme says that it is encrypted; None: it is empty
 
     @property
@@ -85,22 +85,30 @@ def is_url(text: str) -> bool:
     return bool(found) and scheme.lower() in kinds.SCHEMES
 
 
-def refuse_unknown(text: str) -> None:
+def refuse_unknown(text: str, *, for_check: bool = False) -> None:
     """DynoError for a URL of a scheme that names no server, where no file is called so."""
     scheme, found, rest = text.partition("://")
     if not found or is_url(text) or not _SCHEME.fullmatch(scheme) or Path(text).exists():
         return
     shown = text if "@" not in rest else f"{scheme}://..."  # there may be a password in it
+    if (one := scheme.lower().removesuffix("+srv")) != scheme.lower() and one in kinds.SCHEMES:
+        raise DynoError(
+            f"{shown}: it names the servers of a cluster, by DNS",
+            fix=f"name one of them: {one}://USER@HOST:PORT",
+        )
     raise DynoError(
         f"{shown}: no kind of server, and no file of this name",
-        fix=f"servers are {', '.join(f'{known}://' for known in kinds.SCHEMES)}",
+        fix=f"servers are {_known(for_check)}",
     )
 
 
-def parse(text: str) -> ServerUrl:
-    """Takes a URL apart. ValueError with a sentence, never with the URL, if it is none."""
+def parse(text: str, *, for_check: bool = False) -> ServerUrl:
+    """Takes a URL apart. ValueError with a sentence, never with the URL, if it is none, or of a
+    kind that is only checked, unless it is `for_check`."""
     if _WITH_PASSWORD.search(text):
         raise ValueError("contains a password")
+    if "," in text.partition("://")[2].partition("/")[0].rpartition("@")[2]:
+        raise ValueError("names several servers: each needs a URL of its own")
     try:
         parts = urlsplit(text)
         host, port, user = parts.hostname, parts.port, parts.username
@@ -108,8 +116,9 @@ def parse(text: str) -> ServerUrl:
         raise ValueError("is not a valid URL: check its host and port") from None
     behind = kinds.SCHEMES.get(parts.scheme.lower())
     if behind is None:
-        known = ", ".join(f"{name}://" for name in kinds.SCHEMES)
-        raise ValueError(f"must begin with one of {known}")
+        raise ValueError(f"must begin with one of {_known(for_check)}")
+    if behind[0] in kinds.ONLY_CHECKED and not for_check:
+        raise ValueError(f"is of {kinds.of(behind[0]).title}, which only `dyno check` reads")
     if parts.password is not None or re.search("%(?:25)*3a", user or "", re.IGNORECASE):
         raise ValueError("contains a password")
     if parts.fragment or "#" in text:
@@ -123,7 +132,8 @@ def parse(text: str) -> ServerUrl:
     schema = unquote(parts.path.removeprefix("/")) or None
     if schema is not None and not _SCHEMA.fullmatch(schema):
         raise ValueError("ends in something that cannot be a schema's name")
-    if schema is not None and not kinds.of(behind[0]).speaks_sql and not schema.isdecimal():
+    has_numbers = kinds.of(behind[0]).language == kinds.REDIS
+    if schema is not None and has_numbers and not schema.isdecimal():
         raise ValueError("ends in something that is no number of a database")
     if port == 0:
         raise ValueError("names port 0")
@@ -132,6 +142,16 @@ def parse(text: str) -> ServerUrl:
     with_tls = kinds.of(behind[0]).schemes_with_tls
     tls = parts.scheme.lower() in with_tls if with_tls else None
     return ServerUrl(behind, unquote(user) if user else None, host, port, socket, schema, tls)
+
+
+def _known(for_check: bool) -> str:
+    """Schemes, as a list."""
+    found = (
+        scheme
+        for scheme, behind in kinds.SCHEMES.items()
+        if for_check or behind[0] not in kinds.ONLY_CHECKED
+    )
+    return ", ".join(f"{scheme}://" for scheme in found)
 
 
 def _socket(query: str) -> str | None:

@@ -66,8 +66,15 @@ def steps(fix: Fix) -> Iterator[str]:
 def subject(facts: Facts) -> str:
     """`127.0.0.1:3306 (mariadb 10.11.6)`."""
     version = ".".join(map(str, facts.version))
-    engine = facts.engine.replace("|", " or ")
+    engine = _engine(facts)
     return f"{facts.subject} ({f'{engine} {version}'.strip()}, {facts.source})"
+
+
+def _engine(facts: Facts) -> str:
+    """As readers know it; since version 2 FerretDB's data are in PostgreSQL with DocumentDB."""
+    if facts.engine == "ferretdb":
+        return "FerretDB/DocumentDB" if facts.version >= (2,) else "FerretDB"
+    return facts.engine.replace("|", " or ")
 
 
 def summary(judged: Judged) -> str:

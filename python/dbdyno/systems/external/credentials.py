@@ -107,8 +107,8 @@ def _of_user(url: ServerUrl, kind: str, credentials: Credentials, default_port: 
 
 
 def _default_user(language: str) -> str:
-    """Redis has a user for those who name none."""
-    return "" if language == kinds.REDIS else getpass.getuser()
+    """Redis has a user for those who name none; in MongoDB they do not log in."""
+    return "" if language in (kinds.REDIS, kinds.MONGODB) else getpass.getuser()
 
 
 def ask(login: Login, place: str) -> Login | None:

@@ -24,6 +24,8 @@ from dbdyno.systems.base import Binaries, Copy, Resolved, Server, System, Target
 from dbdyno.systems.external import credentials
 from dbdyno.systems.external.credentials import Login
 from dbdyno.systems.external.server import Refused, RemoteServer
+from dbdyno.systems.mongodb.client import MongoError
+from dbdyno.systems.mongodb.external import MongoRemote
 from dbdyno.systems.mysql import family as mysqlfamily
 from dbdyno.systems.mysql.external import MysqlRemote
 from dbdyno.systems.postgres import system
@@ -39,7 +41,7 @@ AS_FOUND = Word(
     {},
     "not started by dbdyno: memory, durability and all else are as found",
 )
-ERRORS = (pymysql.Error, pg8000.exceptions.Error, RedisError, OSError)
+ERRORS = (pymysql.Error, pg8000.exceptions.Error, RedisError, MongoError, OSError)
 
 
 def system_of(target: TargetPlan) -> System:
@@ -122,11 +124,14 @@ def survey(target: TargetPlan, text: str) -> Surveyed:
         server.stop()
 
 
-def open_url(text: str, credentials: Credentials, tls: str | None) -> RemoteServer:
+def open_url(
+    text: str, credentials: Credentials, tls: str | None, *, for_check: bool = False
+) -> RemoteServer:
     """The server behind a URL that was typed, logged in. DynoError if the URL is none (which is not
-    repeated: it may hold a password), or as `connect`."""
+    repeated: it may hold a password), or as `connect`. `for_check`: it may be of a kind that is
+    only checked, and then has no more than its class says."""
     try:
-        url = server_url.parse(text)
+        url = server_url.parse(text, for_check=for_check)
     except ValueError as error:
         raise DynoError(
             f"the server's URL {error}",
@@ -169,7 +174,7 @@ _TYPED = _Spelling(
 def connect(target: TargetPlan, text: str, spelling: _Spelling = _WRITTEN) -> RemoteServer:
     """The server behind one URL of a target, logged in. DynoError if it cannot be reached, refuses
     us, or is of another kind."""
-    url = server_url.parse(text)
+    url = server_url.parse(text, for_check=True)
     login = credentials.find(url, target.kind, target.credentials, kinds.of(target.kind).port)
     try:
         try:
@@ -222,6 +227,7 @@ _REMOTES: dict[str, Callable[[str, ServerUrl, Login, str], Any]] = {
     kinds.MYSQL: MysqlRemote,
     kinds.POSTGRES: lambda _, url, login, tls: PostgresRemote(url, login, tls),
     kinds.REDIS: RedisRemote,
+    kinds.MONGODB: MongoRemote,
 }
 
 
@@ -233,6 +239,7 @@ def _refused(
         kinds.MYSQL: f", {spelling.group} or ~/.my.cnf",
         kinds.POSTGRES: " or ~/.pgpass",
         kinds.REDIS: f" or the environment's {kinds.of(target.kind).password_variable}",
+        kinds.MONGODB: "; a user of another database than admin has it in the URL, behind a slash",
     }
     if login.password:
         cause = f"the password from {login.source} is wrong, or the user may not come from here"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dbdyno.rules.check.security import (
     host,
-    mongod_access,
-    mongod_settings,
     mysql_accounts,
     mysql_privileges,
     mysql_settings,
@@ -14,11 +12,21 @@ from dbdyno.rules.check.security import (
     redis_access,
     redis_links,
 )
+from dbdyno.rules.check.security.mongodb import (
+    ferretdb,
+    mongod_access,
+    mongod_settings,
+    mongod_use,
+    mongod_users,
+)
 
 FAMILIES = (
+    ferretdb,
     host,
     mongod_access,
     mongod_settings,
+    mongod_use,
+    mongod_users,
     mysql_accounts,
     mysql_privileges,
     mysql_settings,

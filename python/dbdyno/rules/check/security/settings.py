@@ -22,11 +22,16 @@ def rule(
     effect: str,
     source: str,
     sources: tuple[str, ...] = ("server", "file"),
+    default_is_right: bool = False,
 ) -> Rule:
     """A rule on the first of `names` that is set. `right`: None to take the line away; or what
-    makes the fix of a name and its value."""
+    makes the fix of a name and its value. `default_is_right`: in every version, so that a server
+    that tells all its options is fine without it."""
 
     def judge(facts: Facts) -> Iterator[Found]:
+        told = default_is_right and facts.is_server and facts.tells_options
+        if told and not any(f"setting.{name}" in facts.facts for name in names):
+            return
         name, fact = _first(facts, names)
         if wrong(fact):
             yield Found(
@@ -59,9 +64,10 @@ def _first(facts: Facts, names: tuple[str, ...]) -> tuple[str, Fact]:
 
 
 def or_default(facts: Facts, name: str, usual: str | None = None) -> Fact:
-    """A setting; of a file that does not have it, the default. Missing: a server does not tell."""
+    """A setting; of a file that does not have it, or a server that tells all its options, the
+    default. Missing: a server does not tell."""
     fact = facts.get(f"setting.{name}")
-    if fact is not None or facts.is_server:
+    if fact is not None or (facts.is_server and not facts.tells_options):
         return fact or facts.setting(name)
     return Fact(f"setting.{name}", usual, facts.table("options").place)
 

@@ -1,8 +1,8 @@
-"""mongod.conf: who gets in, and what is on the wire.
+"""mongod: who gets in, and what is on the wire, by its file or by what it tells while it runs.
 
 Omitted settings have mongod's defaults: no authorization, JavaScript on, and since 3.6
-only the loopback address. Source: the MongoDB manual, "Security Checklist" and "Configuration File
-Options".
+only the loopback address. A running server also shows whether it demands a login.
+Source: the MongoDB manual, "Security Checklist" and "Configuration File Options".
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def _is_router(facts: Facts) -> bool:
     return _get(facts, "sharding.configDB", "configdb") is not None
 
 
-def _authorizes(facts: Facts) -> bool:
+def authorizes(facts: Facts) -> bool:
+    """Whether clients must log in: as it was seen, else as the settings say."""
+    if (demanded := facts.get("session.login_demanded")) is not None:
+        return demanded.on
     if _get(facts, "security.keyFile", "keyFile", "security.clusterAuthMode", "clusterAuthMode"):
         return True
     asked = _get(facts, "security.authorization")
@@ -48,7 +51,13 @@ def _bind(facts: Facts) -> tuple[Fact, bool]:
 
 
 def _authorization(facts: Facts) -> Iterator[Found]:
-    if _authorizes(facts):
+    seen = facts.get("session.login_demanded")
+    if seen is None:
+        facts.table("options")  # missing: neither is known
+    if authorizes(facts) or _in_transition(facts):
+        return
+    if seen is not None and not facts.tells_options:
+        yield _open_to_all(seen)
         return
     router = _is_router(facts)
     name = "security.keyFile" if router else "security.authorization"
@@ -60,12 +69,33 @@ def _authorization(facts: Facts) -> Iterator[Found]:
             if router
             else f"{name} is {fact.text or 'not set, and disabled by default'}"
         ),
-        evidence=(fact,),
-        effect="a client that reaches the port reads, writes and drops every database",
+        evidence=(fact, *([seen] if seen else [])),
+        effect=_OPEN,
         fix=edits("Set security.keyFile on all members.") if router else setting(name, "enabled"),
         undo=setting(name, fact.text or None),
         about=name,
     )
+
+
+_OPEN = "a client that reaches the port reads, writes and drops every database"
+
+
+def _open_to_all(seen: Fact) -> Found:
+    return Found(
+        what="clients need not log in: a connection without a login was answered what only an"
+        " administrator may ask",
+        evidence=(seen,),
+        effect=_OPEN,
+        fix=setting("security.authorization", "enabled"),
+        undo=setting("security.authorization", None),
+        about="security.authorization",
+    )
+
+
+def _in_transition(facts: Facts) -> bool:
+    """`mongodb-transition-to-auth` says so."""
+    step = _get(facts, "security.transitionToAuth")
+    return facts.is_server and step is not None and step.on
 
 
 def _wide(facts: Facts) -> Iterator[Found]:
@@ -81,7 +111,7 @@ def _wide(facts: Facts) -> Iterator[Found]:
             effect="every network of the host reaches the port, if no firewall stops it",
             fix=edits("Set net.bindIp to the addresses that clients and members use."),
             undo=edits("Put the line back as it was."),
-            severity="low" if _authorizes(facts) else "high",
+            severity="low" if authorizes(facts) else "high",
         )
 
 
@@ -131,6 +161,8 @@ def _mechanisms(facts: Facts) -> Iterator[Found]:
 
 def _sha_1(facts: Facts) -> Iterator[Found]:
     fact = _get(facts, "setParameter.authenticationMechanisms")
+    if facts.is_server and not _chosen(facts, "setParameter.authenticationMechanisms"):
+        return  # the default: of its users `mongodb-user-sha-1-alone` has more to say
     named = fact.text.replace(",", " ").split() if fact is not None else []
     if fact is None or "SCRAM-SHA-1" not in named:
         return
@@ -147,6 +179,11 @@ def _sha_1(facts: Facts) -> Iterator[Found]:
         undo=setting("setParameter.authenticationMechanisms", fact.text),
         about="SCRAM-SHA-1",
     )
+
+
+def _chosen(facts: Facts, name: str) -> bool:
+    """Whether a server was started with an option, whatever its value is now."""
+    return any(row["name"] == name for row in facts.table("options").rows)
 
 
 def _plain(facts: Facts) -> Iterator[Found]:
@@ -189,6 +226,7 @@ def _rule(
     judge: Any,
     page: str,
     applies: str = "mongodb",
+    needs: tuple[str, ...] = ("options",),
 ) -> Rule:
     return Rule(
         id=f"mongodb-{id}",
@@ -197,8 +235,7 @@ def _rule(
         about=about,
         severity=severity,
         applies=(applies,),
-        sources=("file",),
-        needs=("options",),
+        needs=needs,
         judge=judge,
         source=_MANUAL + page,
     )
@@ -208,10 +245,12 @@ RULES = (
     _rule(
         "authorization-off",
         "Clients need not log in",
-        "No security.authorization, and no keyFile, which turns it on.",
+        "No security.authorization, and no keyFile, which turns it on; of a running server, that a"
+        " connection without a login is answered what needs a privilege.",
         "high",
         _authorization,
         "administration/security-checklist/",
+        needs=(),
     ),
     _rule(
         "listens-everywhere",
@@ -249,7 +288,7 @@ RULES = (
     _rule(
         "scram-sha-1",
         "Logins by SCRAM-SHA-1",
-        "authenticationMechanisms names SCRAM-SHA-1.",
+        "authenticationMechanisms was set, and names SCRAM-SHA-1.",
         "low",
         _sha_1,
         "core/security-scram/",

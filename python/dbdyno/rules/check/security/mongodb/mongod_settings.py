@@ -1,4 +1,4 @@
-"""mongod.conf: settings that are wrong by themselves, and what logs and profilers tell.
+"""mongod: settings that are wrong by themselves, and what logs and profilers tell.
 
 Sources: the MongoDB manual, "Configuration File Options", "MongoDB Server Parameters", "SCRAM",
 "Database Profiler"; Percona Server for MongoDB, "Log redaction" (messages for debugging are not
@@ -78,7 +78,9 @@ def _switch(
     right: Any = "false",
     applies: str = "mongodb",
     page: str = "",
+    sources: tuple[str, ...] = ("server", "file"),
 ) -> Rule:
+    """The default is right in every version: what is wrong was set."""
     return rule(
         *names,
         id=f"mongodb-{id}",
@@ -90,7 +92,8 @@ def _switch(
         right=right,
         effect=effect,
         source=_MANUAL + page if page else _OPTIONS,
-        sources=("file",),
+        sources=sources,
+        default_is_right=True,
     )
 
 
@@ -144,6 +147,7 @@ RULES = (
         severity="low",
         about="It lets the first user be made without a login; said outright, it stays.",
         effect="while there is no user, any process of the host makes itself the first",
+        sources=("file",),  # of a server `mongodb-localhost-exception-open` knows its users
     ),
     _switch(
         "security.transitionToAuth",
@@ -276,6 +280,7 @@ RULES = (
         right=_unprofiled,
         effect="values of each operation are in system.profile of its database",
         page="tutorial/manage-the-database-profiler/",
+        sources=("file",),  # at a running server each database has its own level
     ),
     Rule(
         id="mongodb-log-verbose",
@@ -284,7 +289,6 @@ RULES = (
         about="systemLog.verbosity, or that of a component, is above 0.",
         severity="low",
         applies=("mongodb",),
-        sources=("file",),
         needs=("options",),
         judge=_verbose,
         source=_OPTIONS,

@@ -1,0 +1,1 @@
+"""What listens with MongoDB's protocol: mongod, mongos and FerretDB."""

@@ -1,0 +1,1 @@
+"""MongoDB, and what speaks its protocol: a client that only `dyno check` has a use for."""
