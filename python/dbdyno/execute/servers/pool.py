@@ -120,7 +120,7 @@ class ServerPool:
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
-        nodes = self.deployments[group.target].target.nodes_for(group.node)
+        nodes = self.deployments[group.target].target.nodes_for(group.access)
         return tuple(node.name for node in nodes)
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
