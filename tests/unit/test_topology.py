@@ -226,7 +226,7 @@ def test_settings_of_replicas() -> None:
     mariadb = resolved("mariadb", "replicas", durability="full")
     assert mariadb.node_settings["log_bin"] and mariadb.node_settings["sync_binlog"] == "1"
     assert mariadb.load_settings["skip_log_bin"] == "ON"
-    assert "rpl_semi_sync_master_enabled" not in mariadb.node_settings
+    assert "rpl_semi_sync_master_wait_point" not in mariadb.node_settings
     waiting = resolved("mariadb", "replicas", 1)
     assert waiting.node_settings["rpl_semi_sync_master_wait_point"] == "AFTER_SYNC"
     mysql = resolved("mysql", "replicas", 2)

@@ -163,7 +163,7 @@ def _status(rows: Sequence[Sequence[Any]]) -> Mapping[str, str]:
 
 
 def _provider(binaries: Binaries) -> Path:
-    """Galera's library: beside the server, else of the system."""
+    """Galera's library: next to the server, else of the system."""
     base = binaries.paths["server"].parent.parent
     folders = [base / "lib/galera", base / "lib64/galera-4", base / "lib"]
     folders += [Path("/usr/lib/galera"), Path("/usr/lib64/galera-4"), Path("/usr/lib")]

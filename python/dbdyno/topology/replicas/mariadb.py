@@ -19,11 +19,8 @@ from dbdyno.topology.replicas import mysqlfamily
 
 WANTED = {**mysqlfamily.LOG, "log_slave_updates": "ON", "gtid_strict_mode": "ON"}
 # As in MySQL, no session sees a commit before a replica has it. MariaDB's default: AFTER_COMMIT.
-WAITING = {
-    "rpl_semi_sync_master_enabled": "ON",
-    "rpl_semi_sync_slave_enabled": "ON",
-    "rpl_semi_sync_master_wait_point": "AFTER_SYNC",
-}
+WAITING = {"rpl_semi_sync_master_wait_point": "AFTER_SYNC"}
+SIDES = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled")
 NOTE = "each node starts on a copy of the loaded data; replicas follow by GTID and are read-only"
 WAITING_NOTE = "; a commit waits until a replica has received it, or rpl_semi_sync_master_timeout"
 
@@ -43,7 +40,8 @@ class MariadbReplicas(Wiring):
         return with_word(target, mysqlfamily.logged(resolved), wanted, note)
 
     def options(self, members: Members, node: Node, directory: Path) -> NodeOptions:
-        return NodeOptions({"server_id": str(members.number(node))})
+        sides = mysqlfamily.waiting(members, node, *SIDES)
+        return NodeOptions({"server_id": str(members.number(node)), **sides})
 
     def wire(self, members: Members, node: Node) -> None:
         server = members.server(node)

@@ -23,10 +23,8 @@ WANTED = {
     "enforce_gtid_consistency": "ON",
     "log_replica_updates": "ON",
 }
-WAITING = {
-    "rpl_semi_sync_source_enabled": "ON",
-    "rpl_semi_sync_replica_enabled": "ON",
-}
+WAITS_FOR = "rpl_semi_sync_source_wait_for_replica_count"
+SIDES = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_replica_enabled")
 PLUGINS = "semisync_source.so;semisync_replica.so"
 NOTE = "each node starts on a copy of the loaded data; replicas follow by GTID and are read-only"
 WAITING_NOTE = "; a commit waits until replicas have received it, or rpl_semi_sync_source_timeout"
@@ -45,7 +43,7 @@ class MysqlReplicas(Wiring):
         waits = target.topology.wait_for_replicas
         wanted = {**WANTED, **mysqlfamily.durable_log(target)}
         if waits:
-            wanted |= {**WAITING, "rpl_semi_sync_source_wait_for_replica_count": str(waits)}
+            wanted[WAITS_FOR] = str(waits)
         note = NOTE + (WAITING_NOTE if waits else "")
         return with_word(target, mysqlfamily.logged(resolved), wanted, note)
 
@@ -54,9 +52,8 @@ class MysqlReplicas(Wiring):
 
     def options(self, members: Members, node: Node, directory: Path) -> NodeOptions:
         settings = {"server_id": str(members.number(node)), "report_host": LOOPBACK}
-        topology = members.target.topology
-        if topology is not None and topology.wait_for_replicas:
-            settings |= plugins(members, PLUGINS)
+        if sides := mysqlfamily.waiting(members, node, *SIDES):
+            settings |= {**plugins(members, PLUGINS), **sides}
         return NodeOptions(settings)
 
     def wire(self, members: Members, node: Node) -> None:

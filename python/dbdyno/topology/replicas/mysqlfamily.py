@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dbdyno.experiment.types import PRIMARY, REPLICA
+from dbdyno.experiment.types import PRIMARY, REPLICA, Node
 from dbdyno.systems.base import Resolved, TargetPlan, Word
 from dbdyno.topology.base import LOOK_TIMEOUT_S, Members
 
 OWN = (
     *("server_id", "log_bin", "skip_log_bin", "disable_log_bin", "log_slave_updates"),
     *("log_replica_updates", "read_only", "super_read_only"),
+    *("rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled"),
+    *("rpl_semi_sync_source_enabled", "rpl_semi_sync_replica_enabled"),
 )
 LOG = {"log_bin": "binlog"}
 NO_LOG = "skip_log_bin"
@@ -65,6 +67,15 @@ def _runs(status: Mapping[str, Any]) -> bool:
 
 def _why(status: Iterable[Mapping[str, Any]]) -> str:
     return "; ".join(str(row[name]) for row in status for name in _ERRORS if row.get(name))
+
+
+def waiting(members: Members, node: Node, source: str, replica: str) -> dict[str, str]:
+    """Which side of semi-synchronous replication a node is on. A replica that were on both would
+    wait for replicas of its own at each commit that it applies."""
+    topology = members.target.topology
+    if topology is None or not topology.wait_for_replicas:
+        return {}
+    return {source if node == members.nodes[0] else replica: "ON"}
 
 
 def role(server: Any) -> str:
