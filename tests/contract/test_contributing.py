@@ -74,6 +74,14 @@ ROWS = {
         ("python/dbdyno/kinds/__init__.py",),
         frozenset({"kind", "counter", "mysqlfamily"}),
     ),
+    "a topology": Row(
+        "python/dbdyno/topology",
+        "**/*.py",
+        PACKAGE,
+        r"\b{name}\.WIRING\b",
+        ("python/dbdyno/topology/__init__.py",),
+        frozenset({"base", "cluster", "mysqlfamily"}),
+    ),
     "a sampler": Row(
         "python/dbdyno/samplers",
         "*/*.py",

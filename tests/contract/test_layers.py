@@ -22,9 +22,10 @@ PYTHON = {
     "hosts": set(),
     "experiment": set(),
     "systems": {"experiment"},
+    "topology": {"experiment", "systems"},
     "samplers": {"experiment", "systems"},
     "models": {"experiment"},
-    "plan": {"experiment", "systems", "samplers"},
+    "plan": {"experiment", "systems", "topology", "samplers"},
     "store": {"experiment", "systems", "samplers", "plan"},
     "facts": {"sql", "experiment", "systems", "samplers", "plan", "store"},
     "rules": {"sql", "experiment", "systems", "samplers", "models", "plan", "store", "facts"},
@@ -32,7 +33,7 @@ PYTHON = {
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
     "copies": {"experiment", "systems", "samplers", "plan", "store"},
-    "execute": {"experiment", "systems", "samplers", "plan", "store", "facts", "rules"},
+    "execute": {"experiment", "systems", "topology", "samplers", "plan", "store", "facts", "rules"},
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "wording": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "digest", "analysis"),
@@ -50,9 +51,9 @@ PYTHON = {
         *("digest", "execute", "analysis", "wording"),
     },
     "cli": {
-        *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
-        *("share", "imports", "digest", "copies", "execute", "analysis", "wording", "report"),
-        *("web", "prove"),
+        *("experiment", "systems", "topology", "samplers", "models", "plan", "store", "facts"),
+        *("rules", "share", "imports", "digest", "copies", "execute", "analysis", "wording"),
+        *("report", "web", "prove"),
     },
     "api": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

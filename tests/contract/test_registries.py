@@ -267,6 +267,7 @@ NAMES = set(KINDS) - {"null", "files"}  # which YAML, JSON and English have, too
 NAMED = {
     "kinds": "their facts",
     "systems": "their servers",
+    "topology": "whose servers each wires",
     "models": "models of one kind of server say so in their inputs",
     "cli/starter.py": "examples for each kind",
     "cli/init.py": "the kind of an example that needs no server",

@@ -175,7 +175,7 @@ def test_instances_multiply_memory_and_starts(tmp_path: Path) -> None:
     assert many.restarts == 4 * one.restarts
     assert many.disk_bytes > 2 * one.disk_bytes
     assert many.touched[0].instances == (4,)
-    assert many.touched[0].words["memory"] == "1Gi for each instance"
+    assert many.touched[0].words["memory"] == "1Gi for each server"
     assert "sessions are dealt over the instances" in " ".join(
         make(replace(found, cells=(four,)), MACHINE).notes
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,7 @@ class Trial:
             directory / "metrics.ndjson",
             {name: each.sampled for name, each in deployments.items() if each.sampled},
             replicas={name: each.replicas for name, each in deployments.items()},
+            nodes={name: each.node_servers for name, each in deployments.items()},
             feeds=hosts.feeds([deployment.target for deployment in deployments.values()]),
             interval_s=cell.sampling_s,
         )
@@ -232,6 +234,11 @@ def _remarks(cell: Cell) -> tuple[str, ...]:
     )
 
 
+def _topology_facts(deployment: Deployment) -> dict[str, object]:
+    topology = deployment.target.topology
+    return {} if topology is None else {"topology": asdict(topology)}
+
+
 def _facts(deployment: Deployment) -> dict[str, object]:
     """What the report says of a server: its version, effective settings, how words were mapped."""
     server = deployment.server
@@ -240,13 +247,14 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         try:
             settings = server.settings()
         except Exception:  # it died, and each client library says that in a way of its own
-            settings = dict(deployment.resolved.settings)  # what was asked is still known
+            settings = deployment.resolved.asked  # that is still known
     return {
         "kind": deployment.kind,
         "version": server.version if server else deployment.binaries.version,
         "settings": settings,
-        "asked": dict(deployment.resolved.settings),
+        "asked": deployment.resolved.asked,
         "instances": len(deployment.written),
+        **_topology_facts(deployment),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}

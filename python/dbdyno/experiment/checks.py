@@ -14,7 +14,7 @@ from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.file.paths import WORKLOAD
 from dbdyno.experiment.targets import hooks
-from dbdyno.experiment.types import Cell, Group
+from dbdyno.experiment.types import REPLICA, Cell, Group
 from dbdyno.experiment.workloads.base import Need
 
 
@@ -92,6 +92,26 @@ def capabilities(cell: Cell, root: Node) -> None:
                 where=node.where if node else written.place,
                 cause=f"its capabilities are {listed(has)}",
                 fix=f"use a target of kind {listed(able)}, or another workload or preset",
+            )
+
+
+def routes(cell: Cell, root: Node) -> None:
+    """Refuses writes that are sent to a node of a topology that is only read."""
+    target_of = {target.name: target for target in cell.targets}
+    for group in cell.groups:
+        target = target_of[group.target]
+        if target.topology is None or not workloads.changes_data(group.kind, group.options):
+            continue
+        read = [node.name for node in target.nodes_for(group.access) if node.role == REPLICA]
+        if read:
+            written = root.mapping["groups"].mapping[group.name]
+            node = written.mapping.get("route", written.mapping.get("node", written))
+            raise DynoError(
+                f"group `{group.name}` changes data, and would be sent to {listed(read)}",
+                where=node.where if node is not written else written.place,
+                cause="a replica is only read: what is written there is refused, or makes it differ"
+                " from its primary",
+                fix="write `route: primary`, or a workload that only reads",
             )
 
 

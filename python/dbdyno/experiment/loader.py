@@ -236,6 +236,7 @@ def _cell(
     cell = typed.cell(index, levels, _validated(patched), patched)
     checks.shared_data(cell, patched)
     checks.capabilities(cell, patched)
+    checks.routes(cell, patched)
     return cell
 
 

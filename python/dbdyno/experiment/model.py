@@ -16,6 +16,7 @@ from dbdyno.experiment.targets.hooks import HooksModel
 from dbdyno.experiment.targets.host import checked as checked_host
 from dbdyno.experiment.targets.permissions import Allowed, DataModel, MayModel, NodesModel
 from dbdyno.experiment.targets.setups import DataSetup
+from dbdyno.experiment.targets.topologies import TopologyModel
 from dbdyno.experiment.types import Scalar
 from dbdyno.experiment.values.scalars import (
     Duration,
@@ -85,6 +86,9 @@ class TargetModel(Strict):
         le=INSTANCES_MAX,
         description="number of identical servers, which share the sessions of its groups",
     )
+    topology: TopologyModel | None = Field(
+        None, description="servers that work together: a cluster, or a primary with replicas"
+    )
     session: list[Annotated[str, Field(min_length=1)]] = Field(
         [],
         description="statements that each connection of the load runs first, after dyno's own; on"
@@ -145,6 +149,13 @@ class GroupBase(Strict):
     )
     node: Literal["write", "read"] = Field(
         "write", description="servers to use of a target with `nodes`"
+    )
+    route: str | None = Field(
+        None,
+        min_length=1,
+        description="nodes that the sessions are dealt over: `primary` (of a Galera cluster, the"
+        " first node), `replicas` (the others), `any`, or a node's name, such as `db.2`; default:"
+        " `primary`",
     )
     deadline: Duration = Field(60.0, description="age at which a transaction is cancelled")
     retries: int = Field(

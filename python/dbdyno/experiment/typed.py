@@ -12,8 +12,8 @@ from dbdyno.experiment import workloads
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
-from dbdyno.experiment.targets import external, setups
-from dbdyno.experiment.types import Cell, Cpus, Group, Setup, Target
+from dbdyno.experiment.targets import external, setups, topologies
+from dbdyno.experiment.types import Cell, Cpus, Group, Setup, Target, Topology
 from dbdyno.experiment.workloads import arrivals, measuring
 
 INTERVAL_MIN_S, INTERVAL_MAX_S = 0.1, 3600.0  # as `engine/generator/src/setup/check.rs` has them
@@ -74,6 +74,7 @@ def _target(name: str, model: TargetModel, root: Node) -> Target:
         options=dict(model.options),
         optional=model.optional,
         instances=_instances(name, model, node),
+        topology=_topology(name, kind, model, node),
         session=tuple(model.session),
         setup=_setup(name, kind, model, root),
         **external.fields(name, model, node, kind),
@@ -88,6 +89,13 @@ def _instances(name: str, model: TargetModel, node: Node) -> int:
             fix="remove `port`: dyno chooses a free one for each",
         )
     return model.instances
+
+
+def _topology(name: str, kind: str, model: TargetModel, node: Node) -> Topology | None:
+    if model.topology is None or model.url or model.nodes:  # an external server's is refused
+        return None
+    others = {"instances": model.instances, "config": model.config}
+    return topologies.typed(name, kind, model.topology, others, node)
 
 
 def _setup(name: str, kind: str, model: TargetModel, root: Node) -> Setup | None:
@@ -148,6 +156,10 @@ def _group(
         kind=model.kind,
         target=_target_of(name, model, targets, node),
         node=_node_of(name, model, targets, node),
+        route=topologies.route(
+            *(name, model.route, targets[_target_of(name, model, targets, node)], node),
+            model.model_fields_set,
+        ),
         sessions=_sessions(model, written),
         deadline_s=_deadline_s(model),
         retries=model.retries,

@@ -17,6 +17,8 @@ Scalar = str | int | float | bool | None
 
 DURABILITY = ("full", "os_crash_unsafe", "none")
 ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
+GALERA, REPLICAS, GROUP = "galera", "replicas", "group"
+"""Kinds of topologies."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,29 @@ class Node:
     """One server of a target. `name` is the engine's for it: `db`, `db.2`, `db.read1`."""
 
     name: str
-    role: str  # PRIMARY | INSTANCE | REPLICA
+    role: str  # PRIMARY | INSTANCE | REPLICA | MEMBER: its role at the start of a trial
     url: str | None = None  # where it is reached; None: it is started here
 
 
 PRIMARY = "primary"  # the only one that takes writes
 INSTANCE = "instance"  # one of several alike, each with data of its own
 REPLICA = "replica"  # follows the primary, and is only read
+MEMBER = "member"  # one of several with the same data, each of which takes writes
+DOWN = "down"  # asked of a running topology only: it does not answer, or has left the others
+
+# Routes of a group: which nodes its sessions are dealt over. A node's name is a route, too.
+TO_PRIMARY = "primary"  # the one that takes writes; of members, the first
+TO_REPLICAS = "replicas"  # all others
+TO_ANY = "any"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """How the servers of a target work together; what a kind of it is, `topology` knows."""
+
+    kind: str  # galera | replicas | group
+    nodes: int = 3
+    wait_for_replicas: int = 0  # that must have received a commit before it is acknowledged
 
 
 @dataclass(frozen=True)
@@ -88,6 +106,7 @@ class Target:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the engine's driver
     optional: bool = False
     instances: int = 1  # servers alike, over which the sessions of its groups are dealt
+    topology: Topology | None = None  # servers that work together; None: each is alone
     session: tuple[str, ...] = ()  # statements for each new connection of the load
     setup: Setup | None = None
     # Of an external server: all of it empty for one that we start.
@@ -100,19 +119,47 @@ class Target:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Its servers, replicas last."""
+        """Its servers, replicas last. Their roles in a topology are those at its start."""
+        if self.topology is not None:
+            return tuple(
+                Node(name, self._role(number)) for number, name in enumerate(self._names(), 1)
+            )
         replicas = (
             Node(f"{self.name}.read{number}", REPLICA, url)
             for number, url in enumerate(self.read_urls, 1)
         )
         if self.instances == 1:
             return (Node(self.name, PRIMARY, self.url), *replicas)
-        names = (self.name, *(f"{self.name}.{n}" for n in range(2, self.instances + 1)))
-        return tuple(Node(name, INSTANCE) for name in names)
+        return tuple(Node(name, INSTANCE) for name in self._names())
 
     def nodes_for(self, access: str) -> tuple[Node, ...]:
-        """Those that sessions of a group are dealt over; `access` is the group's `node`."""
-        return tuple(each for each in self.nodes if (each.role == REPLICA) == (access == "read"))
+        """Those that sessions of a group are dealt over; `access` is the group's."""
+        nodes = self.nodes
+        if access == TO_ANY:
+            return nodes
+        if access in ("read", TO_REPLICAS, "write", TO_PRIMARY):
+            following = access in ("read", TO_REPLICAS)
+            return tuple(each for each in nodes if self._follows(each) == following)
+        return tuple(each for each in nodes if each.name == access)
+
+    @property
+    def server_count(self) -> int:
+        """How many servers are started here."""
+        return 0 if self.url is not None else len(self.nodes)
+
+    def _names(self) -> tuple[str, ...]:
+        count = self.topology.nodes if self.topology is not None else self.instances
+        return (self.name, *(f"{self.name}.{number}" for number in range(2, count + 1)))
+
+    def _role(self, number: int) -> str:
+        assert self.topology is not None
+        if self.topology.kind == GALERA:
+            return MEMBER
+        return PRIMARY if number == 1 else REPLICA
+
+    def _follows(self, node: Node) -> bool:
+        """Whether a node is not what is written to by default: of members, all but the first."""
+        return node.role == REPLICA or (node.role == MEMBER and node.name != self.name)
 
 
 @dataclass(frozen=True)
@@ -173,6 +220,12 @@ class Group:
     find: Find | None = None
     think: Think | None = None
     node: str = "write"  # write | read: which servers of a target with replicas
+    route: str = ""  # which nodes instead: TO_PRIMARY, TO_REPLICAS, TO_ANY, a node's name
+
+    @property
+    def access(self) -> str:
+        """What `Target.nodes_for` is asked."""
+        return self.route or self.node
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from dbdyno import kinds
+from dbdyno import kinds, topology
 from dbdyno.experiment import workloads
 from dbdyno.experiment.targets import setups
 from dbdyno.plan.types import GroupPlan
 from dbdyno.systems.base import TargetPlan
-from dbdyno.systems.external import reach
 
 REUSE = "reuse"
 RESTORE = "restore"
@@ -22,8 +21,8 @@ DataSettings = Callable[[TargetPlan], Mapping[str, Any]]
 
 def settings_of_files(target: TargetPlan) -> Mapping[str, Any]:
     """The settings that files on disk depend on, as the target's system says. DynoError if the
-    system refuses what the experiment asks of it."""
-    return reach.system_of(target).resolve(target).data_settings
+    system, or its topology, refuses what the experiment asks of it."""
+    return topology.resolve(target).data_settings
 
 
 def data_sets(groups: Sequence[GroupPlan], target: TargetPlan) -> list[tuple[str, dict[str, Any]]]:

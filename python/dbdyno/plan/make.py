@@ -437,6 +437,7 @@ def _group(group: spec_types.Group) -> GroupPlan:
         find=group.find,
         think=group.think,
         node=group.node,
+        route=group.route,
     )
 
 

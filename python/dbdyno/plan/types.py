@@ -32,6 +32,12 @@ class GroupPlan:
     find: Find | None = None
     think: Think | None = None
     node: str = "write"  # write | read
+    route: str = ""  # which nodes instead; see the group
+
+    @property
+    def access(self) -> str:
+        """What `Target.nodes_for` is asked."""
+        return self.route or self.node
 
 
 @dataclass(frozen=True)

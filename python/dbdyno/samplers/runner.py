@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dbdyno import diskfiles
-from dbdyno.samplers.base import Sampled, Sampler
+from dbdyno.samplers.base import Sampled, Sampler, prefixed
 from dbdyno.samplers.hosts import Feed
 from dbdyno.samplers.machine.cpu import Cpu
 from dbdyno.samplers.machine.disk import Disk
@@ -43,13 +43,15 @@ GAPS_MAX = 100  # lines about gaps a source and trial
 Emit = Callable[[Mapping[str, Any]], None]
 
 
-Nodes = Mapping[str, Mapping[str, Replica]]  # target -> node -> replica
+Replicas = Mapping[str, Mapping[str, Replica]]  # target -> node -> replica
+Nodes = Mapping[str, Mapping[str, Sampled]]  # target -> node -> server
 
 
 def samplers_of(
-    servers: Mapping[str, Sampled], replicas: Nodes | None = None
+    servers: Mapping[str, Sampled], replicas: Replicas | None = None, nodes: Nodes | None = None
 ) -> tuple[list[Sampler], list[list[Sampler]]]:
-    """Samplers of the machine, and of each server. With one target names carry no prefix."""
+    """Samplers of the machine, and of each server. With one target names carry no prefix; those of
+    a topology's `nodes` carry the node's."""
     several = len(servers) > 1
     directories = [server.directory for server in servers.values() if server.directory]
     machine: list[Sampler] = [Cpu(), Memory(), Disk(directories), Network()]
@@ -62,6 +64,9 @@ def samplers_of(
         of_servers.append([Counters(server, target), Sessions(server, target)])
         for node, replica in (replicas or {}).get(name, {}).items():
             of_servers.append([Replication(replica, node, target)])
+        for node, each in (nodes or {}).get(name, {}).items():
+            own = prefixed(target, node)
+            of_servers.append([Counters(each, own), Sessions(each, own)])
     return machine, of_servers
 
 
@@ -74,14 +79,15 @@ class Sampling:
         path: Path,
         servers: Mapping[str, Sampled],
         *,
-        replicas: Nodes | None = None,
+        replicas: Replicas | None = None,
+        nodes: Nodes | None = None,
         feeds: Sequence[Feed] = (),
         interval_s: float = 1.0,
     ) -> None:
         assert interval_s > 0
         self._path = path
         self._interval_s = interval_s
-        machine, of_servers = samplers_of(servers, replicas)
+        machine, of_servers = samplers_of(servers, replicas, nodes)
         self._sets: list[list[Sampler]] = [machine, *of_servers]
         self._feeds = tuple(feeds)
         self._patience_s = max([JOIN_S, *(feed.finish_s for feed in feeds)])

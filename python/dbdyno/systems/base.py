@@ -54,6 +54,14 @@ class Resolved:
     data_settings: Mapping[str, str] = field(
         default_factory=dict
     )  # the part files on disk depend on
+    node_settings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of all nodes of a topology besides `settings`, once loaded
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """All settings that a server runs with and is asked about."""
+        return {**self.settings, **self.node_settings}
 
 
 @dataclass(frozen=True)

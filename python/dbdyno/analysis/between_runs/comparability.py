@@ -38,7 +38,17 @@ MAY_CHANGE = ("kernel", "os", "dbdyno", "clocksource", "governor")
 
 WORDS = ("durability", "isolation", "memory_bytes")
 # Of a target: all that is asked of it but its system, its place and its settings.
-_ASKED = (*WORDS, "protocol", "tls", "transport", "options", "instances", "session", "existing")
+_ASKED = (
+    *WORDS,
+    "protocol",
+    "tls",
+    "transport",
+    "options",
+    "instances",
+    "topology",
+    "session",
+    "existing",
+)
 
 MEMORY_WITHIN = 0.02  # kernels keep different small parts of the same memory for themselves
 DIFFERENCES_MAX = 6  # named in a sentence

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
+from dbdyno.experiment.types import DOWN, GROUP, REPLICA
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
+from dbdyno.topology import Cluster
 
 
 @dataclass
@@ -23,6 +25,7 @@ class Deployment:
     resolved: Resolved
     servers: dict[str, Server] = field(default_factory=dict)  # by their nodes' names
     database: str = DATABASE  # the schema that the load goes to
+    cluster: Cluster | None = None  # of a target with a topology
 
     @property
     def written(self) -> dict[str, Server]:
@@ -31,10 +34,44 @@ class Deployment:
 
     @property
     def replicas(self) -> dict[str, RemoteServer]:
-        """Those that are only read, as metrics call them: `read1`, `read2`."""
-        prefix = f"{self.target.name}."
-        found = self._started("read").items()
-        return {name.removeprefix(prefix): cast("RemoteServer", each) for name, each in found}
+        """Those that follow another one by its log, as metrics call them: `read1`, `node2`."""
+        topology = self.target.topology
+        if topology is not None and topology.kind == GROUP:
+            return {}  # its members agree on each commit, and do not say how far they are
+        names = (node.name for node in self.target.nodes if node.role == REPLICA)
+        found = {self._label(name): self.servers[name] for name in names if name in self.servers}
+        return cast("dict[str, RemoteServer]", found)
+
+    @property
+    def node_servers(self) -> dict[str, Server]:
+        """Each server of a topology, as metrics call it: `node1`, `node2`; empty without one."""
+        if self.cluster is None:
+            return {}
+        return {self._label(name): server for name, server in self.servers.items()}
+
+    def _label(self, name: str) -> str:
+        own = name.removeprefix(self.target.name).removeprefix(".")
+        return own if self.target.topology is None else f"node{own or 1}"
+
+    def roles(self) -> dict[str, str]:
+        """What each node is now, by name: PRIMARY, REPLICA, MEMBER, INSTANCE or DOWN. Those of a
+        topology say it themselves."""
+        if self.cluster is not None:
+            return self.cluster.roles()
+        return {
+            node.name: node.role if self._answers(node.name) else DOWN for node in self.target.nodes
+        }
+
+    def _answers(self, name: str) -> bool:
+        server = self.servers.get(name)
+        return server is not None and server.alive()
+
+    def alive(self) -> bool:
+        """Whether every server that is written to still answers; those of a topology are all what
+        they were at its start."""
+        if self.cluster is not None:
+            return self.cluster.healthy()
+        return bool(self.written) and all(server.alive() for server in self.written.values())
 
     def _started(self, access: str) -> dict[str, Server]:
         names = (node.name for node in self.target.nodes_for(access))
@@ -51,8 +88,11 @@ class Deployment:
         return str(getattr(self.server, "kind", self.target.kind))
 
     @property
-    def sampled(self) -> Server | MergedServers | None:
-        """Whose metrics are the target's: of several servers the sums."""
+    def sampled(self) -> Server | MergedServers | TopologyServers | None:
+        """Whose metrics are the target's: of several servers the sums; of a topology the counters
+        of its first node, and the processes of all."""
+        if self.cluster is not None and self.server is not None:
+            return TopologyServers(self.server, tuple(self.servers.values()))
         servers = tuple(self.written.values())
         return MergedServers(servers) if len(servers) > 1 else self.server
 
@@ -105,3 +145,21 @@ class MergedServers:
         for server in self._servers:
             total.update(server.sessions_by_state())
         return dict(total)
+
+
+class TopologyServers:
+    """A topology as one server, for samplers: what its first node counts, which executes or
+    applies every commit, and the processes of all nodes."""
+
+    def __init__(self, first: Server, servers: Sequence[Server]) -> None:
+        self._first = first
+        self.directory = first.directory
+        self.counters = first.counters
+        self.gauges = first.gauges
+        self.sessions_by_state = first.sessions_by_state
+        self._servers = tuple(servers)
+
+    @property
+    def pid(self) -> tuple[int, ...] | None:
+        """Of all nodes."""
+        return tuple(server.pid for server in self._servers if server.pid is not None) or None

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dbdyno import systems
+from dbdyno import systems, topology
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.request import Value
@@ -72,7 +74,7 @@ class ServerPool:
                 continue
             system = systems.load(target.kind)
             deployment = Deployment(
-                target, system, versions.find(target, self._host), system.resolve(target)
+                target, system, versions.find(target, self._host), topology.resolve(target)
             )
             self._begin(deployment, cell)
         if cell.state.cache == "cold":
@@ -91,7 +93,7 @@ class ServerPool:
             deployment = self.deployments[target.name]
             deployment.target = target
             if target.url is None:
-                deployment.resolved = deployment.system.resolve(target)
+                deployment.resolved = topology.resolve(target)
             else:
                 deployment.resolved = self._remotes.adopt(target, cell)
 
@@ -99,8 +101,7 @@ class ServerPool:
         """Stops all servers and removes their working directories."""
         while self.deployments:
             _, deployment = self.deployments.popitem()
-            for server in deployment.servers.values():
-                server.stop(discard=True)
+            stop_all(deployment.servers.values())
             for node in deployment.target.nodes:
                 shutil.rmtree(self._work(node), ignore_errors=True)
         self._loaded_from.clear()
@@ -112,15 +113,12 @@ class ServerPool:
         return told
 
     def alive(self) -> bool:
-        """Whether every server that is written to still answers."""
-        return all(
-            deployment.written and all(server.alive() for server in deployment.written.values())
-            for deployment in self.deployments.values()
-        )
+        """Whether all targets are as they were started: see `Deployment.alive`."""
+        return all(deployment.alive() for deployment in self.deployments.values())
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
-        nodes = self.deployments[group.target].target.nodes_for(group.node)
+        nodes = self.deployments[group.target].target.nodes_for(group.access)
         return tuple(node.name for node in nodes)
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
@@ -192,18 +190,31 @@ class ServerPool:
         deployment.database = snapshot.database
         self._loaded_from[deployment.target.name] = snapshot.key
         self.deployments[deployment.target.name] = deployment
+        cpus = cell.server_cpus or self._plan.server_cpus
+
+        def placed(node: Node) -> Path:
+            return self._copied(snapshot.path, node)
+
+        if deployment.target.topology is not None:
+            deployment.cluster = topology.cluster(
+                *(deployment.target, deployment.system, deployment.binaries, deployment.resolved),
+                *(deployment.servers, cpus, self._control.check),
+            )
+            deployment.cluster.start(placed)
+            return
         for node in deployment.target.nodes:
             self._control.check()
-            work = self._work(node)
-            shutil.rmtree(work, ignore_errors=True)
-            work.parent.mkdir(mode=0o711, exist_ok=True)
-            copy_tree(self._host, snapshot.path, work)
             deployment.servers[node.name] = deployment.system.start(
-                deployment.binaries,
-                work,
-                deployment.resolved,
-                cell.server_cpus or self._plan.server_cpus,
+                deployment.binaries, placed(node), deployment.resolved, cpus
             )
+
+    def _copied(self, snapshot: Path, node: Node) -> Path:
+        """The directory that a node works in: a copy of loaded data."""
+        work = self._work(node)
+        shutil.rmtree(work, ignore_errors=True)
+        work.parent.mkdir(mode=0o711, exist_ok=True)
+        copy_tree(self._host, snapshot, work)
+        return work
 
     def _work(self, node: Node) -> Path:
         return self._scratch.path / "work" / node.name
@@ -236,6 +247,17 @@ class ServerPool:
                 return
             self._control.check()
             time.sleep(0.2)
+
+
+def stop_all(servers: Collection[Server]) -> None:
+    """Stops servers whose files are not needed any more, at once: members of a topology wait for
+    each other."""
+    if len(servers) < 2:
+        for server in servers:
+            server.stop(discard=True)
+        return
+    with ThreadPoolExecutor(len(servers)) as pool:
+        list(pool.map(lambda server: server.stop(discard=True), servers))
 
 
 def _unwritten_bytes() -> int:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dbdyno import topology
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.job import error_of
@@ -126,6 +127,11 @@ class Snapshots:
                 "its files would have to be recovered before each trial",
                 fix="look at the memory and the disk of the machine, then run again",
             )
+        cpus = self._context.plan.server_cpus
+        topology.seed(
+            *(deployment.target, deployment.system, deployment.binaries),
+            *(deployment.resolved, building, cpus),
+        )
         building.rename(path)
         return Snapshot(path, database)
 

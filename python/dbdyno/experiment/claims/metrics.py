@@ -40,6 +40,7 @@ _NO_OUTCOME = {"due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
+_NODE = re.compile(r"^node\d+\.")
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
 
 
@@ -90,11 +91,11 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
         return _of_group(head, rest, name, scope, where)
     if name in _BY_NAME:
         return _unprefixed(_BY_NAME[name], name, scope, where)
-    if dot and head in scope.targets and _is_family(rest, TARGET_FAMILIES):
+    if dot and head in scope.targets and _is_of_target(rest):
         return name if len(scope.targets) > 1 else rest
     if _is_family(name, MACHINE_FAMILIES):
         return name
-    if _is_family(name, TARGET_FAMILIES):
+    if _is_of_target(name):
         if len(scope.targets) > 1:
             raise _error(
                 f"`{name}` does not name its target",
@@ -290,6 +291,11 @@ def _refuse_other_loop(
 def _is_family(name: str, families: tuple[str, ...]) -> bool:
     head, _, rest = name.partition(".")
     return head in families and bool(rest)
+
+
+def _is_of_target(name: str) -> bool:
+    """Whether it is a server's: `status.NAME`, of a node of a topology `node2.status.NAME`."""
+    return _is_family(_NODE.sub("", name), TARGET_FAMILIES)
 
 
 def _choices(names: Iterable[str]) -> str:

@@ -38,7 +38,8 @@ class Touched:
     schema: str
     words: Mapping[str, str]  # durability, isolation, memory as written
     config: Mapping[str, tuple[Scalar, ...]]  # setting -> its values over the cells
-    instances: tuple[int, ...] = (1,)  # over the cells
+    instances: tuple[int, ...] = (1,)  # servers, over the cells
+    topologies: tuple[str, ...] = ()  # their kinds, over the cells
     setup: tuple[str, ...] = ()  # what is put into it, in words
     session: tuple[str, ...] = ()  # statements of each connection
     place: str = ""  # host and port of an external server
@@ -238,13 +239,22 @@ def _touched(cells: Sequence[Cell]) -> tuple[Touched, ...]:
                 before,
                 words=words,
                 config=config,
-                instances=tuple(sorted({*before.instances, target.instances}))
+                instances=tuple(sorted({*before.instances, _servers_of(target)}))
                 if key in found
-                else (target.instances,),
+                else (_servers_of(target),),
+                topologies=tuple(dict.fromkeys((*before.topologies, *_topology_of(target)))),
                 setup=tuple(dict.fromkeys((*before.setup, *setup_words(target.setup)))),
                 session=tuple(dict.fromkeys((*before.session, *target.session))),
             )
     return tuple(found.values())
+
+
+def _servers_of(target: TargetPlan) -> int:
+    return target.server_count or 1
+
+
+def _topology_of(target: TargetPlan) -> tuple[str, ...]:
+    return () if target.topology is None else (target.topology.kind,)
 
 
 def _first_touched(target: TargetPlan) -> Touched:
@@ -270,7 +280,7 @@ def setup_words(setup: Setup | None) -> list[str]:
 
 
 def _words(target: TargetPlan) -> dict[str, str]:
-    each = " for each instance" if target.instances > 1 else ""
+    each = " for each server" if target.server_count > 1 else ""
     given = {
         "durability": target.durability,
         "isolation": target.isolation,

@@ -22,7 +22,7 @@ def check(spec: Spec, machine: Machine) -> None:
         return
     levels = ", ".join(f"{name}={level}" for name, level in largest.levels.items())
     enough = -(-given // 2**30)
-    target = max(largest.targets, key=lambda one: (one.memory_bytes or 0) * one.instances)
+    target = max(largest.targets, key=lambda one: (one.memory_bytes or 0) * one.server_count)
     raise DynoError(
         f"servers get {gib(given)} of `memory`, and the machine has {gib(total)}"
         f"{f' (in cell {levels})' if levels else ''}",
@@ -34,8 +34,4 @@ def check(spec: Spec, machine: Machine) -> None:
 
 
 def _given_bytes(cell: Cell) -> int:
-    return sum(
-        (target.memory_bytes or 0) * target.instances
-        for target in cell.targets
-        if target.url is None
-    )
+    return sum((target.memory_bytes or 0) * target.server_count for target in cell.targets)

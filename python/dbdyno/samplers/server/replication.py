@@ -25,7 +25,7 @@ class Replication:
     """See the module."""
 
     source = SOURCE
-    about = "seconds that a replica is behind, mean and `_max`, by node: read1, read2..."
+    about = "seconds that a replica is behind, mean and `_max`, by node: read1, node2..."
     quick = False
 
     def __init__(self, replica: Replica, node: str, target: str = "") -> None:

@@ -38,6 +38,8 @@ class MysqlControl(ABC):
     """The control connection, and what is asked over it. Subclasses define how to connect, and the
     error if no server answers."""
 
+    place: str  # host and port, or socket
+
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._lock = threading.Lock()
@@ -253,6 +255,34 @@ class MysqlControl(ABC):
                     found.append(Refusal(sql, why, at=_seen_at(why, sql, sent)))
         return found
 
+    @answered(ERRORS)
+    def lag_s(self) -> float:
+        """How far it is behind the server that it replicates, seconds; DynoError if it cannot
+        say."""
+        lags = [row[name] for row in self.replica_status() for name in _LAG_COLUMNS if name in row]
+        if not lags:
+            raise DynoError(f"{self.kind} at {self.place} is not a replica")
+        if any(lag is None for lag in lags):
+            raise DynoError(f"replication to {self.place} does not run")
+        return float(max(lags))
+
+    def replica_status(self) -> list[dict[str, Any]]:
+        """SHOW REPLICA STATUS, a row a channel; empty of a server that replicates nothing."""
+        error: Exception | None = None
+        for statement in _LAG_STATEMENTS:
+            try:
+                return self.records(statement)
+            except pymysql.err.ProgrammingError as caught:  # an older server's syntax error
+                error = caught
+        assert error is not None
+        raise error
+
+    def look(self, sql: str, timeout_s: int) -> list[tuple[Any, ...]]:
+        """Rows of one statement on a connection of its own, which is not waited for longer."""
+        with closing(self._connect(None, timeout_s)) as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
     def close_connection(self) -> None:
         """Closes the control connection; the next call opens another."""
         with self._lock:
@@ -275,6 +305,8 @@ def _seen_at(why: str, sql: str, sent: str) -> int | None:
     return sqltext.written(sql, _marked, at)
 
 
+_LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
+_LAG_COLUMNS = ("Seconds_Behind_Source", "Seconds_Behind_Master")
 _CLIENTS_CODES = range(2000, 3000)  # the connection broke; all others are the server's answers
 _SYSTEM_USERS = ("system user", "event_scheduler")
 

@@ -31,8 +31,6 @@ from dbdyno.systems.server_errors import answered, understood
 from dbdyno.systems.sql_files import Importer
 
 _REFUSED = (1045, 1698, 1251, 2059)  # wrong password, wrong plug-in
-_LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
-_LAG_COLUMNS = ("Seconds_Behind_Source", "Seconds_Behind_Master")
 _WRONG_TYPE = 1232
 _NOT_NOW = {  # error code -> why a setting cannot be changed
     1193: "the server does not know it",
@@ -191,28 +189,6 @@ class MysqlRemote(MysqlControl, External):
                 return False
             raise self.unanswered(error) from None
         return bool(rows) and rows[0][0] == token
-
-    # ---- replicas
-
-    @answered(ERRORS)
-    def lag_s(self) -> float:
-        rows = self._replica_status()
-        lags = [row[name] for row in rows for name in _LAG_COLUMNS if name in row]
-        if not lags:
-            raise DynoError(f"{self.kind} at {self.place} is not a replica")
-        if any(lag is None for lag in lags):
-            raise DynoError(f"replication to {self.place} does not run")
-        return float(max(lags))
-
-    def _replica_status(self) -> list[dict[str, Any]]:
-        error: Exception | None = None
-        for statement in _LAG_STATEMENTS:
-            try:
-                return self.records(statement)
-            except pymysql.err.ProgrammingError as caught:  # an older server's syntax error
-                error = caught
-        assert error is not None
-        raise error
 
     # ---- existing data
 

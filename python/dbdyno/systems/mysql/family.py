@@ -238,9 +238,14 @@ class OfFamily(ManagedSystem):
             "init_file": str(sockets / "init.sql"),
             **{f"ssl_{name}": str(path) for name, path in pem.items()},
         }
-        login = "".join(f"{line};\n" for line in self._family.login_sql(started.password))
-        write_private(sockets / "init.sql", login, account)
-        text = configuration({**own, **resolved.settings})
+        # The login is each server's own: in a binary log it would reach replicas.
+        lines = ["SET SESSION sql_log_bin = 0", *started.node.init_sql]
+        lines += self._family.login_sql(started.password)
+        write_private(sockets / "init.sql", "".join(f"{line};\n" for line in lines), account)
+        text = configuration({**own, **resolved.settings, **started.node.settings})
+        for name, settings in started.node.sections.items():
+            lines = [f"{key}={value}" for key, value in settings.items()]
+            text += "\n".join([f"[{name}]", *lines, ""])
         path = write_private(directory / "server.cnf", text, account)
         command: Command = [started.binaries.paths["server"], f"--defaults-file={path}"]
         return command, partial(MysqlServer, self._family)

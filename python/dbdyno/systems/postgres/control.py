@@ -32,6 +32,7 @@ class PostgresControl(ABC):
     error if no server answers."""
 
     kind = "postgres"
+    place: str  # host and port, or socket
 
     def __init__(self, database: str) -> None:
         self.database = database  # of the control connection
@@ -91,6 +92,25 @@ class PostgresControl(ABC):
                 except ERRORS as error:
                     raise refused(self.kind, statement, message(error)) from None
         return rows
+
+    def look(self, sql: str, timeout_s: int) -> list[list[Any]]:
+        """Rows of one statement on a connection of its own, which is not waited for longer."""
+        return self.run_in(self.database, [sql], timeout_s)
+
+    @answered(ERRORS)
+    def lag_s(self) -> float:
+        """How far it is behind the server that it replicates, seconds; DynoError if it cannot
+        say."""
+        row = self.rows(
+            "SELECT pg_is_in_recovery(), "
+            "pg_last_wal_receive_lsn() IS NOT DISTINCT FROM pg_last_wal_replay_lsn(), "
+            "extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8"
+        )[0]
+        replica, level, age_s = row
+        if not replica:
+            raise DynoError(f"postgres at {self.place} is not a replica")
+        # With everything replayed the last transaction's age only shows that there are no writes.
+        return 0.0 if level or age_s is None else max(0.0, float(age_s))
 
     @answered(ERRORS)
     def schemas(self) -> list[str]:

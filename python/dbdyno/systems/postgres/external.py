@@ -211,21 +211,6 @@ class PostgresRemote(PostgresControl, External):
             raise self.unanswered(error) from None
         return bool(rows) and rows[0][0] == token
 
-    # ---- replicas
-
-    @answered(ERRORS)
-    def lag_s(self) -> float:
-        row = self.rows(
-            "SELECT pg_is_in_recovery(), "
-            "pg_last_wal_receive_lsn() IS NOT DISTINCT FROM pg_last_wal_replay_lsn(), "
-            "extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8"
-        )[0]
-        replica, level, age_s = row
-        if not replica:
-            raise DynoError(f"postgres at {self.place} is not a replica")
-        # With everything replayed the last transaction's age only shows that there are no writes.
-        return 0.0 if level or age_s is None else max(0.0, float(age_s))
-
     # ---- existing data
 
     def highest_id(self, schema: str, table: str) -> int:

@@ -68,7 +68,12 @@ class PostgresServer(PostgresControl, Managed):
         starting.until_ready(
             "PostgreSQL", self.process, self._log, _HINTS, self._log_in, ERRORS, message
         )
-        self.rows(f"ALTER ROLE {USER} PASSWORD '{scram_verifier(self._password)}'")
+        # A standby has the password of its primary.
+        if not self.rows("SELECT pg_is_in_recovery()")[0][0]:
+            verifier = scram_verifier(self._password)
+            # Its standbys, which it may wait for otherwise, come later.
+            local = "SET synchronous_commit = local"
+            self.run_in("postgres", [local, f"ALTER ROLE {USER} PASSWORD '{verifier}'"])
 
     def _log_in(self) -> None:
         self.version = str(self.rows("SHOW server_version")[0][0])

@@ -211,7 +211,10 @@ class Postgres(ManagedSystem):
         (directory / "data" / "postmaster.pid").unlink(missing_ok=True)
         pem = started.certificate.write(directory, account)
         me = pwd.getpwuid(os.geteuid()).pw_name
-        hba = "local all all peer map=dyno\n" + f"host all all {LOOPBACK}/32 scram-sha-256\n"
+        hba = "local all all peer map=dyno\n"
+        hba += "".join(
+            f"host {what} all {LOOPBACK}/32 scram-sha-256\n" for what in ("all", "replication")
+        )
         ident = f'dyno "{me}" {USER}\n'
         own = {
             "hba_file": str(private_file(directory / "hba.conf", hba, account)),
@@ -226,7 +229,7 @@ class Postgres(ManagedSystem):
             "logging_collector": "off",
             "log_timezone": "UTC",
         }
-        text = configuration({**own, **resolved.settings})
+        text = configuration({**own, **resolved.settings, **started.node.settings})
         path = private_file(directory / "server.conf", text, account)
         server = started.binaries.paths["server"]
         return [server, "-D", directory / "data", "-c", f"config_file={path}"], PostgresServer

@@ -6,8 +6,8 @@ import os
 import secrets
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,34 @@ from dbdyno.systems.process.account import Account, account_for, check_reachable
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LogTail
 from dbdyno.systems.process.paths import LOOPBACK, socket_directory
-from dbdyno.systems.process.starting import HUNG_TIMEOUT_S, STOP_TIMEOUT_S
+from dbdyno.systems.process.starting import (
+    DISCARD_TIMEOUT_S,
+    HUNG_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+)
 
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+
+
+@dataclass(frozen=True)
+class NodeOptions:
+    """What a server is given as one node of a topology. All nodes have one password and one
+    certificate, so that a client can be led from one to the other."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)  # its own, not compared: addresses
+    settings_again: Mapping[str, str] = field(default_factory=dict)  # instead, when it starts again
+    rewire: Callable[[], None] | None = None  # once it has been started again
+    sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of its option file
+    init_sql: tuple[str, ...] = ()  # statements before those that make the login
+    password: str = ""  # empty: drawn
+    certificate: Certificate | None = None  # None: made
+
+    def again(self) -> NodeOptions:
+        """What it is given when it starts again."""
+        return replace(self, settings={**self.settings, **self.settings_again})
+
+
+ALONE = NodeOptions()
 
 
 @dataclass(frozen=True)
@@ -37,6 +62,7 @@ class Started:
     password: str
     certificate: Certificate
     log: LogTail
+    node: NodeOptions = ALONE
 
 
 class Managed(ABC):
@@ -48,6 +74,7 @@ class Managed(ABC):
         self.directory = started.directory
         self.socket_path = started.sockets / self.socket_name(started.port)
         self.port = started.port
+        self.place = f"{LOOPBACK}:{started.port}"
         self.version = ""
         self.was_killed = False  # whether the last stop needed force: its directory needs recovery
         home = started.binaries.paths["server"].parent
@@ -87,7 +114,9 @@ class Managed(ABC):
     def stop(self, *, discard: bool = False) -> bool:
         """A clean end, which writes everything, so that the directory can be copied. After a
         timeout it is killed (`was_killed`)."""
-        timeout_s = HUNG_TIMEOUT_S if discard or not self.alive() else STOP_TIMEOUT_S
+        timeout_s = DISCARD_TIMEOUT_S
+        if not discard:
+            timeout_s = STOP_TIMEOUT_S if self.alive() else HUNG_TIMEOUT_S
         self.close_connection()
         self.was_killed = self.process.stop(timeout_s)
         return self.process.status() == 0 and not self.was_killed
@@ -117,7 +146,12 @@ class ManagedSystem(ABC):
         object once it runs."""
 
     def start(
-        self, binaries: Binaries, directory: Path, resolved: Resolved, cpus: Sequence[int]
+        self,
+        binaries: Binaries,
+        directory: Path,
+        resolved: Resolved,
+        cpus: Sequence[int],
+        node: NodeOptions = ALONE,
     ) -> Server:
         """See `System.start`."""
         account = account_for(self.account)
@@ -132,7 +166,7 @@ class ManagedSystem(ABC):
         asked = starting.asked_port(resolved.settings, self.kind)
 
         def launch(port: int) -> Any:
-            return self._launch(binaries, directory, resolved, cpus, account, port)
+            return self._launch(binaries, directory, resolved, cpus, account, port, node)
 
         return starting.start(launch, resolved, asked)
 
@@ -144,13 +178,16 @@ class ManagedSystem(ABC):
         cpus: Sequence[int],
         account: Account,
         port: int,
+        node: NodeOptions = ALONE,
     ) -> Managed:
         sockets = socket_directory(account)
-        password, certificate = secrets.token_urlsafe(24), Certificate.make()
+        password = node.password or secrets.token_urlsafe(24)
+        certificate = replace(node.certificate) if node.certificate else Certificate.make()
         log = LogTail(directory / "server.log")
         process = Guarded(host=binaries.host, account=account, make=[sockets], directory=directory)
         started = Started(
-            process, binaries, directory, account, sockets, port, password, certificate, log
+            *(process, binaries, directory, account, sockets, port, password, certificate, log),
+            node=node,
         )
         try:
             command, make = self.configured(started, resolved)

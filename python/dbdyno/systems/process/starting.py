@@ -15,7 +15,8 @@ from dbdyno.systems.process.paths import check_port, free_port
 
 START_TIMEOUT_S = 120.0  # redo of a large log after a kill takes its time
 STOP_TIMEOUT_S = 120.0  # writes back the caches
-HUNG_TIMEOUT_S = 10.0  # for a server that does not answer, or whose files are not needed
+HUNG_TIMEOUT_S = 10.0  # for a server that does not answer
+DISCARD_TIMEOUT_S = 3.0  # for one whose files are not needed
 CONTROL_TIMEOUT_S = 10
 SETTLE_TIMEOUT_S = 600
 TRIES = 4

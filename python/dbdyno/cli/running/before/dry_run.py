@@ -155,6 +155,8 @@ def _touched(touched: Touched) -> str:
     what = "; ".join(words + settings) or "defaults"
     servers = " or ".join(str(count) for count in touched.instances)
     private = f"a private {touched.kind}" if servers == "1" else f"{servers} {touched.kind} alike"
+    if touched.topologies:
+        private = f"{servers} {touched.kind} as {' or '.join(touched.topologies)}"
     return "; ".join(
         [f"target {touched.target}: {private}, schema {touched.schema}; {what}", *given]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dbdyno import topology
 from dbdyno.errors import DynoError
 from dbdyno.execute import environment
 from dbdyno.plan.machine import Machine
@@ -19,7 +20,7 @@ def missing(target: TargetPlan) -> str | None:
     asked now: the others are an error of their own, with more to say."""
     try:
         if target.url is None:
-            versions.find(target)
+            topology.check_installed(target, versions.find(target))
         elif target.optional:
             reach.connect(target, target.url).stop()
     except DynoError as error:

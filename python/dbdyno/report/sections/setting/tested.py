@@ -102,8 +102,17 @@ def identity(facts: Mapping[str, Any]) -> str:
 
 
 def versions(records: Iterable[TrialRecord]) -> list[str]:
-    """Every system and version that was measured, once."""
-    return list(dict.fromkeys(identity(f) for r in records for f in r.targets.values()))
+    """Every system, version and topology that was measured, once."""
+    every = (facts for record in records for facts in record.targets.values())
+    return list(dict.fromkeys(identity(facts) + _topology(facts) for facts in every))
+
+
+def _topology(facts: Mapping[str, Any]) -> str:
+    """ " (galera, 3 nodes)"; nothing of a server that is alone."""
+    topology = facts.get("topology")
+    if not isinstance(topology, Mapping):
+        return ""
+    return f" ({topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')})"
 
 
 def machine(environment: Mapping[str, Any]) -> str:

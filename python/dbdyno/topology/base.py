@@ -1,0 +1,188 @@
+"""What every topology is: how copies of one stopped server become servers that work together."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Node
+from dbdyno.systems import portable_options
+from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
+from dbdyno.systems.certificate import Certificate
+from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.process.managed import NodeOptions
+from dbdyno.systems.process.paths import LOOPBACK, free_port
+
+LOOK_TIMEOUT_S = 2  # for a server to say what its role is
+
+
+class NodeServer(Server, Protocol):
+    """A managed server of SQL, as topologies ask it."""
+
+    process: Guarded
+    port: int
+    place: str
+
+    def rows(self, sql: str) -> Sequence[Sequence[Any]]:
+        """Runs one statement on the control connection."""
+
+    def look(self, sql: str, timeout_s: int) -> Sequence[Sequence[Any]]:
+        """Rows of one statement on a connection of its own, which is not waited for longer."""
+
+    def log_tail(self) -> str:
+        """The end of its log."""
+
+
+@dataclass
+class Members:
+    """The nodes of one topology: who they are, and what they have in common. `servers` are those
+    that were started, by name."""
+
+    target: TargetPlan
+    binaries: Binaries
+    resolved: Resolved
+    servers: dict[str, Server]
+    group: str = field(default_factory=lambda: str(uuid.uuid4()))  # names all of them together
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    certificate: Certificate = field(default_factory=Certificate.make)
+    _ports: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All of them, in the order of their start."""
+        return self.target.nodes
+
+    def server(self, node: Node) -> Any:
+        """The running server of a node, a `NodeServer`."""
+        return self.servers[node.name]
+
+    def number(self, node: Node) -> int:
+        """Its place in the order, from 1."""
+        return self.nodes.index(node) + 1
+
+    def port(self, node: Node, use: str) -> int:
+        """A port of a node besides that of its clients, chosen once for each use."""
+        key = (node.name, use)
+        if key not in self._ports:
+            taken = set(self._ports.values())
+            found = free_port()
+            while found in taken:
+                found = free_port()
+            self._ports[key] = found
+        return self._ports[key]
+
+    def address(self, node: Node, use: str) -> str:
+        """Host and port of `port`."""
+        return f"{LOOPBACK}:{self.port(node, use)}"
+
+    def addresses(self, use: str) -> str:
+        """Those of all nodes, as lists of seeds have them."""
+        return ",".join(self.address(node, use) for node in self.nodes)
+
+    @property
+    def primary(self) -> Any:
+        """The server of the node that is started first."""
+        return self.servers[self.nodes[0].name]
+
+    @property
+    def followers(self) -> tuple[Node, ...]:
+        """The nodes that were started after the first one, so far."""
+        return tuple(node for node in self.nodes[1:] if node.name in self.servers)
+
+    def forget_ports(self, node: Node) -> None:
+        """Has new ones chosen: another process was faster."""
+        for key in [key for key in self._ports if key[0] == node.name]:
+            del self._ports[key]
+
+
+Start = Callable[[NodeOptions], Server]
+
+
+class Wiring(Protocol):
+    """A topology of one kind of server. `resolve` is pure; all others are called in the order in
+    which they stand here."""
+
+    topology: str
+    kind: str
+
+    @abstractmethod
+    def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
+        """A target's settings with those that all nodes need, as a word for the report. DynoError
+        where the user's `config` contradicts them."""
+
+    def check_installed(self, binaries: Binaries) -> None:
+        """DynoError with the command that installs it, if a program or library is missing."""
+        return
+
+    def seed(self, members: Members, start: Start, directory: Path) -> None:
+        """Changes a loaded, stopped directory so that copies of it can become nodes."""
+        return
+
+    def prepare(self, members: Members, node: Node, directory: Path) -> None:
+        """Changes a node's copy before the node starts for the first time."""
+        return
+
+    @abstractmethod
+    def options(self, members: Members, node: Node, directory: Path) -> NodeOptions:
+        """What a node is started with in its directory."""
+
+    def wire(self, members: Members, node: Node) -> None:
+        """Connects a node that was started, for the first time, to those before it."""
+        return
+
+    def rewire(self, members: Members, node: Node) -> None:
+        """Does what a node that was started again does not do by itself."""
+        return
+
+    @abstractmethod
+    def lacking(self, members: Members) -> str:
+        """Why they do not work together yet, in the servers' words; empty once they do."""
+
+    @abstractmethod
+    def role(self, server: Any) -> str:
+        """PRIMARY, REPLICA, MEMBER or DOWN, as the server says within LOOK_TIMEOUT_S. May raise
+        what its client library does."""
+
+
+def with_word(
+    target: TargetPlan, resolved: Resolved, wanted: Mapping[str, str], note: str
+) -> Resolved:
+    """`resolved` with settings of all nodes. DynoError where the user's `config` says something
+    else. Defaults of dbdyno that contradict them are dropped."""
+    assert target.topology is not None
+    config = {name: resolved.settings[name] for name in _plain(target) & set(resolved.settings)}
+    word = f"topology: {target.topology.kind}"
+    portable_options.merge(target.kind, word, wanted, config)
+    count = target.topology.nodes
+    nodes = f"{count} node{'s' * (count != 1)}"
+    return Resolved(
+        settings=resolved.settings,
+        session_sql=resolved.session_sql,
+        words=(*resolved.words, Word(f"{word}, {nodes}", dict(wanted), note)),
+        read_only=resolved.read_only,
+        load_settings=resolved.load_settings,
+        data_settings=resolved.data_settings,
+        node_settings=dict(wanted),
+    )
+
+
+def refuse(target: TargetPlan, names: Sequence[str]) -> None:
+    """DynoError for a setting in the user's `config` that a topology gives each node itself."""
+    assert target.topology is not None
+    for name in target.config:
+        if name.replace("-", "_").lower() in names:
+            raise DynoError(
+                f"{target.kind}: `{name}` cannot be set in `config:`",
+                cause=f"`topology: {target.topology.kind}` gives each node its own",
+                fix=f"remove `{name}`",
+            )
+
+
+def _plain(target: TargetPlan) -> set[str]:
+    return {str(name).strip().replace("-", "_").lower() for name in target.config}

@@ -1,0 +1,96 @@
+"""What replicas of MariaDB and of MySQL have in common: logs, read-only, threads that run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dbdyno.experiment.types import PRIMARY, REPLICA, Node
+from dbdyno.systems.base import Resolved, TargetPlan, Word
+from dbdyno.topology.base import LOOK_TIMEOUT_S, Members
+
+OWN = (
+    *("server_id", "log_bin", "skip_log_bin", "disable_log_bin", "log_slave_updates"),
+    *("log_replica_updates", "read_only", "super_read_only"),
+    *("rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled"),
+    *("rpl_semi_sync_source_enabled", "rpl_semi_sync_replica_enabled"),
+)
+LOG = {"log_bin": "binlog"}
+NO_LOG = "skip_log_bin"
+RETRY_S = 1  # between two tries to reach the primary
+_RUNNING = (
+    *("Slave_IO_Running", "Slave_SQL_Running"),
+    *("Replica_IO_Running", "Replica_SQL_Running"),
+)
+_ERRORS = ("Last_IO_Error", "Last_SQL_Error")
+
+
+def durable_log(target: TargetPlan) -> Mapping[str, str]:
+    """What `durability` means for the binary log."""
+    if target.durability is None or "sync_binlog" in target.config:
+        return {}
+    return {"sync_binlog": "1" if target.durability == "full" else "0"}
+
+
+def logged(resolved: Resolved) -> Resolved:
+    """Without what switches the binary log off, except while loading."""
+    words = tuple(word for word in resolved.words if not _switches_off(word))
+    settings = {k: v for k, v in resolved.settings.items() if k != NO_LOG}
+    return Resolved(
+        settings=settings,
+        session_sql=resolved.session_sql,
+        words=words,
+        read_only=resolved.read_only,
+        load_settings={**resolved.load_settings, NO_LOG: "ON"},
+        data_settings=resolved.data_settings,
+    )
+
+
+def _switches_off(word: Word) -> bool:
+    return set(word.settings) == {NO_LOG}
+
+
+def lacking(members: Members) -> str:
+    """The state of each replica that does not follow."""
+    said = []
+    for node in members.followers:
+        status = members.server(node).replica_status()
+        if not status or not _runs(status[0]):
+            why = _why(status)
+            said.append(f"{node.name} does not follow" + (f": {why}" if why else ""))
+    return "; ".join(said)
+
+
+def _runs(status: Mapping[str, Any]) -> bool:
+    return all(status[name] == "Yes" for name in _RUNNING if name in status)
+
+
+def _why(status: Iterable[Mapping[str, Any]]) -> str:
+    return "; ".join(str(row[name]) for row in status for name in _ERRORS if row.get(name))
+
+
+def waiting(members: Members, node: Node, source: str, replica: str) -> dict[str, str]:
+    """Which side of semi-synchronous replication a node is on. A replica that were on both would
+    wait for replicas of its own at each commit that it applies."""
+    topology = members.target.topology
+    if topology is None or not topology.wait_for_replicas:
+        return {}
+    return {source if node == members.nodes[0] else replica: "ON"}
+
+
+def role(server: Any) -> str:
+    """A replica is read-only until it is promoted."""
+    [[read_only]] = server.look("SELECT @@GLOBAL.read_only", LOOK_TIMEOUT_S)
+    return REPLICA if int(read_only) else PRIMARY
+
+
+def confirming(members: Members, counter: str) -> str:
+    """Why commits are not waited for by as many replicas as asked; empty if they are."""
+    topology = members.target.topology
+    assert topology is not None
+    if not topology.wait_for_replicas:
+        return ""
+    rows = members.primary.rows(f"SHOW GLOBAL STATUS LIKE '{counter}'")
+    found = int(rows[0][1]) if rows else 0
+    wanted = topology.nodes - 1
+    return "" if found >= wanted else f"{found} of {wanted} replicas confirm commits"
