@@ -137,6 +137,7 @@ impl<W: Write> Relay<W> {
                 accepted: listener.accepted,
                 bytes_to_server: bytes[Direction::ToServer as usize],
                 bytes_to_client: bytes[Direction::ToClient as usize],
+                swallowed: listener.swallowed.get(),
             },
         })
     }

@@ -1,5 +1,6 @@
 //! What a listener's network is like.
 
+use crate::swallow::Swallow;
 use serde::Deserialize;
 use std::net::SocketAddr;
 
@@ -52,12 +53,14 @@ pub struct Conditions {
     pub ways: [Way; 2],
     /// Whether new connections are refused.
     pub is_refusing: bool,
+    /// Which commits of new connections are swallowed.
+    pub swallow: Option<Swallow>,
 }
 
 impl Conditions {
     /// Those of loopback itself.
     pub fn to(to: SocketAddr) -> Self {
-        Self { to, ways: [Way::default(); 2], is_refusing: false }
+        Self { to, ways: [Way::default(); 2], is_refusing: false, swallow: None }
     }
 
     /// The conditions of one direction.
@@ -131,6 +134,8 @@ pub struct Change {
     pub drop: Option<Dropped>,
     /// See [`Conditions::is_refusing`].
     pub refuse: Option<bool>,
+    /// See [`Conditions::swallow`].
+    pub swallow: Option<Swallow>,
 }
 
 impl Change {
@@ -161,6 +166,7 @@ impl Change {
                 way.is_dropped = dropped == one || dropped == Dropped::Both;
             }
         }
+        after.swallow = self.swallow.or(after.swallow);
         after.is_refusing = self.refuse.unwrap_or(after.is_refusing);
         Ok(after)
     }

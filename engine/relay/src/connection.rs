@@ -3,6 +3,7 @@
 use crate::conditions::{Conditions, Direction};
 use crate::filter;
 use crate::flow::{Around, End, Flow};
+use crate::swallow::Rewrite;
 use crate::table::Key;
 use dyno_core::clock::Clock;
 use socket2::{Domain, Socket, Type};
@@ -43,14 +44,21 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection whose client was just accepted, and whose jitter is drawn from `seed`.
+    /// A connection whose client was just accepted, and whose jitter is drawn from `seed`. `rewriters`
+    /// change what passes, by [`Direction`].
     ///
     /// # Errors
     /// The system's: the client is gone.
-    pub fn new(listener: Key, client: Socket, seed: u64) -> io::Result<Self> {
+    pub fn new(
+        listener: Key,
+        client: Socket,
+        seed: u64,
+        rewriters: [Option<Box<dyn Rewrite>>; 2],
+    ) -> io::Result<Self> {
         client.set_nonblocking(true)?;
         client.set_tcp_nodelay(true)?;
-        let mut flows = [Flow::new(seed), Flow::new(seed ^ u64::MAX)];
+        let [to_server, to_client] = rewriters;
+        let mut flows = [Flow::new(seed, to_server), Flow::new(seed ^ u64::MAX, to_client)];
         flows[Direction::ToServer as usize].is_readable = true;
         flows[Direction::ToClient as usize].is_writable = true;
         Ok(Self { listener, client, server: None, is_connected: false, flows })

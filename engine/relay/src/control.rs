@@ -60,6 +60,8 @@ pub struct Figures {
     pub bytes_to_server: u64,
     /// Bytes read from servers.
     pub bytes_to_client: u64,
+    /// Commits that were swallowed.
+    pub swallowed: u64,
 }
 
 /// The answer to a command that was carried out.

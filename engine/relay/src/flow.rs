@@ -7,6 +7,7 @@
 
 use crate::conditions::Way;
 use crate::line::Line;
+use crate::swallow::Rewrite;
 use dyno_core::clock::Clock;
 use dyno_core::rng::Rng;
 use std::collections::VecDeque;
@@ -62,6 +63,8 @@ pub struct Flow {
     arrivals: VecDeque<Arrival>,
     last_ns: u64,
     jitter: Rng,
+    /// Changes what passes, with the buffer that it writes to.
+    rewriter: Option<(Box<dyn Rewrite>, Vec<u8>)>,
     /// The sender's socket may have bytes or its end.
     pub is_readable: bool,
     /// The sender has closed its side: a read that returns few bytes was not the last one.
@@ -83,13 +86,14 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow whose jitter is drawn from `seed`.
-    pub fn new(seed: u64) -> Self {
+    /// A flow whose jitter is drawn from `seed`, and whose bytes `rewriter` changes.
+    pub fn new(seed: u64, rewriter: Option<Box<dyn Rewrite>>) -> Self {
         Self {
             bytes: VecDeque::new(),
             arrivals: VecDeque::new(),
             last_ns: 0,
             jitter: Rng::new(seed),
+            rewriter: rewriter.map(|rewriter| (rewriter, Vec::new())),
             is_readable: false,
             is_closing: false,
             is_writable: false,
@@ -177,10 +181,27 @@ impl Flow {
         self.read_bytes += count as u64;
         let left_ns = around.line.send(now_ns, count);
         let at_ns = self.arrival_ns(left_ns, around.way);
-        let piece = &around.scratch[..count];
+        let Some((mut rewriter, mut changed)) = self.rewriter.take() else {
+            return self.pass(now_ns, at_ns, &around.scratch[..count], sink);
+        };
+        changed.clear();
+        rewriter.rewrite(&around.scratch[..count], &mut changed);
+        let end = self.pass(now_ns, at_ns, &changed, sink);
+        self.rewriter = Some((rewriter, changed));
+        end
+    }
+
+    /// Passes a piece that arrives at `at_ns` on: at once, if that is now.
+    fn pass(
+        &mut self,
+        now_ns: u64,
+        at_ns: u64,
+        piece: &[u8],
+        sink: &mut impl Write,
+    ) -> Option<End> {
         let mut sent = 0;
-        if at_ns <= now_ns && self.is_writable && self.arrivals.is_empty() {
-            match self.taken(sink.write(piece), count) {
+        if at_ns <= now_ns && self.is_writable && self.arrivals.is_empty() && !piece.is_empty() {
+            match self.taken(sink.write(piece), piece.len()) {
                 Ok(taken) => sent = taken,
                 Err(end) => return Some(end),
             }

@@ -64,7 +64,7 @@ struct Bench {
 
 impl Bench {
     fn new(way: Way) -> Self {
-        let mut flow = Flow::new(1);
+        let mut flow = Flow::new(1, None);
         flow.is_writable = true;
         let mut line = Line::default();
         line.set(way.bytes_per_s, 0);
@@ -162,7 +162,7 @@ fn a_shorter_delay_does_not_let_bytes_overtake() {
 fn jitter_only_adds_and_repeats_with_its_seed() {
     let arrivals = |seed| {
         let mut bench = Bench::new(Way { jitter_ns: 5 * MS, ..delayed(10 * MS) });
-        bench.flow = Flow::new(seed);
+        bench.flow = Flow::new(seed, None);
         bench.flow.is_writable = true;
         (0..50)
             .map(|number| {

@@ -10,6 +10,7 @@
 //! | [`conditions`] | what a listener's network is like |
 //! | [`line`], [`flow`] | bandwidth that connections share; bytes under way in one direction. No sockets, no clock |
 //! | [`connection`], [`listener`], [`filter`] | the sockets |
+//! | [`swallow`] | planted defects: commits that are acknowledged and rolled back |
 //! | [`relay`], `passing`, `commands`, [`table`], [`timers`], [`input`] | the event loop |
 //!
 //! Sources: tcp(7), socket(7) `SO_ATTACH_FILTER` and `SO_LINGER`, epoll(7).
@@ -25,6 +26,7 @@ pub mod line;
 pub mod listener;
 mod passing;
 pub mod relay;
+pub mod swallow;
 pub mod table;
 pub mod timers;
 
@@ -55,6 +57,8 @@ A link, each value one number or {\"to_server\":N,\"to_client\":N}:
   loss         share of packets that are lost; the kernel retransmits
   drop         none | to_server | to_client | both: all packets are lost, until changed
   refuse       true: new connections are refused
+  swallow      {\"protocol\":\"mysql\"|\"postgres\",\"every\":N,\"seed\":N}, of new connections without TLS: one
+               in N commits is answered and rolled back, to try an audit with; \"every\":0 ends it
 
 Options:
   --cpus LIST  Run on these CPUs only: 0,2
@@ -99,4 +103,19 @@ fn run(cpus: &[u32]) -> Result<(), String> {
 pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> std::io::Result<()> {
     machine::wait_precisely();
     relay::Relay::new(input, output)?.serve()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_option_is_refused() {
+        assert_eq!(cpus("0,2"), Ok(vec![0, 2]));
+        assert!(cpus("0-2").unwrap_err().contains("0,2"));
+        for args in [&["--cpu", "1"][..], &["--cpus"], &["--cpus", "x"], &["--cpus", "100000"]] {
+            let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+            assert_eq!(main(&args), 2, "{args:?}");
+        }
+    }
 }

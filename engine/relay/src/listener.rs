@@ -5,10 +5,12 @@ use crate::filter;
 use crate::line::Line;
 use crate::table::Key;
 use socket2::{Domain, Socket, Type};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener};
+use std::rc::Rc;
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
@@ -37,6 +39,8 @@ pub struct Listener {
     pub accepted: u64,
     /// By [`Direction`]: bytes of connections that have ended.
     pub ended_bytes: [u64; 2],
+    /// Commits that were swallowed.
+    pub swallowed: Rc<Cell<u64>>,
 }
 
 impl Listener {
@@ -56,6 +60,7 @@ impl Listener {
             line_timer_ns: [None; 2],
             accepted: 0,
             ended_bytes: [0; 2],
+            swallowed: Rc::default(),
             conditions: Conditions { is_refusing: true, ..Conditions::to(conditions.to) },
         };
         listener.change(conditions, now_ns)?;

@@ -5,6 +5,7 @@ use crate::connection::{Connection, Side};
 use crate::filter;
 use crate::input::Input;
 use crate::listener::Listener;
+use crate::swallow;
 use crate::table::{Key, Table};
 use crate::timers::{Due, Timers};
 use dyno_core::clock::{Clock, MonotonicClock};
@@ -169,11 +170,11 @@ impl<W: Write> Relay<W> {
     fn welcome(&mut self, listener_key: Key, client: Socket) -> io::Result<()> {
         let Some(listener) = self.listeners.get_mut(listener_key) else { return Ok(()) };
         listener.accepted += 1;
-        let connection = Connection::new(listener_key, client, listener.accepted)?;
-        let way = listener.conditions.way(Direction::ToServer);
-        if filter::is_lossy(&filter::handshakes(&listener.conditions)) {
-            filter::apply(connection.client(), way)?;
-        }
+        let (number, swallow) = (listener.accepted, listener.conditions.swallow);
+        let rewriters = swallow::rewriters(swallow, number, &listener.swallowed);
+        let connection = Connection::new(listener_key, client, number, rewriters)?;
+        // Always: it inherited the filter that the listener had when the handshake ended.
+        filter::apply(connection.client(), listener.conditions.way(Direction::ToServer))?;
         let handshake_ns = listener.conditions.handshake_ns();
         let fd = connection.client().as_raw_fd();
         let key = self.connections.insert(connection);
