@@ -31,6 +31,7 @@ OURS_ONLY = {
     "durability": "it keeps its own",
     "transport": "its URL says how it is reached",
     "instances": "each external server has its own URL",
+    "limits": "dbdyno limits only what it starts",
 }
 HAS_URL = tuple(name for name, kind in kinds.KINDS.items() if kind.schemes)
 
