@@ -74,9 +74,10 @@ RUST = {
     "dyno-digest": {"dyno-core", "dyno-protocol"},
     "dyno-tablespace": set(),
     "dyno-sysbench": {"dyno-core", "dyno-drivers", "dyno-generator"},
+    "dyno-relay": {"dyno-core", "dyno-protocol", "dyno-generator"},
     "dyno-engine": {
         *("dyno-core", "dyno-protocol", "dyno-drivers", "dyno-workloads", "dyno-generator"),
-        *("dyno-sysbench", "dyno-digest", "dyno-tablespace"),
+        *("dyno-sysbench", "dyno-digest", "dyno-tablespace", "dyno-relay"),
     },
 }
 

@@ -26,6 +26,7 @@ def page() -> str:
         INTRO,
         block(said("--help")),
         block(said("null-server", "--help")),
+        block(said("relay", "--help")),
         block(said("tablespace", "--help")),
         "## Bounds on answers",
         BOUNDS,

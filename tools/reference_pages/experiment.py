@@ -34,8 +34,12 @@ the schema: `USE`, `CREATE DATABASE`, `\\connect`, grants and the client's own c
 
 THERE = """A URL is `mysql://`, `mariadb://`, `postgres://` or `postgresql://`, then `USER@HOST:PORT/SCHEMA`; instead of host and port a socket
 (`mysql://USER@/SCHEMA?socket=/PATH`, `postgres://%2FDIRECTORY/DATABASE`). At most one source of a password is named; without one `~/.my.cnf` or `~/.pgpass` is read.
-With a URL these are errors: `basedir`, `version`, `memory`, `durability`, `transport`, `instances`, `setup.template`, in PostgreSQL files of SQL, and `config` without
+With a URL these are errors: `basedir`, `version`, `memory`, `durability`, `transport`, `instances`, `limits`, `setup.template`, in PostgreSQL files of SQL, and `config` without
 `may.set_global`. [The guide](../guide/external-servers.md) has grants and examples."""
+
+NETWORK = """For `transport: tcp`. A relay on loopback delays what passes; dbdyno measures it before the trials. A connection costs three ways before the server sees it, as TCP's
+handshake does; the load of the data does not pass through it. A target without `network` is reached directly: compare delays with `delay: 0ms`, which has the relay's
+own cost too. [What it is and is not](../decisions/relay.md)."""
 
 FACTORS = """A factor has two or more levels; cells are all combinations. Three spellings:
 
@@ -45,7 +49,7 @@ FACTORS = """A factor has two or more levels; cells are all combinations. Three 
 
 A path starts with a target's name (`db.config`), a group's name (`readers.sessions`), or a top-level key (`duration`).
 With one group its name may be omitted (`sessions`). A factor is *hard* if a level changes a target (except for `protocol`, `tls`,
-`transport`, `options`, `session`), the loaded data, `cpus` of the servers or `state.cache`: servers then restart between its levels.
+`transport`, `options`, `session`, `limits.network`), the loaded data, `cpus` of the servers or `state.cache`: servers then restart between its levels.
 Other factors are *easy*. A level without `cpus` has the default. What decides how the run itself is laid out (`blocks`, `seed`,
 `state.data`, `matters`, `require`, `needs`, `budget`, `load_threads`, `drain`) holds for all cells alike and is no level."""
 
@@ -93,6 +97,9 @@ def page() -> str:
         THERE,
         _part("targets.NAME.nodes", parts["NodesModel"], parts, ()),
         _part("targets.NAME.may", parts["MayModel"], parts, ()),
+        _part("targets.NAME.limits", parts["LimitsModel"], parts, ()),
+        _part("targets.NAME.limits.network", parts["NetworkModel"], parts, ()),
+        NETWORK,
         _part("targets.NAME.data", parts["DataModel"], parts, ()),
         _part("groups.NAME, workload", GroupBase.model_json_schema(), parts, (), GROUP),
         "Further keys are the workload's own: see [workloads](workloads.md).",

@@ -26,6 +26,8 @@ Commands:
   run            Carry out the plan on standard input (job: run or load); events, one JSON object
                  a line, go to standard output
   null-server    Speak a database's protocol and answer at once, to measure the generator itself
+  relay          Pass TCP connections on under the conditions of a network: delay, bandwidth,
+                 partition (relay --help)
   list           Show drivers and workloads (--json: for programs)
   digest LOG...  Read a server's logs; the profile is the last event (digest --help)
   tablespace FILE|DIR...
@@ -68,6 +70,7 @@ fn main() {
     let code = match words.as_slice() {
         ["run"] => run::main(),
         ["null-server", ..] => null_server::main(&args[1..]),
+        ["relay", ..] => dyno_relay::main(&args[1..]),
         ["list"] => list::main(false),
         ["list", "--json"] => list::main(true),
         ["digest", ..] => digest::main(&args[1..]),

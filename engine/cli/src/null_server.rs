@@ -24,6 +24,7 @@ use connection::{Connection, Desk, Next};
 use delay::Delays;
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_core::shown::shown;
+use dyno_generator::machine;
 use held::Held;
 use options::Options;
 use record::{Batch, Record};
@@ -58,7 +59,7 @@ fn run(options: &Options) -> io::Result<()> {
     if let Some(cpu) = options.cpu {
         system::pin(cpu)?;
     }
-    system::raise_descriptor_limit()?;
+    machine::raise_descriptor_limit()?;
     let mut server = Server::new(options, io::stdin().as_fd().try_clone_to_owned()?.into())?;
     say(&serde_json::json!({ "port": server.port()? }))?;
     server.serve()?;

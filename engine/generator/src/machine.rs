@@ -33,6 +33,24 @@ pub fn allow_descriptors(sessions: u64, descriptors: u64) -> Result<()> {
         .hint(format!("run `ulimit -Hn {wanted}` first, or use fewer sessions")))
 }
 
+/// Raises the soft limit of open files of this process to the hard limit.
+///
+/// # Errors
+/// The system's.
+pub fn raise_descriptor_limit() -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for the call.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is valid for the call.
+    match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Restricts this thread and all threads that it starts later to `cpus`; an empty list changes nothing.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store.metrics.reduce import Reduced, reduce_trial
-from dbdyno.store.record import NO_PLAN, TrialRecord
+from dbdyno.store.record import NO_PLAN, VOID, TrialRecord
 from dbdyno.store.text import files
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
@@ -84,6 +84,8 @@ class Trial:
         if record.status == "complete":
             timeline.check()
             record = integrity.checked(record, cell, self._pool.deployments)
+        if broken := self._pool.broken():
+            record = record.replace(status=VOID, void_reason=broken)
         return record.replace(statements=statements)
 
     def _request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
@@ -256,6 +258,7 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         "instances": len(deployment.written),
         **_topology_facts(deployment),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
+        **({"network": deployment.network.facts()} if deployment.network else {}),
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}
             for word in deployment.resolved.words

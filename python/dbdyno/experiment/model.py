@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from dbdyno.experiment import workloads
 from dbdyno.experiment.targets.hooks import HooksModel
 from dbdyno.experiment.targets.host import checked as checked_host
+from dbdyno.experiment.targets.limits import LimitsModel
 from dbdyno.experiment.targets.permissions import Allowed, DataModel, MayModel, NodesModel
 from dbdyno.experiment.targets.setups import DataSetup
 from dbdyno.experiment.targets.topologies import TopologyModel
@@ -93,6 +94,9 @@ class TargetModel(Strict):
         [],
         description="statements that each connection of the load runs first, after dyno's own; on"
         " an external server only SET of session variables",
+    )
+    limits: LimitsModel | None = Field(
+        None, description="limits of a managed server: `{network: {delay: 2ms}}`"
     )
     setup: DataSetup | None = Field(None, description="data loaded before the first trial")
     url: str | None = Field(

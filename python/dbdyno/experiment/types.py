@@ -67,6 +67,21 @@ class Node:
     url: str | None = None  # where it is reached; None: it is started here
 
 
+@dataclass(frozen=True)
+class Network:
+    """A network between the load and a server: a relay on loopback."""
+
+    delay_s: float = 0.0  # of one way
+    bytes_per_s: int | None = None  # of each direction, all connections together; None: no limit
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server that is started here may have."""
+
+    network: Network | None = None  # None: loopback itself
+
+
 PRIMARY = "primary"  # the only one that takes writes
 INSTANCE = "instance"  # one of several alike, each with data of its own
 REPLICA = "replica"  # follows the primary, and is only read
@@ -108,6 +123,7 @@ class Target:
     instances: int = 1  # servers alike, over which the sessions of its groups are dealt
     topology: Topology | None = None  # servers that work together; None: each is alone
     session: tuple[str, ...] = ()  # statements for each new connection of the load
+    limits: Limits = field(default_factory=Limits)
     setup: Setup | None = None
     # Of an external server: all of it empty for one that we start.
     url: str | None = None  # where it is written to; never with a password

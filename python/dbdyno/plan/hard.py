@@ -13,6 +13,7 @@ from dbdyno.systems.base import TargetPlan
 
 # What a connection decides for itself: the same server serves all values of these.
 EASY_FIELDS = ("protocol", "tls", "transport", "options", "session", "optional", "host")
+EASY_LIMITS = ("network",)  # of `limits`: a relay's, which changes while the server runs
 ONLY = "all"  # the hard combination where no factor is hard
 
 
@@ -58,5 +59,6 @@ def _needs(cell: Combined) -> str:
     servers: list[Any] = [cell.process]
     for target in cell.targets:
         fields = {k: v for k, v in asdict(target).items() if k not in EASY_FIELDS}
+        fields["limits"] = {k: v for k, v in fields["limits"].items() if k not in EASY_LIMITS}
         servers.append([fields, data.data_sets(cell.groups, target)])
     return json.dumps(servers, sort_keys=True, default=str)

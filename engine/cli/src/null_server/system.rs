@@ -194,18 +194,6 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Raises the soft limit of file descriptors to the hard limit.
-pub fn raise_descriptor_limit() -> io::Result<()> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` lives through both calls.
-    unsafe {
-        check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit))?;
-        limit.rlim_cur = limit.rlim_max;
-        check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit))?;
-    }
-    Ok(())
-}
-
 /// User and system CPU time of this process so far.
 pub fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dbdyno.analysis.message import Message
+from dbdyno.experiment.types import Limits
 from dbdyno.experiment.workloads import WORKLOADS
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell, Plan
@@ -168,7 +169,10 @@ def _same_memory(name: str, before: Facts, now: Facts) -> bool:
 
 def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     every = asdict(target)
+    # Only if set, so that runs without limits keep the fingerprints of earlier versions.
+    limits = {"limits": every["limits"]} if target.limits != Limits() else {}
     return {name: every[name] for name in _ASKED} | {
+        **limits,
         "setup": data.setup_facts(_readable(target)),
         # Workloads of other tools (imported runs) load nothing that dbdyno knows of.
         "data": data.data_sets([g for g in cell.groups if g.workload in WORKLOADS], target),

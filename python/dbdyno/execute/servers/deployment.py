@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
+from dbdyno.execute.servers.network.links import Links, Measured
 from dbdyno.experiment.types import DOWN, GROUP, REPLICA
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
+from dbdyno.systems.process.managed import Managed
+from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.topology import Cluster
 
 
@@ -26,6 +29,8 @@ class Deployment:
     servers: dict[str, Server] = field(default_factory=dict)  # by their nodes' names
     database: str = DATABASE  # the schema that the load goes to
     cluster: Cluster | None = None  # of a target with a topology
+    through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
+    network: Measured | None = None  # between the load and its servers
 
     @property
     def written(self) -> dict[str, Server]:
@@ -97,8 +102,23 @@ class Deployment:
         return MergedServers(servers) if len(servers) > 1 else self.server
 
     def engine_targets(self) -> dict[str, dict[str, Any]]:
-        """How the engine reaches each of its servers, by the engine's name for it."""
-        return {name: self.engine_target(server) for name, server in self.servers.items()}
+        """How the engine reaches each of its servers, by the engine's name for it: through their
+        network, where they have one."""
+        found = {name: self.engine_target(server) for name, server in self.servers.items()}
+        for name, port in self.through.items():
+            found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
+        return found
+
+    def connect(self, links: Links) -> None:
+        """Puts the target's network between the load and its servers."""
+        started = {
+            name: server.port
+            for name, server in self.servers.items()
+            if isinstance(server, Managed)
+        }
+        links.set(self.target.name, self.target.limits.network, started)
+        self.through = links.ports(tuple(started))
+        self.network = links.measured(tuple(started))
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.external import ExternalServers
+from dbdyno.execute.servers.network.links import Links
 from dbdyno.execute.servers.snapshots import Snapshots
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import data_sets
@@ -32,6 +33,7 @@ from dbdyno.systems.process.scratch import Scratch
 
 SETTLE_BYTES = 64 << 20  # Dirty + Writeback below this is quiet
 SETTLE_MAX_S = 30.0
+RELAY_BUSY = 0.8  # of a CPU: it has one thread
 
 
 class ServerPool:
@@ -42,6 +44,7 @@ class ServerPool:
         self._plan = context.plan
         self._control = context.control
         self._host = context.host
+        self._engine = context.engine
         self._say = context.say
         self._snapshots = Snapshots(context, scratch)
         self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
@@ -49,6 +52,7 @@ class ServerPool:
         self.deployments: dict[str, Deployment] = {}
         self._remarks: list[str] = []
         self._remotes = ExternalServers(context, self._fill)
+        self._links = self._new_links(context.plan.generator_cpus)
 
     @property
     def scratch(self) -> Path:
@@ -67,6 +71,7 @@ class ServerPool:
         self.stop()
         self._scratch.renew()
         self._remarks.clear()
+        self._links = self._new_links(self._plan.generator_cpus_of(cell))
         for target in cell.targets:
             self._control.check()
             if target.url is not None:
@@ -80,6 +85,7 @@ class ServerPool:
         if cell.state.cache == "cold":
             self._drop_caches(cell)
         self._settle()
+        self._links.watch()
 
     def withdraw(self) -> None:
         """Stops all servers and lets go of their storage, which may be about to change."""
@@ -88,17 +94,20 @@ class ServerPool:
 
     def adopt(self, cell: Cell) -> None:
         """Goes on with the running servers for another cell of the same hard combination. Its
-        connections may differ (protocol, TLS, transport, the driver's options)."""
+        connections may differ (protocol, TLS, transport, network, the driver's options)."""
         for target in cell.targets:
             deployment = self.deployments[target.name]
             deployment.target = target
             if target.url is None:
                 deployment.resolved = topology.resolve(target)
+                deployment.connect(self._links)
             else:
                 deployment.resolved = self._remotes.adopt(target, cell)
+        self._links.watch()
 
     def stop(self) -> None:
         """Stops all servers and removes their working directories."""
+        self._links.close()
         while self.deployments:
             _, deployment = self.deployments.popitem()
             stop_all(deployment.servers.values())
@@ -107,14 +116,27 @@ class ServerPool:
         self._loaded_from.clear()
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of the first trial after a start should know; reported once."""
+        """What a reader of the trial should know: of the first after a start, once, and of the
+        relay."""
         told = tuple(self._remarks)
         self._remarks.clear()
+        busy = self._links.busy()
+        if busy > RELAY_BUSY:
+            told += (
+                f"the relay of `limits: network` used {busy:.0%} of a CPU in this trial: it may"
+                " be what limits throughput",
+            )
         return told
 
     def alive(self) -> bool:
-        """Whether all targets are as they were started: see `Deployment.alive`."""
-        return all(deployment.alive() for deployment in self.deployments.values())
+        """Whether all targets are as they were started, and reached: see `Deployment.alive`."""
+        return self._links.alive() and all(
+            deployment.alive() for deployment in self.deployments.values()
+        )
+
+    def broken(self) -> str:
+        """Why what was measured counts for nothing; empty if it counts."""
+        return "" if self._links.alive() else "the relay of `limits: network` ended in the trial"
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
@@ -201,12 +223,16 @@ class ServerPool:
                 *(deployment.servers, cpus, self._control.check),
             )
             deployment.cluster.start(placed)
-            return
-        for node in deployment.target.nodes:
-            self._control.check()
-            deployment.servers[node.name] = deployment.system.start(
-                deployment.binaries, placed(node), deployment.resolved, cpus
-            )
+        else:
+            for node in deployment.target.nodes:
+                self._control.check()
+                deployment.servers[node.name] = deployment.system.start(
+                    deployment.binaries, placed(node), deployment.resolved, cpus
+                )
+        deployment.connect(self._links)
+
+    def _new_links(self, cpus: Sequence[int]) -> Links:
+        return Links(self._host, self._engine, cpus, self._remarks.append)
 
     def _copied(self, snapshot: Path, node: Node) -> Path:
         """The directory that a node works in: a copy of loaded data."""

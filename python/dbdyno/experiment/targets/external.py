@@ -32,6 +32,7 @@ OURS_ONLY = {
     "transport": "its URL says how it is reached",
     "instances": "each external server has its own URL",
     "topology": "its servers are wired as they are",
+    "limits": "dbdyno limits only what it starts",
 }
 HAS_URL = tuple(name for name, kind in kinds.KINDS.items() if kind.schemes)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dbdyno import kinds
 from dbdyno.experiment.targets import server_url
-from dbdyno.experiment.types import Setup
+from dbdyno.experiment.types import Network, Setup
 from dbdyno.experiment.workloads.measuring import CYCLES, MIN_S
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
@@ -281,12 +281,22 @@ def setup_words(setup: Setup | None) -> list[str]:
 
 def _words(target: TargetPlan) -> dict[str, str]:
     each = " for each server" if target.server_count > 1 else ""
+    network = target.limits.network
     given = {
         "durability": target.durability,
         "isolation": target.isolation,
         "memory": None if target.memory_bytes is None else _size(target.memory_bytes) + each,
+        "network": None if network is None else network_words(network),
     }
     return {word: value for word, value in given.items() if value is not None}
+
+
+def network_words(network: Network) -> str:
+    """A network as one would write it: `delay 2ms, 10000000 B/s`."""
+    words = [f"delay {network.delay_s * 1e3:g}ms"]
+    if network.bytes_per_s is not None:
+        words.append(f"{network.bytes_per_s:,} B/s")
+    return ", ".join(words)
 
 
 def _size(size_bytes: int) -> str:

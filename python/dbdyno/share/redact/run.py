@@ -151,6 +151,8 @@ class _Redaction:
                 made[key] = self._settings(value)
             elif key == "session_sql":
                 made[key] = [texts.sql(sql) for sql in value]
+            elif key == "network":
+                made[key] = {name: one for name, one in value.items() if not isinstance(one, str)}
             elif key == "words":
                 made[key] = [
                     {

@@ -73,7 +73,12 @@ def words(records: Sequence[TrialRecord], cells: Sequence[Cell], layout: Layout)
         for name, facts in record.targets.items():
             for word in facts.get("words", ()):
                 settings = tuple((str(k), str(v)) for k, v in word.get("settings", {}).items())
-                key = (_who(name, facts), str(word["word"]), settings, str(word.get("note", "")))
+                key = (
+                    target_label(name, facts),
+                    str(word["word"]),
+                    settings,
+                    str(word.get("note", "")),
+                )
                 found.setdefault(key, {})[record.cell] = None
     return [
         WordRow(target, word, settings, note, which(list(where), cells, layout))
@@ -81,7 +86,8 @@ def words(records: Sequence[TrialRecord], cells: Sequence[Cell], layout: Layout)
     ]
 
 
-def _who(name: str, facts: Mapping[str, Any]) -> str:
+def target_label(name: str, facts: Mapping[str, Any]) -> str:
+    """A target with its kind."""
     kind = str(facts.get("kind", ""))
     return name if not kind or kind == name else f"{name} ({kind})"
 
@@ -94,7 +100,7 @@ def different_settings(
     values: dict[tuple[str, str], dict[str, dict[int, None]]] = {}
     for record in records:
         for target, facts in record.targets.items():
-            who = _who(target, facts)
+            who = target_label(target, facts)
             for name, value in facts.get("settings", {}).items():
                 if not _VOLATILE.search(name.lower()):
                     values.setdefault((who, name), {}).setdefault(str(value), {})[record.cell] = (

@@ -1,0 +1,131 @@
+//! A relay in this process, and toy servers behind it.
+
+#![allow(dead_code)]
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Patience with what must happen.
+pub const SOON: Duration = Duration::from_secs(60);
+/// Patience with what must not happen.
+pub const AWHILE: Duration = Duration::from_millis(300);
+
+/// A running relay. Dropping it ends its input.
+pub struct Relay {
+    commands: UnixStream,
+    answers: BufReader<UnixStream>,
+    pub thread: JoinHandle<std::io::Result<()>>,
+}
+
+impl Relay {
+    pub fn start() -> Self {
+        let (commands, input) = UnixStream::pair().unwrap();
+        let (output, answers) = UnixStream::pair().unwrap();
+        let thread = std::thread::spawn(move || dyno_relay::serve(input, output));
+        Self { commands, answers: BufReader::new(answers), thread }
+    }
+
+    pub fn ask(&mut self, command: &Value) -> Value {
+        writeln!(self.commands, "{command}").unwrap();
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Listens under the name `db`; the address.
+    pub fn listen(&mut self, to: SocketAddr, link: Value) -> SocketAddr {
+        let mut link = link;
+        link["to"] = json!(to.to_string());
+        let done = self.ask(&json!({"do": "listen", "name": "db", "link": link}));
+        let port = done["port"].as_u64().unwrap_or_else(|| panic!("{done}"));
+        (Ipv4Addr::LOCALHOST, port as u16).into()
+    }
+
+    pub fn change(&mut self, link: Value) -> Value {
+        let done = self.ask(&json!({"do": "change", "name": "db", "link": link}));
+        assert_eq!(done["done"], "db", "{done}");
+        done
+    }
+
+    pub fn end(self) {
+        drop(self.commands);
+        self.thread.join().unwrap().unwrap();
+    }
+}
+
+/// A server that has `serve` handle each connection in a thread.
+pub fn server(serve: impl Fn(TcpStream) + Send + Clone + 'static) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    address
+}
+
+/// Sends back what it receives, and the end.
+pub fn echo() -> SocketAddr {
+    server(|mut stream| {
+        stream.set_nodelay(true).unwrap();
+        let mut buffer = [0; 16 << 10];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            if stream.write_all(&buffer[..count]).is_err() {
+                return;
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Write);
+    })
+}
+
+/// Greets with a word and then echoes one byte at a time.
+pub fn greeter(word: &'static str) -> SocketAddr {
+    server(move |mut stream| {
+        stream.set_nodelay(true).unwrap();
+        let mut byte = [0];
+        let _ = stream.write_all(word.as_bytes());
+        while let Ok(1) = stream.read(&mut byte) {
+            let _ = stream.write_all(&byte);
+        }
+    })
+}
+
+pub fn client(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream
+}
+
+/// Sends bytes and receives as many.
+pub fn exchange(stream: &mut TcpStream, bytes: &[u8]) {
+    stream.write_all(bytes).unwrap();
+    let mut back = vec![0; bytes.len()];
+    stream.read_exact(&mut back).unwrap();
+    assert_eq!(back, bytes);
+}
+
+pub fn word(stream: &mut TcpStream, bytes: usize) -> String {
+    let mut word = vec![0; bytes];
+    stream.read_exact(&mut word).unwrap();
+    String::from_utf8(word).unwrap()
+}
+
+/// Whether nothing arrives for a while.
+pub fn is_silent(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(AWHILE)).unwrap();
+    let outcome = stream.read(&mut [0]);
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    matches!(outcome, Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+}
+
+/// Whether the connection is reset, before any byte.
+pub fn is_reset(stream: &mut TcpStream) -> bool {
+    matches!(stream.read(&mut [0]), Err(why) if why.kind() == ErrorKind::ConnectionReset)
+}
