@@ -23,6 +23,7 @@ PYTHON = {
     "experiment": set(),
     "systems": {"experiment"},
     "samplers": {"experiment", "systems"},
+    "faults": {"experiment", "systems"},
     "models": {"experiment"},
     "plan": {"experiment", "systems", "samplers"},
     "store": {"experiment", "systems", "samplers", "plan"},
@@ -32,7 +33,9 @@ PYTHON = {
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
     "copies": {"experiment", "systems", "samplers", "plan", "store"},
-    "execute": {"experiment", "systems", "samplers", "plan", "store", "facts", "rules"},
+    "execute": {
+        *("experiment", "systems", "samplers", "faults", "plan", "store", "facts", "rules"),
+    },
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "wording": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "digest", "analysis"),

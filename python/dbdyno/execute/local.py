@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
-from dbdyno.execute import disk_full, statements
+from dbdyno.execute import disk_full, faulting, statements
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
@@ -58,6 +58,7 @@ class LocalExecution:
         """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on
         is useless. Complete trials are on disk in every case."""
         self._around.recover()
+        faulting.recover(self._run.plan)
         waiting = self._waiting()
         if not waiting:
             self.not_undone = tuple(ExternalServers.finish(self._context))
@@ -153,6 +154,8 @@ class LocalExecution:
             self._run.begin(planned.id)
             record = self._surrounded(planned, cell, trial)
             self._standing.fresh = False
+            if cell.faults:  # what has crashed, or was changed, is no start for another trial
+                self._standing = _Standing()
             return self._keep(record, last=last)
 
     def _check_statements(self, cell: Cell, pool: ServerPool) -> None:
