@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_a_crash_is_measured_and_the_next_trial_starts_from_whole_data(there: Pl
             "  fault:\n"
             "    none:\n"
             "    kill: {faults: [{at: 2s, do: kill, back_after: 1s}]}\n"
-            "claims: ['outage_s[kill] < 60s', 'outage_s[kill] > 2 * outage_s[none]']\n",
+            "claims: ['outage_s[kill] < 60s', 'tps[kill] < tps[none]']\n",
             blocks=2,
         ),
     )
@@ -85,8 +86,10 @@ def test_a_crash_is_measured_and_the_next_trial_starts_from_whole_data(there: Pl
         if not one.get("faults"):
             assert one["outages"] == []
             assert "failover_s" not in one["metrics"]
-    bound, _ = result(there.path / "r")["claims"]
-    assert bound["parts"][0]["single"]["mean"] >= 0.9, bound
+    bound, ratio = result(there.path / "r")["claims"]
+    assert ratio["ratio"] is None or ratio["ratio"] > 0
+    assert bound["ratio"] >= 0.9  # the mean that it bounds
+    assert "not estimable" not in bound["why"]
     page = (there.path / "r/report.html").read_text()
     assert 'id="faults"' in page and "kill db" in page
     assert "No commit for" in (there.path / "r/report.md").read_text()
@@ -209,6 +212,7 @@ def test_ctrl_c_in_the_middle_of_a_pause(there: Place, twice: bool) -> None:
     assert wait_for(lambda: log.exists() and '"ok"' in log.read_text())
     dyno.send_signal(signal.SIGINT)
     if twice:
+        time.sleep(0.5)  # two at once would be one
         dyno.send_signal(signal.SIGINT)
     output, _ = dyno.communicate(timeout=120)
     assert dyno.returncode == 3 or not twice, output

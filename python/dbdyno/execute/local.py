@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
-from dbdyno.execute import disk_full, faulting, statements
+from dbdyno.execute import disk_full, statements
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
+from dbdyno.execute.faulting import trial_faults
 from dbdyno.execute.hooks.hooks import HookFailed, Hooks
 from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.pool import ServerPool
@@ -58,7 +59,7 @@ class LocalExecution:
         """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on
         is useless. Complete trials are on disk in every case."""
         self._around.recover()
-        faulting.recover(self._run.plan)
+        trial_faults.recover(self._run.plan)
         waiting = self._waiting()
         if not waiting:
             self.not_undone = tuple(ExternalServers.finish(self._context))

@@ -13,7 +13,7 @@ from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
-from dbdyno.execute.faulting import TrialFaults
+from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity

@@ -48,7 +48,7 @@ class Ending(Strict):
 
 
 class Sql(Strict):
-    """A statement that one session sends, beside the load."""
+    """A statement that one more session sends during the load."""
 
     sql: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="the statement")
 

@@ -59,6 +59,7 @@ class FaultKind(Protocol):
     about: str  # one line for the reference
     exclusive: bool  # whether it waits for other faults on its node that are being begun or undone
     ends: bool  # whether it ends the server's process: to undo it is to start that again
+    lasts: bool  # whether there is anything to undo
 
     def begin(self, node: Node, fault: Fault) -> str:
         """Carries it out; returns once it is in force."""
@@ -75,6 +76,7 @@ class Fleeting:
 
     exclusive = True
     ends = False
+    lasts = False
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:
         """Nothing is left to undo."""

@@ -16,6 +16,7 @@ class Kill(Fleeting):
     name = "kill"
     about = "ends the server by SIGKILL, as a crash does; undone by starting it again"
     ends = True
+    lasts = True
 
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()

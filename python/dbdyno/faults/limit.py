@@ -32,6 +32,7 @@ class Limit(Fleeting):
 
     name = "limit"
     about = "gives the server less CPU (`cpu: 0.5`) or memory (`memory: 256Mi`); needs root"
+    lasts = True
 
     def __init__(self, root: Path = ROOT) -> None:
         self._root = root

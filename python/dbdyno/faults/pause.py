@@ -12,6 +12,7 @@ class Pause(Fleeting):
 
     name = "pause"
     about = "freezes the server by SIGSTOP; undone by SIGCONT"
+    lasts = True
 
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()

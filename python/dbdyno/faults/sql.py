@@ -1,4 +1,4 @@
-"""A statement beside the load: a DDL in mid-load, a setting, a backup. What it changes in the data
+"""A statement during the load: a DDL in mid-load, a setting, a backup. What it changes in the data
 is gone with the next trial, which starts from restored data."""
 
 from __future__ import annotations

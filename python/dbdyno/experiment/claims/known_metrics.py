@@ -185,7 +185,7 @@ METRICS: tuple[Metric, ...] = (
         "outage s",
         "s",
         LOWER,
-        "longest time without a commit, to within 0.1 s, which is the least: a commit in each 100 ms",
+        "longest time without a commit, to within 0.1 s; the least is one in each 100 ms",
         ("outage",),
     ),
     Metric(

@@ -77,8 +77,8 @@ def _mark(
     foot: float,
     width: float,
 ) -> None:
-    """A line at each moment, its words beside its head; words that have no room are left out, and
-    are in the table below the chart."""
+    """A line at each moment, with its words next to its head. Words that have no room are omitted:
+    the table below the chart has them."""
     taken = -1.0
     for t_s, words in sorted(marks):
         at = x(t_s)

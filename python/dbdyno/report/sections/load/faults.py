@@ -20,9 +20,9 @@ from dbdyno.report.figures import Figure
 from dbdyno.report.section import Section
 from dbdyno.report.trials import curves
 from dbdyno.store.record import TrialRecord
-from dbdyno.wording import faults_text
 from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
+from dbdyno.wording.within_trial import faults_text
 
 METRICS = ("outage_s", "failover_s", "brownout_s")
 SHOWN = 6  # cells with a chart
@@ -49,7 +49,7 @@ class View:
     where: str  # empty: the only cell
     sentences: tuple[str, ...]
     rows: tuple[Row, ...]
-    more: int  # rows that are left out
+    more: int  # rows that are omitted
     figure: Figure | None
 
 
@@ -78,7 +78,7 @@ def view(context: Context) -> Faults | None:
 
 
 def _sentences(cell: Cell, own: Sequence[TrialRecord]) -> Iterator[str]:
-    """What clients saw, group by group where there are several."""
+    """What clients saw, of each group if there are several."""
     for group in cell.groups:
         prefix = f"{group.name}." if len(cell.groups) > 1 else ""
         said = []

@@ -14,7 +14,7 @@ from pathlib import Path
 import plans
 import pytest
 
-from dbdyno.execute.faulting import chosen, planned
+from dbdyno.execute.faulting.strike import chosen, planned
 from dbdyno.execute.timeline import TrialVoid
 from dbdyno.experiment.types import Fault
 from dbdyno.faults import nemesis
