@@ -136,9 +136,21 @@ def test_a_killed_server_comes_back_as_itself(there: Place, kind: str) -> None:
     (record,) = ran(there, text)
     did = [(one["do"], one.get("problem", "")) for one in record["faults"]]
     assert did == [("kill", ""), ("restart", ""), ("stop", "")]
-    assert all(one["undone_s"] >= 4.0 for one in record["faults"] if one["do"] == "stop")
+    killed, restarted, stopped = record["faults"]
+    assert killed["undone_s"] == restarted["in_force_s"]
+    assert "undone_s" not in restarted
+    assert stopped["undone_s"] >= 4.0
     last = max(o["end_s"] or 9 for o in record["outages"])
     assert last > 1.5
+
+
+def test_a_pause_ends_when_the_experiment_says_so(there: Place) -> None:
+    faults = "faults: [{at: 500ms, do: pause, node: any}, {at: 1200ms, do: resume, node: db}]\n"
+    (record,) = ran(there, experiment("mariadb", faults, "read_only", "3s"))
+    pause, resume = record["faults"]
+    assert pause["undone_s"] == resume["in_force_s"] < 3.0
+    assert record["metrics"]["outage_s"] >= 0.5
+    assert record["outages"] == []
 
 
 def test_instances_one_of_which_dies(there: Place) -> None:

@@ -98,12 +98,13 @@ def test_a_plan_keeps_them_and_restores_data_after_them() -> None:
     assert not any(factor.hard for factor in make(load(FACTOR), MACHINE).factors)
 
 
-def test_in_a_quick_run_they_come_sooner_and_last_as_long() -> None:
+def test_in_a_quick_run_they_come_sooner_and_end_sooner() -> None:
     quick = make(load(ALL), MACHINE, quick=True)
     share = quick.cells[0].duration_s / 30
     found = quick.cells[0].faults
     assert [one.at_s for one in found[:3]] == pytest.approx([0.0, 0.5 * share, 5.0 * share])
-    assert found[1].for_s == 3.0
+    assert found[1].for_s == pytest.approx(3.0 * share)
+    assert (found[-1].every_s, found[-1].hold_s) == pytest.approx((2.0 * share, share))
 
 
 def test_a_pilot_keeps_the_length_that_they_belong_to() -> None:

@@ -293,6 +293,15 @@ def why_not(target: Target) -> tuple[str, str] | None:
 
 
 def sooner(faults: Sequence[Fault], factor: float) -> tuple[Fault, ...]:
-    """The faults of a trial that lasts `factor` of the time asked for. How long they last is kept:
-    a server does not recover faster."""
-    return tuple(replace(fault, at_s=fault.at_s * factor) for fault in faults)
+    """The faults of a trial that lasts `factor` of the time asked for: in the same order, with the
+    same shares of it."""
+    return tuple(
+        replace(
+            fault,
+            at_s=fault.at_s * factor,
+            for_s=None if fault.for_s is None else fault.for_s * factor,
+            every_s=fault.every_s * factor,
+            hold_s=fault.hold_s * factor,
+        )
+        for fault in faults
+    )

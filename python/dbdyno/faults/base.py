@@ -60,6 +60,7 @@ class FaultKind(Protocol):
     exclusive: bool  # whether it waits for other faults on its node that are being begun or undone
     ends: bool  # whether it ends the server's process: to undo it is to start that again
     lasts: bool  # whether there is anything to undo
+    heals: tuple[str, ...]  # faults that it ends on its node
 
     def begin(self, node: Node, fault: Fault) -> str:
         """Carries it out; returns once it is in force."""
@@ -77,6 +78,7 @@ class Fleeting:
     exclusive = True
     ends = False
     lasts = False
+    heals: tuple[str, ...] = ()
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:
         """Nothing is left to undo."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 
+from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
 from dbdyno.faults.base import Fleeting, Node, Stopped
 
@@ -20,13 +21,15 @@ class Sql(Fleeting):
 
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()
-        errors: list[Exception] = []
+        errors: list[DynoError] = []
 
         def send() -> None:
             try:
                 node.server.run(node.database, [fault.sql])
-            except Exception as error:  # of a thread: raised where it is heard
+            except DynoError as error:  # of a thread: raised where it is heard
                 errors.append(error)
+            except Exception as error:  # no connection: each client library says it in its own way
+                errors.append(DynoError(f"`{node.name}` gave no answer: {error}"))
 
         # In a thread of its own, which is left behind if the user does not want to wait.
         thread = threading.Thread(target=send, name="sql", daemon=True)

@@ -122,6 +122,7 @@ class _Maker:
         self.notes += notes.comparability(cells)
         self.notes += notes.open_loops(cells)
         self.notes += notes.idle_instances(cells)
+        self.notes += notes.faults(cells)
         self.notes += notes.unsampled(cells)
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)

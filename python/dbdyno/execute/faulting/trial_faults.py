@@ -84,7 +84,8 @@ class TrialFaults:
         if self._control.stop_now and FAULTS[fault.do].ends:
             return  # the servers are about to be removed
         for strike in begun:
-            self._undo(strike, until_s)
+            if strike.is_in_force:  # a `restart` may have ended it
+                self._undo(strike, until_s)
         for strike in begun:
             if strike.problem:
                 raise TrialVoid(f"{strike.what} was not undone: {strike.problem}")
@@ -123,6 +124,10 @@ class TrialFaults:
                 return False  # a statement whose server was killed in its middle, say
             raise TrialVoid(f"{strike.what} did not happen: {_reason(error)}") from None
         strike.in_force_s = self._t_s()
+        for other in list(self._strikes):
+            healed = other.fault.do in FAULTS[strike.fault.do].heals
+            if other.node is strike.node and other.is_in_force and healed:
+                other.undone_s = strike.in_force_s
         return True
 
     def _was_struck_later(self, strike: Strike) -> bool:
