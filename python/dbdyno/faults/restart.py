@@ -12,7 +12,7 @@ class Restart(Fleeting):
     name = "restart"
     about = "stops the server gracefully and starts it; one that is down is only started"
     ends = True
-    heals = ("kill", "stop")
+    heals: tuple[str, ...] = ("kill", "stop")
 
     def begin(self, node: Node, fault: Fault) -> str:
         said = ""

@@ -11,7 +11,7 @@ class Resume(Fleeting):
 
     name = "resume"
     about = "ends a `pause`"
-    heals = ("pause",)
+    heals: tuple[str, ...] = ("pause",)
 
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()

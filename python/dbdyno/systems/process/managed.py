@@ -42,6 +42,8 @@ class Started:
     certificate: Certificate
     log: LogTail
     more_ports: dict[str, int] = field(default_factory=dict)  # by name; kept when it starts again
+    # Starts another process in place of one that has ended.
+    again: Callable[[Started], Started] | None = None
 
 
 class Managed(ABC):
@@ -61,8 +63,6 @@ class Managed(ABC):
         self._certificate = started.certificate
         self._log = started.log
         self._started = started
-        # Starts another process in its place; set by who started this one.
-        self.launch_again: Callable[[Started], Started] | None = None
 
     @staticmethod
     @abstractmethod
@@ -122,12 +122,13 @@ class Managed(ABC):
     def start_again(self) -> None:
         """Starts it on its directory once it has ended: port, password, certificate and settings
         are as before. DynoError, with the log's end, if it does not come back."""
-        assert self.launch_again is not None
+        again = self._started.again
+        assert again is not None
         assert not self.process.alive(), "it runs"
         for attempt in range(1, TRIES + 1):
             self.close_connection()
             self.process.stop(0)  # ends its guardian, which has cleaned up
-            self._started = started = self.launch_again(self._started)
+            self._started = started = again(self._started)
             self.process, self.pid, self._log = started.process, started.process.pid, started.log
             try:
                 self.wait_until_ready()
@@ -197,11 +198,10 @@ class ManagedSystem(ABC):
         log = LogTail(directory / "server.log")
         process = Guarded(host=binaries.host, account=account, make=[sockets], directory=directory)
         started = Started(
-            process, binaries, directory, account, sockets, port, password, certificate, log
+            *(process, binaries, directory, account, sockets, port, password, certificate, log),
+            again=partial(self._again, resolved, cpus),
         )
-        server = self._begin(started, resolved, cpus)(started)
-        server.launch_again = partial(self._again, resolved, cpus)
-        return server
+        return self._begin(started, resolved, cpus)(started)
 
     def _again(self, resolved: Resolved, cpus: Sequence[int], old: Started) -> Started:
         """Another process for a server that has ended, under a guardian of its own."""
