@@ -166,3 +166,9 @@ def test_metrics_of_faults_need_faults() -> None:
     error = failure(ONE + 'claims: ["¶failover_s < 5s"]\n')
     assert "the experiment has no faults" in error.what
     assert load(ONE + "claims: [outage_s < 5s]\n").claims
+
+
+def test_a_plan_says_what_will_happen() -> None:
+    notes = make(load(FACTOR), MACHINE).notes
+    assert "Faults in 1 of 2 cells: `kill`. The next trial starts fresh servers." in notes
+    assert not any("Faults" in note for note in make(load(ONE), MACHINE).notes)
