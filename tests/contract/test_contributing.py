@@ -90,6 +90,14 @@ ROWS = {
         ("python/dbdyno/samplers/__init__.py", "python/dbdyno/samplers/runner.py"),
         frozenset({"feed", "prometheus", "remote"}),
     ),
+    "a fault": Row(
+        "python/dbdyno/faults",
+        "*.py",
+        PACKAGE,
+        r"\b{name}\.FAULT\b",
+        ("python/dbdyno/faults/__init__.py",),
+        frozenset({"base", "nemesis"}),  # which draws faults, and is none
+    ),
     "a cause": Row(
         "python/dbdyno/analysis/causes/rules",
         "*.py",

@@ -24,6 +24,7 @@ PYTHON = {
     "systems": {"experiment"},
     "topology": {"experiment", "systems"},
     "samplers": {"experiment", "systems"},
+    "faults": {"experiment", "systems"},
     "models": {"experiment"},
     "plan": {"experiment", "systems", "topology", "samplers"},
     "store": {"experiment", "systems", "samplers", "plan"},
@@ -33,7 +34,10 @@ PYTHON = {
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
     "copies": {"experiment", "systems", "samplers", "plan", "store"},
-    "execute": {"experiment", "systems", "topology", "samplers", "plan", "store", "facts", "rules"},
+    "execute": {
+        *("experiment", "systems", "topology", "samplers", "faults", "plan", "store", "facts"),
+        "rules",
+    },
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "wording": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "digest", "analysis"),

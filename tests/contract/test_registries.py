@@ -18,9 +18,11 @@ from dbdyno import samplers, systems
 from dbdyno.analysis.causes import rules
 from dbdyno.cli import studies
 from dbdyno.execute.engine import job
+from dbdyno.experiment import faults as written_faults
 from dbdyno.experiment import load, workloads
 from dbdyno.experiment.workloads import lua
 from dbdyno.experiment.workloads.base import FLAG, INTEGER, NUMBER, SIZE, TEXT, WORD, Option
+from dbdyno.faults import DRAWN, FAULTS
 from dbdyno.imports import formats
 from dbdyno.kinds import KINDS
 from dbdyno.kinds.kind import IO
@@ -359,3 +361,14 @@ def test_capabilities_and_needs_are_those_of_the_engine(listed: dict[str, Any]) 
     needed = {entry["name"]: entry["needs"] for entry in listed["workloads"]}
     for name, workload in workloads.WORKLOADS.items():
         assert list(workload.needs) == needed[name], name
+
+
+# -- faults --------------------------------------------------------------------------------------
+
+
+def test_every_fault_is_listed_may_be_written_and_is_tested() -> None:
+    files = {path.stem for path in (PACKAGE / "faults").glob("*.py")} - {"__init__", "base"}
+    assert files == {*FAULTS, DRAWN} == set(written_faults.KEYS)
+    for name in files:
+        assert covered(f"do: {name}", "tests/live/test_faults*.py"), name
+    assert all(each.name == name and each.about for name, each in FAULTS.items())

@@ -66,6 +66,7 @@ def test_every_file_is_documented(run: Path) -> None:
     assert found <= set(known)
     optional = {
         "trials/ID/engine.log",
+        "trials/ID/faults.ndjson",
         "trials/ID/probe-N/",
         "trials/ID.void-N",
         "trials/ID.partial-N",

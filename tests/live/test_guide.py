@@ -62,7 +62,8 @@ def run(line: str, there: Place) -> None:
         if "--quick" not in line:
             line += BRIEF + " --set blocks=1"
             line += FEW_ROWS if re.search(r"^workload:(?! {kind: io)", text, re.M) else ""
-        elif "until:" not in text:  # the outcome of a quick run shows
+        # The outcome of a quick run shows, and a fault has a moment.
+        elif "until:" not in text and "faults:" not in text:
             line += BRIEF
     if line.startswith("dyno try") and "--dry-run" not in line:
         line += " --time 5s --blocks 1"

@@ -21,6 +21,7 @@ from dbdyno.analysis.causes import evidence, explain, rank
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.causes.rules import FAMILIES, RULES
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step
+from dbdyno.experiment.types import Fault
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
 from dbdyno.wording.catalogue import worded
@@ -255,6 +256,16 @@ def test_lost_connections_are_an_outage() -> None:
     assert found.cause.name == "outage"
 
 
+@pytest.mark.parametrize("curves", [{"state.stopped": within(1.0, 0.0)}, {}])
+def test_a_fault_of_the_experiment_is_the_cause_of_its_stall(curves: Curves) -> None:
+    struck = replace(cell(), faults=(Fault(BEGIN_S + 0.1, "kill", ("primary",), "db"),))
+    cause = named(curves, struck)
+    assert (cause.name, cause.cure) == ("fault", "")
+    assert cause.sentence == "The experiment did this on purpose: `kill` in the stall."
+    long_before = replace(struck, faults=(replace(struck.faults[0], at_s=1.0, for_s=2.0),))
+    assert named(curves, long_before).name != "fault"
+
+
 def test_a_machine_that_was_not_seen_is_said() -> None:
     there = cell(url="mariadb://app@db.example.org:3306/shop")
     assert named({}, there).name == "host_not_seen"
@@ -407,7 +418,7 @@ def test_every_rule_says_what_it_is() -> None:
 
 
 def test_every_rule_is_tried_here() -> None:
-    tried = {name for name, _ in STALLS} | {"outage", "host_not_seen", "buffer_pool"}
+    tried = {name for name, _ in STALLS} | {"outage", "host_not_seen", "buffer_pool", "fault"}
     assert {rule.name for rule in RULES} - tried == {"shared_buffers", "generator_bound"}
     assert len(FAMILIES) == len(set(FAMILIES))
 

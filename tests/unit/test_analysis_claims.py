@@ -129,6 +129,16 @@ def test_an_outage_is_not_estimable_unless_it_was_in_the_warm_up() -> None:
     assert any("outages in 1 trial" in warning for warning in found.warnings)
 
 
+def test_an_outage_after_a_fault_of_the_experiment_is_estimable() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
+    trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})
+    fault = {"do": "kill", "node": "db", "at_s": 2.0, "begun_s": 2.0}
+    for lost_s, verdict in ((2.01, SUPPORTED), (1.5, UNDECIDED)):  # before it: an accident
+        lost = {"event": "outage", "start_s": lost_s, "end_s": 3.0}
+        trials[3] = trials[3].replace(outages=(lost,), faults=(fault,))
+        assert checked(plan, trials).claims[0].verdict == verdict
+
+
 def test_void_trials_are_in_no_mean() -> None:
     plan = make_plan({"cache": ("on", "off")}, blocks=6, claims=("tps[off] > tps[on]",))
     trials = records(plan, {("on",): 1000.0, ("off",): 3000.0})

@@ -194,6 +194,9 @@ def planted(path: Path) -> Run:
                 metrics={"transactions_per_s": 100.0 + 50 * trial.cell + trial.block},
                 warnings=(f"readers lost db1.prod.zebra-bank.example: {FAILURE}",),
                 outages=({"group": "workload", "start_s": 0.1, "end_s": 0.2, "cause": FAILURE},),
+                faults=(
+                    {"do": "kill", "node": "db", "at_s": 1.0, "begun_s": 1.0, "problem": FAILURE},
+                ),
                 statements={"workload/find_one": SQL},
                 explain={"workload/find_one": EXPLAIN},
                 targets={

@@ -221,6 +221,33 @@ def test_outages_count_if_they_touch_the_measured_phase() -> None:
     assert warned(outage(11, None)) == ()
 
 
+def test_what_comes_after_a_fault_is_no_accident() -> None:
+    lost = {
+        "event": "outage",
+        "group": "workload",
+        "session": 1,
+        "start_s": 4.0,
+        "end_s": 5.0,
+        "cause": "reset",
+    }
+    down = [{"t_s": 4.5, "source": "status", "values": {}, "gap": "refused"}]
+    busy = {"t_s": 3.0, "length_s": 1.0, "source": "server", "values": {"cpu_cores": 1.0}}
+    samples = [busy, *down]
+    struck = [{"do": "kill", "node": "db", "at_s": 3.9, "begun_s": 3.9}]
+
+    def of(*faults: dict[str, Any]) -> Any:
+        return reduce_trial([lost, end()], samples, [group()], MARIADB, None, faults)
+
+    assert len(of().warnings) == 2
+    assert of().metrics["server_cpu_us_per_op"] > 0
+    assert of(*struck).warnings == ()
+    # The CPU time of a process that has ended is not known.
+    assert "server_cpu_us_per_op" not in of(*struck).metrics
+    later = {**struck[0], "do": "pause", "begun_s": 6.0}
+    assert len(of(later).warnings) == 2
+    assert of(later).metrics["server_cpu_us_per_op"] > 0
+
+
 def test_missing_intervals_interrupts_and_the_engines_own_warnings() -> None:
     whole = [interval(t, "warmup") for t in (-1, 0)] + [interval(t) for t in range(1, 11)]
     assert reduce_trial([*whole, end()], [], [group()], MARIADB).warnings == ()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno.experiment import json_schema
+from dbdyno.experiment.faults import KEYS, FaultBase
 from dbdyno.experiment.model import TOP_KEYS, GroupBase
 from dbdyno.experiment.workloads import arrivals, measuring
+from dbdyno.faults import DRAWN, nemesis
+from dbdyno.faults import FAULTS as FAULTS_KNOWN
 from reference_pages.markdown import code, sections, table
 
 INTRO = """One YAML 1.2 file. `dyno schema` prints the same as a JSON Schema for editors, and `dyno schema --path` its file: `dyno init` puts
@@ -80,6 +83,16 @@ A command under `during_trial` runs at second `at_s` of the measured time, durin
 Both output streams are kept, 1 MiB at most. [The guide](../guide/hooks.md) has examples."""
 
 
+FAULTS = """Faults strike servers that dyno has started, at their moment of the measured time: of a target of one server, its `primary`; of `instances`, a node by its name
+(`db`, `db.2`) or `any`. A node that is `any` is drawn from the trial's seed, as are the faults of a `nemesis`: the same trial meets the same ones again.
+Lost connections, errors and outages are what is measured: they do not void the trial. A fault that could not be begun, or not be undone at its moment, does.
+
+Each fault is undone at the end of the trial, if it has no earlier end: servers are started again, go on, or get their limits back. The next trial starts fresh servers on restored data.
+Refused: external servers (`url`), kinds without a server process, `until: steady`, `find`. With `--quick` faults come and end sooner by as much as the trial is shorter.
+`faults.ndjson` in the trial's directory has each step, with its time and outcome. [The guide](../guide/faults.md) has examples, the [metrics](metrics.md) `outage_s`, `failover_s` and
+`brownout_s` are for claims."""
+
+
 def page() -> str:
     """docs/reference/experiment.md"""
     schema = json_schema()
@@ -117,6 +130,10 @@ def page() -> str:
         _part("state", parts["StateModel"], parts, ()),
         _part("needs", parts["NeedsModel"], parts, ()),
         _part("cpus", parts["CpusModel"], parts, ()),
+        _part("faults", FaultBase.model_json_schema(), parts, ()),
+        FAULTS,
+        table(("fault", "what it does"), _faults()),
+        *_fault_keys(),
         _part("prices", parts["PricesModel"], parts, ()),
         "Any other key is a factor's name, with the price of each of its levels.",
         _part("hooks", parts["HooksModel"], parts, ()),
@@ -132,6 +149,26 @@ def page() -> str:
         "A factor with such a level is *hard*.",
         _part("factors.NAME.LEVEL.wait_until, spelt out", parts["WaitModel"], parts, ()),
     )
+
+
+def _faults() -> list[tuple[str, str]]:
+    drawn = (nemesis.__doc__ or "").splitlines()[0].partition(".")[0].lower()
+    return [
+        *((code(name), each.about) for name, each in FAULTS_KNOWN.items()),
+        (code(DRAWN), drawn),
+    ]
+
+
+def _fault_keys() -> list[str]:
+    """The keys of faults that take more than others, those alike together."""
+    names: dict[Any, list[str]] = {}
+    for name, model in KEYS.items():
+        if model.model_fields:
+            names.setdefault(model, []).append(code(name))
+    return [
+        _part(f"faults, {' and '.join(each)}", model.model_json_schema(), {}, ())
+        for model, each in names.items()
+    ]
 
 
 _HEADS = ("key", "type", "default", "meaning")

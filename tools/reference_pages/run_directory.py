@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.report import write
 from dbdyno.share.redact import aliases
-from dbdyno.store import annotation, hooklog, manifest, record, run
+from dbdyno.store import annotation, faultlog, hooklog, manifest, record, run
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -64,6 +64,11 @@ FILES = (
     (
         f"trials/ID/{hooklog.LOGS}/NAME.log",
         "only with `before_trial`, `during_trial` or `after_trial` commands: their output",
+    ),
+    (
+        f"trials/ID/{faultlog.FAULTS}",
+        "only with `faults`: a line before each step and one with its outcome after it; times are "
+        "seconds of the measured time",
     ),
     (
         "left-on-servers.json",

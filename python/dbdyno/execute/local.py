@@ -19,6 +19,7 @@ from dbdyno.execute import disk_full, statements
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
+from dbdyno.execute.faulting import trial_faults
 from dbdyno.execute.hooks.hooks import HookFailed, Hooks
 from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.pool import ServerPool
@@ -58,6 +59,7 @@ class LocalExecution:
         """`complete`, or `interrupted` when the user stopped it; raises DynoError where going on
         is useless. Complete trials are on disk in every case."""
         self._around.recover()
+        trial_faults.recover(self._run.plan)
         waiting = self._waiting()
         if not waiting:
             self.not_undone = tuple(ExternalServers.finish(self._context))
@@ -153,6 +155,8 @@ class LocalExecution:
             self._run.begin(planned.id)
             record = self._surrounded(planned, cell, trial)
             self._standing.fresh = False
+            if cell.faults:  # what has crashed, or was changed, is no start for another trial
+                self._standing = _Standing()
             return self._keep(record, last=last)
 
     def _check_statements(self, cell: Cell, pool: ServerPool) -> None:

@@ -14,6 +14,7 @@ from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
+from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity
@@ -75,12 +76,22 @@ class Trial:
         values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
-        timeline = Timeline(self._sampling(cell, directory), self._hooks.during_trial(trial, cell))
-        steadiness = self._steadiness(cell)
-        outcome, statements = self._drive(
-            with_values(request, values), directory, timeline, steadiness
+        faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
+        timeline = Timeline(
+            [faults, *self._sampling(cell, directory)],
+            [*self._hooks.during_trial(trial, cell), *faults.moments()],
         )
-        record = self._record(cell, trial, started_unix_s, outcome, steadiness)
+        steadiness = self._steadiness(cell)
+        try:
+            outcome, statements = self._drive(
+                with_values(request, values), directory, timeline, steadiness
+            )
+        except BaseException:
+            faults.release()
+            raise
+        not_undone = faults.heal()
+        record = self._record(cell, trial, started_unix_s, outcome, steadiness, faults.facts())
+        record = record.replace(warnings=(*record.warnings, *not_undone))
         if record.status == "complete":
             timeline.check()
             record = integrity.checked(record, cell, self._pool.deployments)
@@ -160,6 +171,7 @@ class Trial:
         started_unix_s: float,
         outcome: Outcome,
         steadiness: Steadiness | None,
+        faults: tuple[Mapping[str, Any], ...],
     ) -> TrialRecord:
         events = self._run.events(trial.id)
         void_reason = ""
@@ -180,7 +192,7 @@ class Trial:
             if steadiness is not None:
                 steady, said = steadiness.part(events, self._run.histograms(trial.id))
             samples = self._run.samples(trial.id)
-            reduced = reduce_trial(events, samples, cell.groups, cell.targets, steady)
+            reduced = reduce_trial(events, samples, cell.groups, cell.targets, steady, faults)
         return TrialRecord(
             id=trial.id,
             block=trial.block,
@@ -199,6 +211,7 @@ class Trial:
             void_reason=void_reason,
             measured_s=outcome.end["measured_s"] if outcome.end else None,
             steady_from_s=steady.from_s if steady else None,
+            faults=faults,
         )
 
     def _is_hopeless(self, kind: object) -> bool:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from dbdyno.experiment import workloads
+from dbdyno.experiment.faults import FAULTS_MAX, FaultModel
 from dbdyno.experiment.targets.hooks import HooksModel
 from dbdyno.experiment.targets.host import checked as checked_host
 from dbdyno.experiment.targets.limits import LimitsModel
@@ -234,6 +235,9 @@ class SetupModel(Strict):
     )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
+    faults: list[FaultModel] = Field(
+        [], max_length=FAULTS_MAX, description="faults of servers during the measured time, in turn"
+    )
 
 
 class TrialsModel(Strict):
@@ -325,7 +329,7 @@ class HeadModel(Strict):
     )
 
 
-SETUP_KEYS = ("setup", "warmup", "duration", "interval", "sampling", "cpus", "state")
+SETUP_KEYS = ("setup", "warmup", "duration", "interval", "sampling", "cpus", "state", "faults")
 HEAD_KEYS = tuple(HeadModel.model_fields)
 _FIRST_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
 TOP_KEYS = (*_FIRST_KEYS, *(key for key in HEAD_KEYS if key not in _FIRST_KEYS))

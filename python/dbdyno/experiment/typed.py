@@ -8,7 +8,7 @@ from typing import Any
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
-from dbdyno.experiment import workloads
+from dbdyno.experiment import faults, workloads
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
@@ -33,21 +33,24 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
     _alone(groups, root)
     duration_s, warmup_s = _lengths(setup, groups, duration_s, interval_s)
     measuring.check(setup.duration, groups, duration[1])
+    until_steady = isinstance(setup.duration, measuring.SteadyModel)
+    in_use = tuple(target for name, target in targets.items() if name in used)
     return Cell(
         index=index,
         levels=dict(levels),
-        targets=tuple(target for name, target in targets.items() if name in used),
+        targets=in_use,
         groups=groups,
         warmup_s=warmup_s,
         duration_s=duration_s,
         interval_s=interval_s,
-        until_steady=isinstance(setup.duration, measuring.SteadyModel),
+        until_steady=until_steady,
         steady_min_s=setup.duration.min
         if isinstance(setup.duration, measuring.SteadyModel)
         else None,
         sampling_s=setup.sampling,
         cpus=_cpus(setup, root),
         cache=setup.state.cache,
+        faults=faults.read(setup.faults, in_use, groups, (duration_s, until_steady), root),
     )
 
 

@@ -92,6 +92,7 @@ DOWN = "down"  # asked of a running topology only: it does not answer, or has le
 TO_PRIMARY = "primary"  # the one that takes writes; of members, the first
 TO_REPLICAS = "replicas"  # all others
 TO_ANY = "any"
+ANY_NODE = "any"  # of a fault: the trial's seed chooses
 
 
 @dataclass(frozen=True)
@@ -245,6 +246,24 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """Something done to servers at second `at_s` of a trial's measured time. `nodes`: roles, `any`,
+    or names; `for_s`: how long it lasts, None: until the end of the trial."""
+
+    at_s: float
+    do: str  # a name of `experiment.faults.KEYS`
+    nodes: tuple[str, ...]
+    target: str
+    for_s: float | None = None
+    sql: str = ""  # of `sql`
+    cpu_cores: float | None = None  # of `limit`
+    memory_bytes: int | None = None  # of `limit`
+    every_s: float = 0.0  # of `nemesis`: mean pause between faults
+    hold_s: float = 0.0  # of `nemesis`: how long each lasts
+    of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
+
+
+@dataclass(frozen=True)
 class Hook:
     """A command of the user's. `on`: `ssh://user@host`, or None for here."""
 
@@ -330,6 +349,7 @@ class Cell:
     sampling_s: float | None = 1.0  # None: no samplers
     cpus: Cpus = Cpus()
     cache: str = "warm"  # or "cold"
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True)

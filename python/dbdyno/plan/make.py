@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment import faults
 from dbdyno.experiment import types as spec_types
 from dbdyno.experiment.claims.grammar import resolve
 from dbdyno.experiment.file.hidden import without_commands
@@ -121,6 +122,7 @@ class _Maker:
         self.notes += notes.comparability(cells)
         self.notes += notes.open_loops(cells)
         self.notes += notes.idle_instances(cells)
+        self.notes += notes.faults(cells)
         self.notes += notes.unsampled(cells)
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)
@@ -261,7 +263,9 @@ class _Maker:
             return data.REUSE  # restores would take most of the minute
         if self.spec.data is not None:
             return self.spec.data
-        changed = any(data.writers(data.restorable(draft)) for draft in drafts)
+        changed = any(
+            draft.source.faults or data.writers(data.restorable(draft)) for draft in drafts
+        )
         return data.RESTORE if changed else data.REUSE
 
     def _placed(
@@ -311,6 +315,7 @@ class _Maker:
             until_steady=until_steady,
             steady_min_s=draft.source.steady_min_s if until_steady else None,
             sampling_s=draft.source.sampling_s,
+            faults=faults.sooner(draft.source.faults, duration_s / draft.source.duration_s),
         )
 
     def _data_key(self, draft: _Draft) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.experiment.types import About, Arrivals, Find, Hooks, Looks, Prices, Think
+from dbdyno.experiment.types import About, Arrivals, Fault, Find, Hooks, Looks, Prices, Think
 from dbdyno.systems.base import TargetPlan
 
 PLAN_VERSION = 1
@@ -68,6 +68,7 @@ class Cell:
     # Of this cell, where `cpus` varies; else those of the plan.
     generator_cpus: tuple[int, ...] = ()
     server_cpus: tuple[int, ...] = ()
+    faults: tuple[Fault, ...] = ()  # in the order of the file
 
 
 @dataclass(frozen=True)

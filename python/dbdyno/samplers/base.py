@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 Reading = Mapping[str, float]
+Pids = int | Sequence[int] | Callable[[], int | Sequence[int] | None]
+"""A server's main processes: numbers, or what gives those of now (a server may start again)."""
 
 
 class Sampled(Protocol):
@@ -98,9 +100,17 @@ class ProcSampler:
         self._file.close()
 
 
+def numbers_of(pids: Pids) -> tuple[int, ...]:
+    """The numbers of now. OSError if no process runs."""
+    found = pids() if callable(pids) else pids
+    if found is None:
+        raise OSError("no process of the server runs")
+    return (found,) if isinstance(found, int) else tuple(found)
+
+
 def prefixed(target: str, source: str) -> str:
     """`db.status` where a cell has several targets (`target` is empty where it has one)."""
     return f"{target}.{source}" if target else source
 
 
-__all__ = ["ProcFile", "ProcSampler", "Sampled", "Sampler", "prefixed"]
+__all__ = ["Pids", "ProcFile", "ProcSampler", "Sampled", "Sampler", "numbers_of", "prefixed"]

@@ -14,6 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -60,7 +61,8 @@ def samplers_of(
     for name, server in servers.items():
         target = name if several else ""
         if server.pid is not None:
-            machine += [State(server.pid, target), Process(server.pid, target)]
+            now = partial(_pid_of, server)  # one that starts again has another
+            machine += [State(now, target), Process(now, target)]
         of_servers.append([Counters(server, target), Sessions(server, target)])
         for node, replica in (replicas or {}).get(name, {}).items():
             of_servers.append([Replication(replica, node, target)])
@@ -68,6 +70,10 @@ def samplers_of(
             own = prefixed(target, node)
             of_servers.append([Counters(each, own), Sessions(each, own)])
     return machine, of_servers
+
+
+def _pid_of(server: Sampled) -> int | Sequence[int] | None:
+    return server.pid
 
 
 class Sampling:

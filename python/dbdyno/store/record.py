@@ -47,6 +47,9 @@ class TrialRecord:
     # Where trials end when they are steady: from when on it was, on the trial's clock. Only what
     # came then is in `metrics`; None: it never was, and all of it is.
     steady_from_s: float | None = None
+    # Faults that were begun, by time: {"do", "node", "at_s", "begun_s", "in_force_s", "undone_s",
+    # "problem"}, seconds on the trial's clock; absent what did not happen.
+    faults: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status not in (COMPLETE, VOID):
@@ -83,6 +86,7 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         **({"probes": [dict(probe) for probe in record.probes]} if record.probes else {}),
         **({} if record.measured_s is None else {"measured_s": record.measured_s}),
         **({} if record.steady_from_s is None else {"steady_from_s": record.steady_from_s}),
+        **({"faults": [dict(fault) for fault in record.faults]} if record.faults else {}),
     }
 
 

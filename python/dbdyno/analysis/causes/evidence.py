@@ -67,6 +67,7 @@ class Evidence:
     seen: bool = True
     on_host: bool = False
     outages: int = 0  # connections lost
+    faults: tuple[str, ...] = ()  # of the experiment, that struck servers then
     config: Mapping[str, str] = field(default_factory=dict)  # what the experiment sets
     here: str = Message("in_the_stall")
     there: str = Message("otherwise")

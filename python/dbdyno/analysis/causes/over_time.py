@@ -20,6 +20,7 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import Samples, Trace
 
 LAG_MAX_S = 2.0  # a metric may move so long before or after
+BEFORE_S = 0.2  # a stall may seem to begin so long before its fault: ticks are 0.1 s
 LAG_COST = 0.25  # of its score, a second: what moves just then comes first
 HUGE = 1e100
 STEP_EDGE_S = 1.0  # of a step, on either side
@@ -35,6 +36,7 @@ class Calm:
         windows = [_window(stall) for stall in stalls]
         curves = (Curve(name, one, windows, trace.measured_s) for name, one in sane(trace).items())
         self.trace = trace
+        self._cell = cell
         self._curves = [curve for curve in curves if curve.known]
         self._facts = facts(cell, trace.samples)
 
@@ -49,6 +51,7 @@ class Calm:
             share=1.0 - stall.depth,
             length_s=stall.length_s,
             outages=sum(1 for outage in self.trace.outages if _touches(outage, window)),
+            faults=_struck(self._cell, window),
         )
 
 
@@ -67,6 +70,7 @@ def pooled(each: Sequence[Evidence]) -> Evidence:
         share=float(np.median([one.share for one in each])),
         length_s=float(np.median([one.length_s for one in each])),
         outages=sum(one.outages for one in each),
+        faults=tuple(dict.fromkeys(name for one in each for name in one.faults)),
     )
 
 
@@ -197,6 +201,17 @@ def _in_window(curve: Curve, window: Window) -> Moved | None:
 
 def _within(samples: Samples, window: Window) -> Mask:
     return (samples.t_s - samples.length_s >= window[0]) & (samples.t_s <= window[1])
+
+
+def _struck(cell: Cell, window: Window) -> tuple[str, ...]:
+    """The faults that were in force in a stall, or had just begun or ended."""
+    found = {
+        fault.do: None
+        for fault in cell.faults
+        if fault.at_s - BEFORE_S <= window[1]
+        and window[0] <= fault.at_s + (fault.for_s or 0.0) + LAG_MAX_S
+    }
+    return tuple(found)
 
 
 def _touches(outage: Mapping[str, object], window: Window) -> bool:

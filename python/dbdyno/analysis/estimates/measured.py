@@ -7,6 +7,7 @@ one hard combination, and a block that was cut short has only some of them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from dbdyno.plan.types import Cell, Plan
 from dbdyno.store.record import COMPLETE, ELSEWHERE, VOID, TrialRecord
 
 _TINY, _HUGE = 1e-150, 1e150
+CLOCKS_S = 0.05  # how far the engine's clock and that of a fault may be apart
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,10 @@ def _measurement(plan: Plan, record: TrialRecord) -> Measurement:
         cell=record.cell,
         metrics={**record.metrics, **cost.metrics(plan, plan.cells[record.cell], record.metrics)},
         warnings=record.warnings,
-        outage=any(_touches(outage, from_s, until_s) for outage in record.outages),
+        outage=any(
+            _touches(outage, from_s, until_s) and not _is_meant(outage, record)
+            for outage in record.outages
+        ),
         bounds=record.bounds,
         length_s=max(0.0, until_s - from_s),
         from_s=from_s,
@@ -228,6 +233,13 @@ def _touches(outage: Mapping[str, Any], from_s: float, until_s: float) -> bool:
     """Whether an outage overlaps what counts; one in the warm-up that ended does not."""
     end = outage.get("end_s")
     return outage.get("start_s", 0.0) < until_s and (end is None or end > from_s)
+
+
+def _is_meant(outage: Mapping[str, Any], record: TrialRecord) -> bool:
+    """Whether a connection was lost after a fault of the experiment had begun: what it does to
+    clients is what is measured, and no accident."""
+    first_s = min((fault.get("begun_s", math.inf) for fault in record.faults), default=math.inf)
+    return bool(outage.get("start_s", 0.0) >= first_s - CLOCKS_S)
 
 
 def _sane(value: float) -> bool:

@@ -8,7 +8,7 @@ HIGHER = "higher"
 LOWER = "lower"
 NEITHER = ""
 
-ANY, OPEN, SEARCH, BLOCKS = "", "open", "search", "blocks"
+ANY, OPEN, SEARCH, BLOCKS, FAULTED = "", "open", "search", "blocks", "faulted"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,9 @@ class Metric:
     about: str
     aliases: tuple[str, ...] = ()
     per_group: bool = True
-    loop: str = ANY  # groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS
+    # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, or those of a cell
+    # with faults (FAULTED).
+    loop: str = ANY
 
 
 def _service(quantile: str, about: str, *aliases: str) -> Metric:
@@ -177,6 +179,35 @@ METRICS: tuple[Metric, ...] = (
         HIGHER,
         "throughput of the slowest second; from 5 s on",
         ("tps_min",),
+    ),
+    Metric(
+        "outage_s",
+        "outage s",
+        "s",
+        LOWER,
+        "longest time without a commit, to within 0.1 s; the least is one in each 100 ms",
+        ("outage",),
+    ),
+    Metric(
+        "failover_s",
+        "failover s",
+        "s",
+        LOWER,
+        "longest time from the begin of a fault to the first commit after the outage that it caused"
+        " (0.3 s or more without a commit, begun within a second), to within 0.1 s; absent where"
+        " there was none",
+        ("failover",),
+        loop=FAULTED,
+    ),
+    Metric(
+        "brownout_s",
+        "brown-out s",
+        "s",
+        LOWER,
+        "whole seconds after the first fault with less than 80 % of the median second before it,"
+        " the outage included; absent if the fault came within the first second",
+        ("brownout",),
+        loop=FAULTED,
     ),
     Metric(
         "stalled_share",

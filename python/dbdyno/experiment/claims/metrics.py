@@ -19,6 +19,7 @@ from dbdyno.experiment.claims.known_metrics import (
     BLOCKS,
     CLASS_FAMILY,
     COST,
+    FAULTED,
     HIGHER,
     KIND_FAMILY,
     LOWER,
@@ -56,10 +57,16 @@ class Scope:
     closed_loops: tuple[str, ...] = ()  # groups without either in some cell
     searches: tuple[str, ...] | None = None
     blocks: tuple[str, ...] | None = None  # groups whose transactions are blocks
+    faulted: tuple[str, ...] | None = None  # groups of cells with faults
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
-        of = {OPEN: self.open_loops, SEARCH: self.searches, BLOCKS: self.blocks}
+        of = {
+            OPEN: self.open_loops,
+            SEARCH: self.searches,
+            BLOCKS: self.blocks,
+            FAULTED: self.faulted,
+        }
         having = of.get(metric.loop)
         return having is None or group in having
 
@@ -268,6 +275,13 @@ def _refuse_other_loop(
             where,
             "only a group with `find` has a highest rate",
             "add `find: {rate: max, while: response_ms_p99 < 20}` to the group",
+        )
+    if metric.loop == FAULTED:
+        raise _error(
+            f"`{name}` is not measured: the experiment has no faults",
+            where,
+            "it counts from the begin of a fault",
+            "add `faults: [{at: 10s, do: kill}]`, or claim `outage_s`",
         )
     if metric.loop == BLOCKS:
         raise _error(

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from dbdyno.experiment.claims.metrics import Scope
-from dbdyno.experiment.types import Arrivals, Find, Target
+from dbdyno.experiment.types import Arrivals, Fault, Find, Target
 from dbdyno.experiment.workloads import block_bytes
 
 
@@ -27,6 +27,8 @@ class _Cell(Protocol):
     def groups(self) -> Sequence[_Group]: ...
     @property
     def targets(self) -> Sequence[Target]: ...
+    @property
+    def faults(self) -> Sequence[Fault]: ...
 
 
 def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind")) -> Scope:
@@ -41,5 +43,6 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         open_loops=tuple(dict.fromkeys(g.name for g in groups if g.arrivals or g.find)),
         closed_loops=tuple(dict.fromkeys(g.name for g in groups if not g.arrivals and not g.find)),
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
+        faulted=tuple(dict.fromkeys(g.name for c in cells if c.faults for g in c.groups)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
     )

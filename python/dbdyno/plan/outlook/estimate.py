@@ -135,7 +135,7 @@ def probes_max(cell: Cell) -> int:
 
 def restarted(cell: Cell) -> bool:
     """Whether every trial of the cell restarts its servers."""
-    return cell.state.data == data.RESTORE or cell.state.cache == "cold"
+    return cell.state.data == data.RESTORE or cell.state.cache == "cold" or bool(cell.faults)
 
 
 def _loaded(cells: Sequence[Cell]) -> dict[str, Cell]:

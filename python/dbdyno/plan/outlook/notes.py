@@ -97,6 +97,18 @@ def unsampled(cells: Sequence[Cell]) -> list[str]:
     ]
 
 
+def faults(cells: Sequence[Cell]) -> list[str]:
+    """A sentence if servers are struck in some cells."""
+    struck = [cell for cell in cells if cell.faults]
+    if not struck:
+        return []
+    kinds_of_fault = dict.fromkeys(f"`{fault.do}`" for cell in struck for fault in cell.faults)
+    where = "all cells" if len(struck) == len(cells) else f"{len(struck)} of {len(cells)} cells"
+    return [
+        f"Faults in {where}: {_and(list(kinds_of_fault))}. The next trial starts fresh servers."
+    ]
+
+
 def idle_instances(cells: Sequence[Cell]) -> list[str]:
     """A sentence for each target with more instances than sessions in some cell."""
     found = {}

@@ -27,10 +27,10 @@ class Pilot:
 
 def shorten(spec: Spec, asked: Pilot) -> Spec:
     """The pilot's experiment. Warm-up, data, servers and load are the experiment's own; a trial
-    whose length is part of the question (a schedule of rates, a search, commands at moments of it)
-    keeps it."""
+    whose length is part of the question (a schedule of rates, a search, faults and commands at
+    moments of it) keeps it."""
     cells = spec.cells
-    if not spec.hooks.during_trial:
+    if not spec.hooks.during_trial and not any(cell.faults for cell in cells):
         cells = tuple(_short(cell, asked.duration_s) for cell in cells)
     plain = replace(spec, cells=cells, blocks=asked.blocks, looks=None, budget_s=None)
     return _doubled(plain) if asked.copies else plain

@@ -10,6 +10,7 @@ from dbdyno.report.section import Section
 from dbdyno.report.sections.load import (
     classes,
     counters,
+    faults,
     latency,
     latency_shift,
     results,
@@ -57,6 +58,7 @@ SECTIONS = (  # in the order of the page, except for the summary at its head
     costs.SECTION,
     tradeoffs.SECTION,
     searches.SECTION,
+    faults.SECTION,
     stalls.SECTION,
     ratios.SECTION,
     time.SECTION,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dbdyno.samplers.base import prefixed
+from dbdyno.samplers.base import Pids, numbers_of, prefixed
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -42,10 +42,10 @@ class Process:
     about = "the server's processes: cpu_cores, runqueue_cores, rss_bytes, switches, bytes, states"
     quick = True
 
-    def __init__(self, pids: int | Sequence[int], target: str = "") -> None:
+    def __init__(self, pids: Pids, target: str = "") -> None:
         """Several processes (instances of one target) count as one."""
         self.source = prefixed(target, "server")
-        self._pids = (pids,) if isinstance(pids, int) else tuple(pids)
+        self._pids = pids
         self._last = Reading()
 
     def open(self) -> None:
@@ -57,7 +57,7 @@ class Process:
         return rates(last, now, elapsed_s)
 
     def _read(self) -> Reading:
-        return together([read(pid) for pid in self._pids])
+        return together([read(pid) for pid in numbers_of(self._pids)])
 
     def close(self) -> None:
         """Nothing is kept open: processes come and go."""

@@ -6,10 +6,10 @@ process was stopped for half a second shows only in a sample just then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from dbdyno.samplers.base import ProcFile, prefixed
+from dbdyno.samplers.base import Pids, ProcFile, numbers_of, prefixed
 from dbdyno.samplers.server.process import BLOCKED, STOPPED
 
 
@@ -20,12 +20,13 @@ class State:
     about = "main processes that are stopped by a signal, or wait without a way to interrupt them"
     quick = True
 
-    def __init__(self, pids: int | Sequence[int], target: str = "", root: str = "/proc") -> None:
+    def __init__(self, pids: Pids, target: str = "", root: str = "/proc") -> None:
         self.source = prefixed(target, "state")
-        numbers = (pids,) if isinstance(pids, int) else tuple(pids)
-        self._files = [ProcFile(Path(root) / str(pid) / "stat") for pid in numbers]
+        self._pids, self._root = pids, Path(root)
+        self._files: list[ProcFile] = []
 
     def open(self) -> None:
+        self._files = [ProcFile(self._root / f"{pid}" / "stat") for pid in numbers_of(self._pids)]
         for file in self._files:
             file.open()
 

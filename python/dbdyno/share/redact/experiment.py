@@ -130,7 +130,7 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return claim(texts, text)
     if "tables" in above or "params" in above:
         return _declared(texts, text, last)
-    if last in _LABELS or key == "":
+    if last in _LABELS or key == "" or (last == "node" and "faults" in above):
         return texts.label(text)
     return _word(texts, text)
 

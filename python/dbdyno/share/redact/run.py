@@ -124,6 +124,7 @@ class _Redaction:
             "metrics": keyed({metric(texts, k): v for k, v in one.metrics.items()}, one.metrics),
             "warnings": tuple(texts.prose(text) for text in one.warnings),
             "outages": tuple(self._event(outage) for outage in one.outages),
+            "faults": tuple(self._fault(fault) for fault in one.faults),
             "statements": keyed(statements, one.statements),
             "explain": keyed(explain, one.explain),
             "targets": {texts.label(k): self._target(v) for k, v in one.targets.items()},
@@ -136,6 +137,12 @@ class _Redaction:
             elif field.name not in known:
                 changed[field.name] = self._unknown(getattr(one, field.name), field.name)
         return one.replace(**changed)
+
+    def _fault(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        made = {**facts, "node": self._texts.label(facts["node"])}
+        if problem := facts.get("problem"):
+            made["problem"] = self._texts.whole("message", problem)
+        return made
 
     def _explain(self, text: str) -> str:
         if text.startswith(NO_PLAN):

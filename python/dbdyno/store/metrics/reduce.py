@@ -31,6 +31,7 @@ MIB = 1 << 20
 BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
+ENDING = frozenset({"kill", "stop", "restart"})  # faults that end a server's process
 STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
 WARNINGS_MAX = 50
 
@@ -54,13 +55,14 @@ def reduce_trial(
     groups: Sequence[GroupPlan],
     targets: Sequence[TargetPlan] = (),
     part: Part | None = None,
+    faults: Sequence[Mapping[str, Any]] = (),
 ) -> Reduced:
     """Reduces one trial. Without an `end` event there is nothing measured: no metrics, a warning.
 
     `targets` (the cell's) say whose CPU the load threads use: those of an in-process system do the
     system's work, which is then `server_cpu_us_per_op`. With a server both kinds of work mix in the
     load threads, and no CPU per operation is given. Of a trial with a steady `part` only that
-    counts.
+    counts. `faults` are those of its record: where a server has ended, its CPU time is not known.
     """
     end = next((event for event in reversed(events) if event.get("event") == "end"), None)
     if end is None or not end["measured_s"] > 0:
@@ -94,11 +96,16 @@ def reduce_trial(
         for found in parts:
             bounds.update({prefix + name: bound for name, bound in found.bounds.items()})
             metrics.update({prefix + name: value for name, value in found.metrics.items()})
-    metrics.update(_over_time([*intervals, end] if part else events, groups))
-    sampled = sampled_metrics(samples, whole_s, from_s)
+    over_time = _over_time([*intervals, end] if part else events, groups, faults)
+    metrics.update(over_time.metrics)
+    bounds.update(over_time.bounds)
+    # What comes after a fault is its effect: neither lost connections nor gaps are accidents.
+    struck_s = min((fault["begun_s"] for fault in faults), default=math.inf)
+    sampled = sampled_metrics(samples, whole_s, from_s, struck_s)
     metrics.update(sampled.metrics)
     metrics.update(_load_threads(events))
-    cpu = _cpu(end, sampled.server_cpu_s, in_process)
+    ended = any(fault["do"] in ENDING for fault in faults)
+    cpu = _cpu(end, None if ended else sampled.server_cpu_s, in_process)
     metrics.update({k: v for k, v in cpu.items() if not (mixed and k.endswith("_cpu_us_per_op"))})
 
     warnings = [*(part.warnings if part else ()), *_meter(end, in_process, mixed)]
@@ -110,7 +117,7 @@ def reduce_trial(
             said = open_loop.warnings(group, total, growth, measured_s)
             warnings.extend(f"{who}{text}" for text in said)
         warnings.extend(_of_group(total, who))
-    warnings.extend(_of_events(events, from_s, whole_s))
+    warnings.extend(_of_events(events, from_s, whole_s, struck_s))
     warnings.extend(_of_machine(metrics))
     warnings.extend(sampled.warnings)
     finite = {name: value for name, value in metrics.items() if math.isfinite(value)}
@@ -174,18 +181,25 @@ def _classes(total: Mapping[str, Any], reads: Mapping[str, bool]) -> Times:
     return Times(metrics, {})
 
 
-def _over_time(events: Sequence[Event], groups: Sequence[GroupPlan]) -> dict[str, float]:
-    """Metrics from the commits of each tick: how even the throughput was."""
-    from dbdyno.store.metrics import spread  # numpy: not needed to open a run
+def _over_time(
+    events: Sequence[Event], groups: Sequence[GroupPlan], faults: Sequence[Mapping[str, Any]]
+) -> Times:
+    """Metrics from the commits of each tick: how even the throughput was, and when there was
+    none."""
+    from dbdyno.store.metrics import outages, spread  # numpy: not needed to open a run
     from dbdyno.store.metrics.timeseries import read_trace
 
     trace = read_trace("", events, ())
     found = spread.of_stalls(trace)
+    bounds: dict[str, str] = {}
     for group in groups:
         prefix = f"{group.name}." if len(groups) > 1 else ""
         own = spread.of_group(trace, group.name)
         found.update({prefix + name: value for name, value in own.items()})
-    return found
+        seen = outages.of_group(trace, group.name, faults)
+        found.update({prefix + name: value for name, value in seen.metrics.items()})
+        bounds.update({prefix + name: bound for name, bound in seen.bounds.items()})
+    return Times(found, bounds)
 
 
 def _cpu(end: Event, server_cpu_s: float | None, in_process: bool) -> dict[str, float]:
@@ -280,12 +294,14 @@ def _given_up(latency: Mapping[str, Any]) -> str:
     )
 
 
-def _of_events(events: Sequence[Event], from_s: float, until_s: float) -> Iterable[str]:
+def _of_events(
+    events: Sequence[Event], from_s: float, until_s: float, struck_s: float
+) -> Iterable[str]:
     outages = [
         event
         for event in events
         if event.get("event") == "outage"
-        and event["start_s"] < until_s
+        and event["start_s"] < min(until_s, struck_s)
         and (event.get("end_s") is None or event["end_s"] > from_s)
     ]
     if outages:

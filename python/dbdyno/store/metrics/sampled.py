@@ -30,8 +30,11 @@ class Sampled(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def sampled_metrics(samples: Sequence[Line], until_s: float, from_s: float = 0.0) -> Sampled:
-    """Time-weighted means over the measured phase, or its part, between two moments.
+def sampled_metrics(
+    samples: Sequence[Line], until_s: float, from_s: float = 0.0, struck_s: float = math.inf
+) -> Sampled:
+    """Time-weighted means over the measured phase, or its part, between two moments. From
+    `struck_s` on, servers may be down on purpose: what is missing then deserves no warning.
 
     CPU seconds of the servers are their mean use times the measured time, so that a missing sample
     does not make a server seem frugal.
@@ -44,7 +47,8 @@ def sampled_metrics(samples: Sequence[Line], until_s: float, from_s: float = 0.0
     for source, unordered in by_source.items():
         lines = sorted(unordered, key=lambda line: line["t_s"])
         metrics.update(_means(source, lines, from_s, until_s))
-        gaps = [line["gap"] for line in lines if "gap" in line and from_s <= line["t_s"] <= until_s]
+        last_s = min(until_s, struck_s)
+        gaps = [line["gap"] for line in lines if "gap" in line and from_s <= line["t_s"] <= last_s]
         if gaps:
             warnings.append(
                 f"{source}: {len(gaps)} sample{'s' * (len(gaps) > 1)} missing (first: {gaps[0]})"

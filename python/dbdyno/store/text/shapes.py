@@ -124,6 +124,14 @@ def record(value: Any) -> None:
         _number("measured_s", value.measured_s)
     for one in value.outages:
         _typed(one)
+    for one in value.faults:
+        if not all(isinstance(one.get(key), str) for key in ("do", "node")):
+            raise ValueError("`faults` have no `do` or `node`")
+        for key, item in one.items():
+            if key.endswith("_s"):
+                _number(key, item)
+            elif not isinstance(item, str):
+                raise ValueError(f"`faults`: `{key[:20]}` is no text")
     for probe in value.probes:
         if not isinstance(probe.get("passed"), bool) or not isinstance(probe.get("why"), str):
             raise ValueError("`probes` have no `passed` or `why`")

@@ -22,7 +22,7 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.hosts import LOCAL
 from dbdyno.hosts.base import DEVNULL, PIPE, Completed, Host, TimedOut
-from dbdyno.systems.process import guardian
+from dbdyno.systems.process import guardian, tree
 from dbdyno.systems.process.account import Account
 from dbdyno.systems.process.owner import Owner
 
@@ -170,6 +170,24 @@ class Guarded:
         if self._pidfd is not None and self._exit is None:
             return bool(select.select([self._pidfd], [], [], timeout_s)[0])
         return True
+
+    def kill(self, timeout_s: float) -> bool:
+        """SIGKILL to the program and all that it has started; whether it was gone in time. Its
+        guardian cleans up and keeps the directory."""
+        if self._pidfd is None or not self.alive():
+            return True
+        tree.kill(self.pid, self._pidfd)
+        return self.wait(timeout_s)
+
+    def pause(self) -> None:
+        """SIGSTOP to the program and all that it has started."""
+        if self._pidfd is not None and self.alive():
+            tree.pause(self.pid, self._pidfd)
+
+    def resume(self) -> None:
+        """SIGCONT to them."""
+        if self._pidfd is not None and self.alive():
+            tree.resume(self.pid, self._pidfd)
 
     def stop(self, timeout_s: float) -> bool:
         """Stops it and waits until everything is cleaned up. True if it had to be killed."""

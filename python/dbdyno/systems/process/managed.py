@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,13 @@ from dbdyno.systems.process.starting import (
     DISCARD_TIMEOUT_S,
     HUNG_TIMEOUT_S,
     STOP_TIMEOUT_S,
+    TRIES,
+    PortTaken,
 )
 
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+KILL_TIMEOUT_S = 10.0  # memory of many GiB is not given back at once
+PORT_WAIT_S = 0.5  # for a port that somebody's connection happens to begin at
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,9 @@ class Started:
     certificate: Certificate
     log: LogTail
     node: NodeOptions = ALONE
+    more_ports: dict[str, int] = field(default_factory=dict)  # by name; kept when it starts again
+    # Starts another process in place of one that has ended.
+    again: Callable[[Started], Started] | None = None
 
 
 class Managed(ABC):
@@ -82,6 +91,7 @@ class Managed(ABC):
         self._password = started.password
         self._certificate = started.certificate
         self._log = started.log
+        self._started = started
 
     @staticmethod
     @abstractmethod
@@ -120,6 +130,48 @@ class Managed(ABC):
         self.close_connection()
         self.was_killed = self.process.stop(timeout_s)
         return self.process.status() == 0 and not self.was_killed
+
+    def kill(self) -> None:
+        """Ends it at once, as a crash does: nothing is written. DynoError if it does not die."""
+        if not self.process.kill(KILL_TIMEOUT_S):
+            raise DynoError(
+                f"the server (process {self.pid}) did not die within {KILL_TIMEOUT_S:.0f} s of"
+                " SIGKILL",
+                cause="it waits for a disk or a file system that does not answer (state D)",
+                fix=f"look at `cat /proc/{self.pid}/stack` and at `dmesg`",
+            )
+        self.was_killed = True
+
+    def pause(self) -> None:
+        """Freezes it until `resume`: connections stay, and nothing answers."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Ends a pause; no harm if there is none."""
+        self.process.resume()
+
+    def start_again(self) -> None:
+        """Starts it on its directory once it has ended: port, password, certificate and settings
+        are as before. DynoError, with the log's end, if it does not come back."""
+        again = self._started.again
+        assert again is not None
+        assert not self.process.alive(), "it runs"
+        for attempt in range(1, TRIES + 1):
+            self.close_connection()
+            self.process.stop(0)  # ends its guardian, which has cleaned up
+            self._started = started = again(self._started)
+            self.process, self.pid, self._log = started.process, started.process.pid, started.log
+            try:
+                self.wait_until_ready()
+            except PortTaken:
+                if attempt == TRIES:
+                    raise
+                time.sleep(PORT_WAIT_S)
+            else:
+                self.was_killed = False
+                if started.node.rewire is not None:
+                    started.node.rewire()
+                return
 
     def _address(self, target: TargetPlan, port: int) -> dict[str, Any]:
         """Where the engine reaches it."""
@@ -188,18 +240,37 @@ class ManagedSystem(ABC):
         started = Started(
             *(process, binaries, directory, account, sockets, port, password, certificate, log),
             node=node,
+            again=partial(self._again, resolved, cpus),
         )
+        return self._begin(started, resolved, cpus)(started)
+
+    def _again(self, resolved: Resolved, cpus: Sequence[int], old: Started) -> Started:
+        """Another process for a server that has ended, under a guardian of its own."""
+        process = Guarded(
+            host=old.binaries.host,
+            account=old.account,
+            make=[old.sockets],
+            directory=old.directory,
+        )
+        node = old.node.again()
+        started = replace(old, process=process, log=LogTail(old.log.path), node=node)
+        self._begin(started, resolved, cpus)
+        return started
+
+    def _begin(self, started: Started, resolved: Resolved, cpus: Sequence[int]) -> Make:
+        """Writes a server's files and starts its process; what makes the server object."""
+        directory = started.directory
         try:
             command, make = self.configured(started, resolved)
-            process.launch(
+            started.process.launch(
                 command,
                 environment={**ENVIRONMENT, "HOME": str(directory)},
-                log=log.path,
+                log=started.log.path,
                 cpus=cpus,
                 stop_signal=self.stop_signal,
                 data=directory / "data",
             )
         except BaseException:
-            process.stop(0)
+            started.process.stop(0)
             raise
-        return make(started)
+        return make

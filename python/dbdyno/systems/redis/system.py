@@ -83,7 +83,7 @@ class Redis(ManagedSystem):
     def configured(self, started: Started, resolved: Resolved) -> tuple[Command, Make]:
         """See `ManagedSystem.configured`."""
         directory, account = started.directory, started.account
-        tls_port = free_port()
+        tls_port = started.more_ports.setdefault("tls", free_port())
         pem = started.certificate.write(directory, account)
         own = {
             "bind": LOOPBACK,

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dbdyno.wording.cause import CauseText
 
+
+def _fault(faults: Sequence[str], here: str, there: str) -> str:
+    return f"The experiment did this on purpose: `{'`, `'.join(faults)}` {here}."
+
+
 CAUSES = {
+    "fault": CauseText(
+        "a fault of the experiment",
+        "a fault of the experiment struck a server just then",
+        "docs/guide/faults.md",
+        _fault,
+        "",
+    ),
     "server_stopped": CauseText(
         "server stopped by a signal",
         "the server's process is in state T",

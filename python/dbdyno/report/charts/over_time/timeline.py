@@ -1,4 +1,5 @@
-"""Curves one under the other on a common time axis, with stretches of time shaded through all."""
+"""Curves one under the other on a common time axis, with stretches of time shaded and moments
+marked through all."""
 
 from __future__ import annotations
 
@@ -35,9 +36,10 @@ def timeline(
     x_label: str,
     window: tuple[float, float],
     width: float,
+    marks: Sequence[tuple[float, str]] = (),
 ) -> Markup:
     """Draws the curves within the `window` of seconds, each in its own frame from zero up; `shaded`
-    are (start, end) in seconds."""
+    are (start, end) in seconds, `marks` moments and what happened there."""
     axes = [_axis(one, window) for one in curves]
     left = max((text_width(tick(value)) for axis in axes for value in axis.ticks), default=0) + 8
     heights = [HEIGHTS[min(i, 1)] for i in range(len(curves))]
@@ -46,11 +48,12 @@ def timeline(
         at += GAP
         tops.append(at)
         at += height
-    canvas = Canvas(width, at + FOOT, title, _summary(curves, shaded, window))
+    canvas = Canvas(width, at + FOOT, title, _summary(curves, shaded, window, marks))
     x = Scale(*window, left, width - 10)
     for start, end in shaded:
         if end > window[0] and start < window[1]:
             canvas.rect(x(start), tops[0], x(end) - x(start), at - tops[0], "stalled")
+    _mark(canvas, x, marks, tops[0], at, width)
     for one, axis, top, height in zip(curves, axes, tops, heights, strict=True):
         y = Scale(axis.low, axis.high, top + height, top)
         heading = f"{one.label}, {one.unit}" if one.unit else one.label
@@ -64,6 +67,27 @@ def timeline(
         canvas.text(x(value), at + 17, tick(value), "tick", "middle")
     canvas.text((left + width - 10) / 2, at + FOOT - 4, x_label, "axis", "middle")
     return canvas.render()
+
+
+def _mark(
+    canvas: Canvas,
+    x: Scale,
+    marks: Sequence[tuple[float, str]],
+    top: float,
+    foot: float,
+    width: float,
+) -> None:
+    """A line at each moment, with its words next to its head. Words that have no room are omitted:
+    the table below the chart has them."""
+    taken = -1.0
+    for t_s, words in sorted(marks):
+        at = x(t_s)
+        canvas.line(at, top, at, foot, "mark")
+        size = text_width(words)
+        left = at + 4 if at + 4 + size <= width else at - 4 - size
+        if left > taken:
+            canvas.text(left, top + 10, words, "tick")
+            taken = left + size + 6
 
 
 def _axis(curve: Curve, window: tuple[float, float]) -> Axis:
@@ -96,12 +120,16 @@ def _times(window: tuple[float, float], width: float) -> list[float]:
 
 
 def _summary(
-    curves: Sequence[Curve], shaded: Sequence[tuple[float, float]], window: tuple[float, float]
+    curves: Sequence[Curve],
+    shaded: Sequence[tuple[float, float]],
+    window: tuple[float, float],
+    marks: Sequence[tuple[float, str]],
 ) -> str:
     """The chart in words, for screen readers."""
     inside = [one for one in shaded if one[1] > window[0] and one[0] < window[1]]
     when = ", ".join(f"{sig3(start)} to {sig3(end)} s" for start, end in inside)
     said = [f"shaded: {when}"] if inside else []
+    said += [f"{words} at {sig3(t_s)} s" for t_s, words in sorted(marks)]
     for one in curves:
         known = [value for value in one.values if value is not None]
         if known:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from markupsafe import Markup
 from rich.console import RenderableType
 from rich.text import Text
@@ -16,13 +15,14 @@ from dbdyno.analysis.estimates.measured import kind
 from dbdyno.analysis.types import UNKNOWN, Cause, CellStalls, Findings, Inside
 from dbdyno.errors import DynoError
 from dbdyno.plan import level_text
-from dbdyno.report.charts.over_time.timeline import Curve, timeline
+from dbdyno.report.charts.over_time.timeline import timeline
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.section import Section
 from dbdyno.report.text.escaping import alike
+from dbdyno.report.trials import curves as curves_of
 from dbdyno.store.metrics.stalls import shortest_s
-from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
+from dbdyno.store.metrics.timeseries import TICK_S
 from dbdyno.store.run import Run
 from dbdyno.wording import names, sampled
 from dbdyno.wording.numbers import sig3
@@ -32,7 +32,6 @@ from dbdyno.wording.visible import visible
 
 SHOWN = 4  # cells with a chart, those that stalled longest; the others have their sentence
 SUSPECTS = 8
-POINTS_MAX = 600  # of a curve: what a chart can show
 WHOLE_S = 90.0  # a longer trial is shown in part
 PART_STALLS = 5
 EDGE_S = 5.0
@@ -140,14 +139,14 @@ def _figure(
     except (DynoError, KeyError, ValueError):
         return None
     low, high = window(typical)
-    curves = [_throughput(trace, low, high)]
+    curves = [curves_of.throughput(trace, low, high)]
     metric = cell.cause.metric if cell.cause else ""
     samples = trace.samples.get(metric)
     if samples is not None and len(samples.t_s):
         known = names.describe(metric, groups)
         unit, factor = sampled.scaled(known.unit)
         shown = replace(samples, values=factor * samples.values)
-        curves.append(_sampled(shown, known.label, unit, low, high))
+        curves.append(curves_of.sampled(shown, known.label, unit, low, high))
     title = f"A trial{' at ' + where if where else ''}, block {typical.block}"
     shaded = [(one.start_s, one.start_s + one.length_s) for one in typical.stalls]
     part = "" if high - low >= typical.measured_s - 1e-9 else f", {low:.0f} to {high:.0f} of"
@@ -176,49 +175,6 @@ def window(trial: Inside) -> tuple[float, float]:
             last = stall
     high = max(last.start_s + last.length_s + EDGE_S, low + WHOLE_S / 3)
     return low, min(high, trial.measured_s)
-
-
-def _throughput(trace: Trace, low: float, high: float) -> Curve:
-    """Commits a second of each tick, or of a few if there are many."""
-    inside = (trace.ends_s > low + TICK_S / 2) & (trace.ends_s < high + TICK_S / 2)
-    ends, counts = trace.ends_s[inside], trace.total[inside]
-    width = max(1, math.ceil(len(counts) / POINTS_MAX))
-    whole = len(counts) // width
-    sums = counts[: whole * width].reshape(whole, width).sum(axis=1)
-    last = ends[width - 1 : whole * width : width]
-    edges: list[float] = []
-    values: list[float | None] = []
-    for end, value in zip(last.tolist(), (sums / (width * TICK_S)).tolist(), strict=True):
-        start = end - width * TICK_S
-        if edges and start - edges[-1] > TICK_S:  # ticks are missing
-            values.append(None)
-            edges.append(start)
-        elif not edges:
-            edges.append(start)
-        values.append(value)
-        edges.append(end)
-    each = f"{width * TICK_S:g} s"
-    return Curve("Throughput", f"transactions/s, each {each}", 0, tuple(edges), tuple(values))
-
-
-def _sampled(samples: Samples, label: str, unit: str, low: float, high: float) -> Curve:
-    """A metric's samples, the largest of several if there are many."""
-    near = (samples.t_s > low) & (samples.t_s - samples.length_s < high)
-    ends, lengths, values = samples.t_s[near], samples.length_s[near], samples.values[near]
-    step = max(1, math.ceil(len(ends) / POINTS_MAX))
-    edges: list[float] = []
-    found: list[float | None] = []
-    for i in range(0, len(ends), step):
-        part = slice(i, i + step)
-        start, end = float(ends[i] - lengths[i]), float(ends[part][-1])
-        if edges and start - edges[-1] > float(np.max(lengths)):
-            found.append(None)
-            edges.append(start)
-        elif not edges:
-            edges.append(start)
-        found.append(float(np.max(values[part])))
-        edges.append(end)
-    return Curve(label, unit, 1, tuple(edges), tuple(found))
 
 
 def form(found: list[View]) -> Iterator[RenderableType]:

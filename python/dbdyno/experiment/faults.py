@@ -1,0 +1,307 @@
+"""`faults:`: what is done to servers at seconds of a trial, as written.
+
+What a fault does is a file of `dbdyno.faults`; this is what may be written of each, and whether the
+cell's servers and its measured time have room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, create_model
+
+from dbdyno import kinds
+from dbdyno.errors import DynoError
+from dbdyno.experiment.file.document import Node as Written
+from dbdyno.experiment.file.names import did_you_mean, listed
+from dbdyno.experiment.types import ANY_NODE, PRIMARY, REPLICA, Fault, Group, Target
+from dbdyno.experiment.values.scalars import Duration, Pause, Size, Strict
+from dbdyno.experiment.values.unions import one_of
+
+FAULTS_MAX = 100  # of a cell
+ROLES = (PRIMARY, REPLICA, ANY_NODE)
+Nodes = str | Annotated[list[str], Field(min_length=1, max_length=64)]
+
+
+class Alone(Strict):
+    """A fault that leaves nothing to undo."""
+
+
+class Lasting(Strict):
+    """A fault that is undone after a while."""
+
+    for_: Duration | None = Field(
+        None, alias="for", description="undone after this time; default: at the end of the trial"
+    )
+
+
+class Ending(Strict):
+    """A fault that ends a server."""
+
+    back_after: Duration | None = Field(
+        None,
+        description="started again after this time, on its directory, with port and password as"
+        " before; default: at the end of the trial",
+    )
+
+
+class Sql(Strict):
+    """A statement that one more session sends during the load."""
+
+    sql: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="the statement")
+
+
+class Limit(Lasting):
+    """Less CPU or memory for a server than the machine has. Needs root and cgroups."""
+
+    cpu: Annotated[float, Field(ge=0.01, le=1024)] | None = Field(
+        None, description="CPUs that it may use, such as 0.5"
+    )
+    memory: Size | None = Field(None, description="memory that it may use, such as 256Mi")
+
+
+class Nemesis(Strict):
+    """Faults drawn at random: which, when, on which node. The trial's seed decides, so that a
+    trial that runs again meets the same."""
+
+    for_: Duration = Field(alias="for", description="time in which faults begin and are undone")
+    every: Duration = Field(
+        description="mean time between the end of one fault and the next one (exponential)"
+    )
+    hold: Duration = Field(2.0, description="how long each fault lasts")
+    of: Annotated[list[Literal["kill", "pause", "stop", "restart"]], Field(min_length=1)] = Field(
+        ["kill", "pause"], description="faults that are drawn"
+    )
+
+
+# What each fault takes. A contract test compares it with `dbdyno.faults.FAULTS`.
+KEYS: Mapping[str, type[Strict]] = {
+    "kill": Ending,
+    "pause": Lasting,
+    "resume": Alone,
+    "stop": Ending,
+    "restart": Alone,
+    "limit": Limit,
+    "sql": Sql,
+    "nemesis": Nemesis,
+}
+
+
+class FaultBase(Strict):
+    """Something done to servers at a point in time of a trial."""
+
+    at: Pause = Field(description="start, from the end of the warm-up")
+    do: Literal[tuple(KEYS)] = Field(description="which fault")  # type: ignore[valid-type]
+    node: Nodes = Field(
+        PRIMARY,
+        description="`primary`, `replica`, `any` (the trial's seed chooses), the name of a node, or"
+        " a list of these",
+    )
+    target: str | None = Field(
+        None, description="name of a target; default: the only one that dyno starts a server for"
+    )
+
+
+def _model(name: str, own: type[Strict]) -> type[FaultBase]:
+    bases: Any = (own, FaultBase)
+    fields: dict[str, Any] = {"do": (Literal[name], Field(description="which fault"))}
+    model: type[FaultBase] = create_model(
+        f"{name.title()}Fault", __base__=bases, __doc__=own.__doc__, **fields
+    )
+    return model
+
+
+class _AnyFault(FaultBase):
+    """Type of a fault without a known `do`, so that the error is about that."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+MODELS: Mapping[str, type[FaultBase]] = {name: _model(name, own) for name, own in KEYS.items()}
+
+
+def _which(fault: Any) -> str | None:
+    do = fault.get("do")
+    return do if isinstance(do, str) and do in MODELS else None
+
+
+FaultModel: Any = one_of([*MODELS.items(), ("any", _AnyFault)], _which)
+
+
+def read(
+    models: Sequence[Any],
+    targets: Sequence[Target],
+    groups: Sequence[Group],
+    length: tuple[float, bool],
+    root: Written,
+) -> tuple[Fault, ...]:
+    """The faults of a cell with these targets. `length`: seconds that are measured, and whether the
+    trial ends when it is steady. DynoError, with its place, for one that cannot be there."""
+    if not models:
+        return ()
+    written = root.mapping["faults"]
+    _refuse_searches(groups, written)
+    return tuple(
+        _Reader(model, written.items[number], targets, length).fault()
+        for number, model in enumerate(models)
+    )
+
+
+def _refuse_searches(groups: Sequence[Group], written: Written) -> None:
+    for group in groups:
+        if group.find:
+            raise DynoError(
+                f"group `{group.name}` searches for a rate, and there are faults",
+                where=written.place,
+                cause="each probe would meet them, and no rate holds while a server is down",
+                fix="give the group a `rate`",
+            )
+
+
+class _Reader:
+    """One fault of a cell."""
+
+    def __init__(
+        self, model: Any, written: Written, targets: Sequence[Target], length: tuple[float, bool]
+    ) -> None:
+        self.model = model
+        self.written = written
+        self.targets = {target.name: target for target in targets}
+        self.duration_s, self.until_steady = length
+
+    def fault(self) -> Fault:
+        model = self.model
+        self._check_moment()
+        target = self._target()
+        if model.do == "sql" and not kinds.of(target.kind).speaks_sql:
+            title = kinds.of(target.kind).title
+            raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
+        if model.do == "limit" and model.cpu is None and model.memory is None:
+            raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
+        return Fault(
+            at_s=model.at,
+            do=model.do,
+            nodes=self._nodes(target),
+            target=target.name,
+            for_s=self._for_s(),
+            sql=getattr(model, "sql", ""),
+            cpu_cores=getattr(model, "cpu", None),
+            memory_bytes=getattr(model, "memory", None),
+            every_s=getattr(model, "every", 0.0),
+            hold_s=getattr(model, "hold", 0.0),
+            of=tuple(getattr(model, "of", ())),
+        )
+
+    def _for_s(self) -> float | None:
+        found: float | None = getattr(self.model, "for_", None)
+        return found if found is not None else getattr(self.model, "back_after", None)
+
+    def _check_moment(self) -> None:
+        at_s, for_s = self.model.at, self._for_s() or 0.0
+        if self.until_steady:
+            raise self._wrong(
+                "at",
+                "a fault is of a trial that ends once it is steady",
+                "give a length: `duration: 60s`",
+                "a disturbance is not steady, and some trials would end before it",
+            )
+        if at_s >= self.duration_s:
+            raise self._wrong(
+                "at",
+                f"the fault is not within the trial: it measures {self.duration_s:g} s",
+                f"write less than {self.duration_s:g}s, or a longer `duration`",
+                "0 is the start of the measured time; the warm-up is before it",
+            )
+        if at_s + for_s > self.duration_s:
+            key = "back_after" if "back_after" in self.written.mapping else "for"
+            raise self._wrong(
+                key,
+                f"the fault ends at {at_s + for_s:g} s, and the trial at {self.duration_s:g} s",
+                f"shorten it, leave `{key}` out (it is undone at the end anyway), or measure"
+                " longer",
+            )
+
+    def _target(self) -> Target:
+        name = self.model.target
+        if name is not None and name not in self.targets:
+            raise self._wrong(
+                "target",
+                f"a fault is for `{name}`, and no group is sent to such a target",
+                did_you_mean(name, self.targets),
+            )
+        nodes = [name] if name else self._asked()
+        named = [t for t in self.targets.values() if {n.name for n in t.nodes} & set(nodes)]
+        if name is None and named:
+            return self._ours(named[0])
+        if name is not None:
+            return self._ours(self.targets[name])
+        ours = [target for target in self.targets.values() if why_not(target) is None]
+        if len(ours) > 1:
+            raise self._wrong(
+                "node",
+                "a fault does not say of which target its node is",
+                f"add `target:`, one of {listed(target.name for target in ours)}",
+            )
+        return self._ours(ours[0] if ours else next(iter(self.targets.values())))
+
+    def _ours(self, target: Target) -> Target:
+        if reason := why_not(target):
+            raise self._wrong("node", f"there can be no fault on target `{target.name}`", *reason)
+        return target
+
+    def _asked(self) -> list[str]:
+        return [self.model.node] if isinstance(self.model.node, str) else self.model.node
+
+    def _nodes(self, target: Target) -> tuple[str, ...]:
+        """The nodes as written. DynoError for one that the target can never have."""
+        names = [node.name for node in target.nodes]
+        roles = {node.role for node in target.nodes}
+        for asked in self._asked():
+            if asked in names or asked == ANY_NODE or asked in roles:
+                continue
+            if asked == PRIMARY:
+                what = f"none of the {len(names)} instances of `{target.name}` is the primary"
+                fix = f"name one: {listed(names)}; or `any`"
+            elif asked == REPLICA:
+                what, fix = f"target `{target.name}` has no replica", "write `node: primary`"
+            else:
+                what = f"target `{target.name}` has no node `{asked}`"
+                fix = did_you_mean(asked, [*names, *ROLES])
+            raise self._wrong("node", what, fix)
+        return tuple(self._asked())
+
+    def _wrong(self, key: str, what: str, fix: str, cause: str = "") -> DynoError:
+        node = self.written.mapping.get(key)
+        where = node.where if node is not None else self.written.where
+        return DynoError(what, where=where, cause=cause, fix=fix)
+
+
+def why_not(target: Target) -> tuple[str, str] | None:
+    """Next step and cause where a target's servers can have no fault; None if they can."""
+    kind = kinds.of(target.kind)
+    if target.url is not None:
+        return (
+            "use a target that dyno starts (without `url`), or a command of yours under `hooks`",
+            "it is an external server, and dyno stops none that it has not started",
+        )
+    if kind.in_engine or not kind.start_s:
+        able = [name for name, each in kinds.KINDS.items() if each.start_s and not each.in_engine]
+        return f"use a target of kind {listed(able)}", f"{kind.title} has no server process"
+    return None
+
+
+def sooner(faults: Sequence[Fault], factor: float) -> tuple[Fault, ...]:
+    """The faults of a trial that lasts `factor` of the time asked for: in the same order, with the
+    same shares of it."""
+    return tuple(
+        replace(
+            fault,
+            at_s=fault.at_s * factor,
+            for_s=None if fault.for_s is None else fault.for_s * factor,
+            every_s=fault.every_s * factor,
+            hold_s=fault.hold_s * factor,
+        )
+        for fault in faults
+    )

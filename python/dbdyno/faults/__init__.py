@@ -1,0 +1,23 @@
+"""Faults: one file for each thing that can be done to a server in mid-load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbdyno.faults import kill, limit, pause, restart, resume, sql, stop
+from dbdyno.faults.base import FaultKind
+
+FAULTS: Mapping[str, FaultKind] = {
+    each.name: each
+    for each in (
+        kill.FAULT,
+        pause.FAULT,
+        resume.FAULT,
+        stop.FAULT,
+        restart.FAULT,
+        limit.FAULT,
+        sql.FAULT,
+    )
+}
+
+DRAWN = "nemesis"  # no fault of its own: it draws others (`nemesis.drawn`)

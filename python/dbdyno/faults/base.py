@@ -1,0 +1,88 @@
+"""What a fault is: something that is begun on a node at a moment, and undone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Fault
+
+
+class Stopped(Exception):
+    """The user does not want to wait for it."""
+
+
+class Process(Protocol):
+    """The process of a server, as `systems.process.Guarded`."""
+
+    def alive(self) -> bool: ...
+
+
+class Struck(Protocol):
+    """What faults do to a server that dyno has started, as `systems.process.Managed`."""
+
+    pid: int | None
+
+    @property
+    def process(self) -> Process: ...
+    def kill(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def start_again(self) -> None: ...
+    def stop(self, *, discard: bool = False) -> bool: ...
+    def run(self, database: str, statements: Sequence[str]) -> Sequence[Sequence[Any]]: ...
+
+
+@dataclass
+class Node:
+    """A server and what faults must know of it. `lock`: one is begun or undone at a time."""
+
+    name: str
+    server: Struck
+    database: str
+    stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def must_run(self) -> None:
+        """DynoError unless the server's process is there."""
+        if not self.server.process.alive():
+            raise DynoError(f"`{self.name}` does not run")
+
+
+class FaultKind(Protocol):
+    """One kind of fault. Both methods may raise DynoError; what they return goes to the journal."""
+
+    name: str
+    about: str  # one line for the reference
+    exclusive: bool  # whether it waits for other faults on its node that are being begun or undone
+    ends: bool  # whether it ends the server's process: to undo it is to start that again
+    lasts: bool  # whether there is anything to undo
+    heals: tuple[str, ...]  # faults that it ends on its node
+
+    def begin(self, node: Node, fault: Fault) -> str:
+        """Carries it out; returns once it is in force."""
+
+    def undo(self, node: Node, fault: Fault, said: str) -> str:
+        """Ends it; `said` is what `begin` returned. Does nothing where it has ended already."""
+
+    def recover(self) -> None:
+        """Removes what processes of dyno that are gone have left of it on this machine."""
+
+
+class Fleeting:
+    """The base of a fault of which nothing is left on the machine when its server is gone."""
+
+    exclusive = True
+    ends = False
+    lasts = False
+    heals: tuple[str, ...] = ()
+
+    def undo(self, node: Node, fault: Fault, said: str) -> str:
+        """Nothing is left to undo."""
+        return ""
+
+    def recover(self) -> None:
+        """The server's guardian has removed it."""

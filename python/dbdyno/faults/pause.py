@@ -1,0 +1,27 @@
+"""A server that hangs: SIGSTOP to all of its processes. Connections stay open and nothing answers,
+as with a frozen virtual machine; the kernel goes on to take what clients send."""
+
+from __future__ import annotations
+
+from dbdyno.experiment.types import Fault
+from dbdyno.faults.base import Fleeting, Node
+
+
+class Pause(Fleeting):
+    """See the module."""
+
+    name = "pause"
+    about = "freezes the server by SIGSTOP; undone by SIGCONT"
+    lasts = True
+
+    def begin(self, node: Node, fault: Fault) -> str:
+        node.must_run()
+        node.server.pause()
+        return ""
+
+    def undo(self, node: Node, fault: Fault, said: str) -> str:
+        node.server.resume()
+        return ""
+
+
+FAULT = Pause()

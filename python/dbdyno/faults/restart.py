@@ -1,0 +1,25 @@
+"""A graceful end and a start. A server that is down already is started."""
+
+from __future__ import annotations
+
+from dbdyno.experiment.types import Fault
+from dbdyno.faults.base import Fleeting, Node
+
+
+class Restart(Fleeting):
+    """See the module."""
+
+    name = "restart"
+    about = "stops the server gracefully and starts it; one that is down is only started"
+    ends = True
+    heals: tuple[str, ...] = ("kill", "stop")
+
+    def begin(self, node: Node, fault: Fault) -> str:
+        said = ""
+        if node.server.process.alive() and not node.server.stop():
+            said = "it did not end cleanly"
+        node.server.start_again()
+        return said
+
+
+FAULT = Restart()

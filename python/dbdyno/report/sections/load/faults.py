@@ -1,0 +1,169 @@
+"""Faults for the reader: what was done to which server when, what clients saw of it, and a typical
+trial with the faults marked on its throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from rich.console import RenderableType
+from rich.text import Text
+
+from dbdyno.errors import DynoError
+from dbdyno.plan import level_text
+from dbdyno.plan.types import Cell
+from dbdyno.report.charts.over_time.timeline import timeline
+from dbdyno.report.context import Context
+from dbdyno.report.figures import Figure
+from dbdyno.report.section import Section
+from dbdyno.report.trials import curves
+from dbdyno.store.record import TrialRecord
+from dbdyno.wording.plurals import count
+from dbdyno.wording.visible import visible
+from dbdyno.wording.within_trial import faults_text
+
+METRICS = ("outage_s", "failover_s", "brownout_s")
+SHOWN = 6  # cells with a chart
+ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
+IN_TERMINAL = 3  # cells
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault of a cell, over its trials."""
+
+    do: str
+    node: str
+    begun: str
+    lasted: str
+    times: int
+    problem: str
+
+
+@dataclass(frozen=True)
+class View:
+    """The faults of one cell."""
+
+    where: str  # empty: the only cell
+    sentences: tuple[str, ...]
+    rows: tuple[Row, ...]
+    more: int  # rows that are omitted
+    figure: Figure | None
+
+
+@dataclass(frozen=True)
+class Faults:
+    """The section: how it was measured, and the cells with faults."""
+
+    how: str
+    cells: tuple[View, ...]
+
+
+def view(context: Context) -> Faults | None:
+    """None if no cell has faults."""
+    found: list[View] = []
+    for cell in context.plan.cells:
+        own = [r for r in context.complete if r.cell == cell.index and r.faults]
+        if not cell.faults or not own:
+            continue
+        where = level_text.levels(context.plan, cell.levels)
+        rows = _rows(own)
+        figure = _figure(context, own, where) if len(found) < SHOWN else None
+        sentences = tuple(_sentences(cell, own))
+        more = max(0, len(rows) - ROWS_MAX)
+        found.append(View(where, sentences, tuple(rows[:ROWS_MAX]), more, figure))
+    return Faults(faults_text.RESOLUTION, tuple(found)) if found else None
+
+
+def _sentences(cell: Cell, own: Sequence[TrialRecord]) -> Iterator[str]:
+    """What clients saw, of each group if there are several."""
+    for group in cell.groups:
+        prefix = f"{group.name}." if len(cell.groups) > 1 else ""
+        said = []
+        for metric in METRICS:
+            having = [r for r in own if prefix + metric in r.metrics]
+            values = [r.metrics[prefix + metric] for r in having]
+            cut = sum(prefix + metric in r.bounds for r in having)
+            said.append(faults_text.effect(metric, values, len(own), cut))
+        text = " ".join(filter(None, said))
+        if text:
+            yield f"{group.name}: {text}" if prefix else text
+
+
+def _rows(own: Sequence[TrialRecord]) -> list[Row]:
+    """The faults of all trials, those alike together, by their moments."""
+    alike: dict[tuple[float, str, str], list[dict[str, Any]]] = {}
+    for record in own:
+        for fault in record.faults:
+            key = (float(fault["at_s"]), fault["do"], fault["node"])
+            alike.setdefault(key, []).append(dict(fault))
+    rows = []
+    for (_, do, node), each in sorted(alike.items()):
+        ended = [f for f in each if "undone_s" in f and "in_force_s" in f]
+        problems = {f["problem"]: None for f in each if f.get("problem")}
+        rows.append(
+            Row(
+                do=do,
+                node=visible(node),
+                begun=faults_text.when([f["begun_s"] for f in each]),
+                lasted=faults_text.lasted([f["undone_s"] - f["in_force_s"] for f in ended]),
+                times=len(each),
+                problem=visible("; ".join(problems)),
+            )
+        )
+    return rows
+
+
+def _figure(context: Context, own: Sequence[TrialRecord], where: str) -> Figure | None:
+    """The trial with the median outage; None if its files cannot be read."""
+    by_outage = sorted(own, key=lambda r: (_longest(r), r.id))
+    typical = by_outage[len(by_outage) // 2]
+    try:
+        trace = context.run.trace(typical.id)
+    except (DynoError, KeyError, ValueError):
+        return None
+    if not len(trace.ends_s):
+        return None
+    low, high = 0.0, trace.measured_s
+    shown = [curves.throughput(trace, low, high)]
+    title = f"A trial{' at ' + where if where else ''}, block {typical.block}"
+    marks = [one for one in _marks(typical) if low <= one[0] <= high]
+
+    def draw(width: float) -> Markup:
+        return timeline(
+            shown,
+            (),
+            title=title,
+            x_label="seconds of the measured time",
+            window=(low, high),
+            width=width,
+            marks=marks,
+        )
+
+    return Figure(title, "faults are marked", f"faults-{typical.cell}", draw)
+
+
+def _longest(record: TrialRecord) -> float:
+    ends = tuple(f".{metric}" for metric in METRICS[:1])
+    return max((v for k, v in record.metrics.items() if f".{k}".endswith(ends)), default=0.0)
+
+
+def _marks(record: TrialRecord) -> Iterator[tuple[float, str]]:
+    for fault in record.faults:
+        yield float(fault["begun_s"]), faults_text.mark(fault["do"], visible(fault["node"]))
+        if "undone_s" in fault and fault["do"] in faults_text.ENDS:
+            yield float(fault["undone_s"]), faults_text.undone(fault["do"])
+
+
+def form(found: Faults) -> Iterator[RenderableType]:
+    """A line a cell."""
+    for one in found.cells[:IN_TERMINAL]:
+        head = f"Faults at {one.where}: " if one.where else "Faults: "
+        yield Text(visible(head + " ".join(one.sentences)))
+    if (more := len(found.cells) - IN_TERMINAL) > 0:
+        yield Text(f"Faults at {count(more, 'more cell')} in the report")
+
+
+SECTION = Section(view, "Faults", terminal=65, form=form)

@@ -1,0 +1,264 @@
+"""Faults on real servers in mid-load: what is measured of them, what is undone, what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from private_servers import binaries
+from running import Place, complete_trials, result, wait_for
+
+from needed import missing
+
+pytestmark = pytest.mark.live
+
+HEAD = """
+experiment: struck
+targets: {{db: {{kind: {kind}, memory: 64Mi, durability: os_crash_unsafe}}}}
+workload: {{kind: oltp, preset: {preset}, sessions: 2, tables: 1, rows: 1000, deadline: 5s}}
+blocks: {blocks}
+warmup: 200ms
+duration: {duration}
+interval: 500ms
+"""
+
+
+def experiment(
+    kind: str, faults: str, preset: str = "write_only", duration: str = "5s", blocks: int = 1
+) -> str:
+    binaries(kind)
+    return HEAD.format(kind=kind, preset=preset, duration=duration, blocks=blocks) + faults
+
+
+def records(there: Place) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in complete_trials(there.path / "r").values()]
+
+
+def journal(there: Place, trial: str = "b01-t001") -> list[dict[str, Any]]:
+    lines = (there.path / "r/trials" / trial / "faults.ndjson").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def ran(there: Place, text: str) -> list[dict[str, Any]]:
+    """The records of a run that went to its end and left nothing behind."""
+    there.experiment(text)
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert there.until_clean() == []
+    found = records(there)
+    assert all(one["status"] == "complete" for one in found), [one["void_reason"] for one in found]
+    return found
+
+
+def test_a_crash_is_measured_and_the_next_trial_starts_from_whole_data(there: Place) -> None:
+    found = ran(
+        there,
+        experiment(
+            "mariadb",
+            "factors:\n"
+            "  fault:\n"
+            "    none:\n"
+            "    kill: {faults: [{at: 2s, do: kill, back_after: 1s}]}\n"
+            "claims: ['outage_s[kill] < 60s', 'tps[kill] < tps[none]']\n",
+            blocks=2,
+        ),
+    )
+    assert len(found) == 4
+    killed = [one for one in found if one.get("faults")]
+    assert len(killed) == 2
+    for one in killed:
+        (fault,) = one["faults"]
+        assert (fault["do"], fault["node"], fault["at_s"]) == ("kill", "db", 2.0)
+        assert 2.0 <= fault["begun_s"] <= fault["in_force_s"] < fault["undone_s"]
+        # Down for a second at least, and somewhat longer until it has recovered.
+        assert one["metrics"]["outage_s"] >= 0.9
+        assert one["metrics"]["failover_s"] >= 0.9
+        assert one["metrics"]["brownout_s"] >= 1.0
+        assert one["metrics"]["errors_per_s"] > 0
+        assert one["outages"]
+        assert "server_cpu_us_per_op" not in one["metrics"]
+    for one in found:
+        if not one.get("faults"):
+            assert one["outages"] == []
+            assert "failover_s" not in one["metrics"]
+    bound, ratio = result(there.path / "r")["claims"]
+    assert ratio["ratio"] is None or ratio["ratio"] > 0
+    assert bound["ratio"] >= 0.9  # the mean that it bounds
+    assert "not estimable" not in bound["why"]
+    page = (there.path / "r/report.html").read_text()
+    assert 'id="faults"' in page and "kill db" in page
+    assert "No commit for" in (there.path / "r/report.md").read_text()
+
+
+def test_the_journal_has_a_line_before_and_after_each_step(there: Place) -> None:
+    ran(
+        there,
+        experiment(
+            "postgres",
+            "faults:\n"
+            "  - {at: 1s, do: pause, for: 1s}\n"
+            "  - {at: 2500ms, do: sql, sql: CREATE TABLE struck (a int)}\n",
+            "read_only",
+        ),
+    )
+    lines = [(one["fault"], one["do"], one["step"], one["outcome"]) for one in journal(there)]
+    assert lines == [
+        (1, "pause", "begin", ""),
+        (1, "pause", "begin", "ok"),
+        (1, "pause", "undo", ""),
+        (1, "pause", "undo", "ok"),
+        (2, "sql", "begin", ""),
+        (2, "sql", "begin", "ok"),
+    ]
+    assert [one["at_s"] for one in journal(there)] == [1.0, 1.0, 2.0, 2.0, 2.5, 2.5]
+    (record,) = records(there)
+    assert record["metrics"]["outage_s"] >= 0.9
+    assert record["outages"] == []  # connections stay
+
+
+@pytest.mark.parametrize("kind", ["postgres", "redis"])
+def test_a_killed_server_comes_back_as_itself(there: Place, kind: str) -> None:
+    text = experiment(
+        kind,
+        "faults:\n  - {at: 1s, do: kill}\n  - {at: 1500ms, do: restart}\n  - {at: 3s, do: stop}\n",
+        duration="4s",
+    )
+    if kind == "redis":
+        text = text.replace(
+            "kind: oltp, preset: write_only, sessions: 2, tables: 1, rows: 1000",
+            "kind: kv, preset: a, sessions: 2, records: 1000",
+        )
+    (record,) = ran(there, text)
+    did = [(one["do"], one.get("problem", "")) for one in record["faults"]]
+    assert did == [("kill", ""), ("restart", ""), ("stop", "")]
+    killed, restarted, stopped = record["faults"]
+    assert killed["undone_s"] == restarted["in_force_s"]
+    assert "undone_s" not in restarted
+    assert stopped["undone_s"] >= 4.0
+    last = max(o["end_s"] or 9 for o in record["outages"])
+    assert last > 1.5
+
+
+def test_a_pause_ends_when_the_experiment_says_so(there: Place) -> None:
+    faults = "faults: [{at: 500ms, do: pause, node: any}, {at: 1200ms, do: resume, node: db}]\n"
+    (record,) = ran(there, experiment("mariadb", faults, "read_only", "3s"))
+    pause, resume = record["faults"]
+    assert pause["undone_s"] == resume["in_force_s"] < 3.0
+    assert record["metrics"]["outage_s"] >= 0.5
+    assert record["outages"] == []
+
+
+def test_instances_one_of_which_dies(there: Place) -> None:
+    text = experiment("mariadb", "faults: [{at: 1s, do: kill, node: db.2}]\n", duration="3s")
+    (record,) = ran(there, text.replace("64Mi", "64Mi, instances: 2"))
+    assert [one["node"] for one in record["faults"]] == ["db.2"]
+    assert record["metrics"]["transactions_per_s"] > 0
+    assert record["outages"]
+
+
+def test_a_nemesis_strikes_alike_when_it_is_replayed(there: Place) -> None:
+    text = experiment(
+        "mariadb",
+        "faults: [{at: 500ms, do: nemesis, for: 4s, every: 300ms, hold: 400ms,"
+        " of: [pause, kill]}]\n",
+    )
+    first = [(one["do"], one["node"], one["at_s"]) for one in ran(there, text)[0]["faults"]]
+    assert first
+    (there.path / "r").rename(there.path / "before")
+    assert [(o["do"], o["node"], o["at_s"]) for o in ran(there, text)[0]["faults"]] == first
+
+
+def test_a_limit_of_cpu_is_in_force_and_removed(there: Place) -> None:
+    if os.geteuid() != 0 or not Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").exists():
+        missing("control groups of version 1 need root, and a kernel that has them")
+    (record,) = ran(
+        there,
+        experiment(
+            "mariadb", "faults: [{at: 1s, do: limit, cpu: 0.05, for: 2s}]\n", "read_only", "4s"
+        ),
+    )
+    (fault,) = record["faults"]
+    assert fault["undone_s"] >= 3.0
+    said = [one["said"] for one in journal(there) if one["step"] == "begin"][-1]
+    assert said.startswith("dyno-fault-")
+    assert not list(Path("/sys/fs/cgroup/cpu").glob(f"**/{said}"))
+
+
+def test_a_fault_that_cannot_happen_voids_the_trial_and_says_why(there: Place) -> None:
+    there.experiment(
+        experiment(
+            "mariadb",
+            "faults: [{at: 200ms, do: kill}, {at: 600ms, do: pause}]\n",
+            duration="1s",
+        )
+    )
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    (record,) = records(there)
+    assert record["status"] == "void"
+    assert record["void_reason"] == "`pause` of `db` at 0.6 s did not happen: `db` does not run"
+    assert "Traceback" not in done.stdout + done.stderr
+    assert there.until_clean() == []
+
+
+def test_sql_that_the_server_refuses_voids_the_trial(there: Place) -> None:
+    there.experiment(
+        experiment("postgres", "faults: [{at: 200ms, do: sql, sql: NO SUCH}]\n", duration="1s")
+    )
+    there.dyno("run", "experiment.yaml", "--dir", "r")
+    (record,) = records(there)
+    assert "did not happen" in record["void_reason"]
+    assert "syntax error" in record["void_reason"]
+    assert there.until_clean() == []
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
+def test_ctrl_c_in_the_middle_of_a_pause(there: Place, twice: bool) -> None:
+    there.experiment(experiment("postgres", "faults: [{at: 300ms, do: pause}]\n", duration="8s"))
+    dyno = there.start("run", "experiment.yaml", "--dir", "r")
+    log = there.path / "r/trials/b01-t001/faults.ndjson"
+    assert wait_for(lambda: log.exists() and '"ok"' in log.read_text())
+    dyno.send_signal(signal.SIGINT)
+    if twice:
+        time.sleep(0.5)  # two at once would be one
+        dyno.send_signal(signal.SIGINT)
+    output, _ = dyno.communicate(timeout=120)
+    assert dyno.returncode == 3 or not twice, output
+    assert "Traceback" not in output
+    assert [one["step"] for one in journal(there)] == ["begin", "begin", "undo", "undo"] or not (
+        log.exists()  # the attempt was moved aside
+    )
+    assert there.until_clean() == []
+
+
+def test_after_kill_9_nothing_is_left_and_the_run_goes_on(there: Place) -> None:
+    there.experiment(
+        experiment("mariadb", "faults: [{at: 300ms, do: pause, for: 1s}]\n", duration="2s")
+    )
+    dyno = there.start("run", "experiment.yaml", "--dir", "r")
+    log = there.path / "r/trials/b01-t001/faults.ndjson"
+    assert wait_for(lambda: log.exists() and '"ok"' in log.read_text())
+    dyno.kill()
+    dyno.communicate(timeout=60)
+    assert there.until_clean() == []  # nor the paused server
+    resumed = there.dyno("run", "--resume", "r")
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    (record,) = records(there)
+    assert (record["status"], len(record["faults"])) == ("complete", 1)
+    assert there.until_clean() == []
+
+
+def test_bad_input_is_refused_with_line_and_column(there: Place) -> None:
+    path = there.experiment(
+        experiment(
+            "mariadb", "faults:\n  - {at: 9s, do: kill}\n  - {at: 1s, do: kill, node: db.2}\n"
+        )
+    )
+    done = there.dyno("run", path, "--check")
+    assert done.returncode == 2
+    assert "experiment.yaml:10:10" in done.stderr
+    assert "it measures 5 s" in done.stderr

@@ -1,0 +1,133 @@
+"""Which nodes faults strike, what a nemesis draws, and signals to whole trees of processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import plans
+import pytest
+
+from dbdyno.execute.faulting.strike import chosen, planned
+from dbdyno.execute.timeline import TrialVoid
+from dbdyno.experiment.types import Fault
+from dbdyno.faults import nemesis
+from dbdyno.faults.limit import Limit
+from dbdyno.hosts.base import began_ticks
+from dbdyno.systems.process import tree
+
+ROLES = {"db": "primary", "db.2": "replica", "db.3": "replica"}
+NEMESIS = Fault(
+    *(5.0, "nemesis", ("primary",), "db", 30.0),
+    every_s=3.0,
+    hold_s=2.0,
+    of=("kill", "pause", "restart"),
+)
+
+
+def strike(*nodes: str) -> Fault:
+    return Fault(1.0, "kill", nodes, "db")
+
+
+def test_roles_names_and_any() -> None:
+    draw = random.Random(1)
+    assert chosen(strike("primary"), ROLES, draw) == ["db"]
+    assert chosen(strike("db.3", "db"), ROLES, draw) == ["db.3", "db"]
+    assert chosen(strike("db", "primary"), ROLES, draw) == ["db"]
+    drawn = {chosen(strike("any"), ROLES, random.Random(seed))[0] for seed in range(30)}
+    assert drawn == set(ROLES)
+    drawn = {chosen(strike("replica"), ROLES, random.Random(seed))[0] for seed in range(30)}
+    assert drawn == {"db.2", "db.3"}
+    with pytest.raises(TrialVoid, match="no node is primary"):
+        chosen(strike("primary"), {"db": "down"}, draw)
+
+
+def test_a_nemesis_is_a_function_of_the_seed() -> None:
+    found = nemesis.drawn(NEMESIS, 7, 0)
+    assert found == nemesis.drawn(NEMESIS, 7, 0)
+    assert found != nemesis.drawn(NEMESIS, 8, 0)
+    assert found != nemesis.drawn(NEMESIS, 7, 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_faults_of_a_nemesis_follow_each_other_within_its_time(seed: int) -> None:
+    end_s = 5.0
+    for one in nemesis.drawn(NEMESIS, seed, 0):
+        assert one.do in NEMESIS.of
+        assert one.nodes == ("any",)
+        assert one.at_s >= end_s - 1e-3
+        end_s = one.at_s + 2.0
+        assert one.for_s == (None if one.do == "restart" else 2.0)
+    assert end_s <= 35.0 + 1e-3
+
+
+def test_a_trial_has_what_its_nemesis_draws() -> None:
+    plan = plans.plan()
+    cell = replace(plan.cells[0], faults=(strike("db"), NEMESIS))
+    trial = plan.trials[0]
+    assert list(planned(cell, trial)) == [strike("db"), *nemesis.drawn(NEMESIS, trial.seed, 1)]
+
+
+@pytest.fixture
+def family() -> Iterator[subprocess.Popen[bytes]]:
+    """A process with a child in a session of its own, and a grandchild."""
+    script = "setsid sh -c 'sleep 60 & wait' & wait"
+    with subprocess.Popen(["sh", "-c", script]) as process:
+        deadline = time.monotonic() + 10
+        while len(list(tree.below(process.pid))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        yield process
+        for pid in (*tree.below(process.pid), process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, 9)
+
+
+def states(pids: list[int]) -> set[str]:
+    return {tree.state(pid) for pid in pids}
+
+
+def until(pids: list[int], wanted: str) -> bool:
+    deadline = time.monotonic() + 10
+    while not states(pids) <= set(wanted) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return states(pids) <= set(wanted)
+
+
+def test_a_pause_reaches_the_whole_tree_and_ends_for_all(
+    family: subprocess.Popen[bytes],
+) -> None:
+    pids = [family.pid, *tree.below(family.pid)]
+    assert len(pids) == 3
+    descriptor = os.pidfd_open(family.pid)
+    tree.pause(family.pid, descriptor)
+    assert until(pids, "T")
+    tree.resume(family.pid, descriptor)
+    assert until(pids, "SR")
+    os.close(descriptor)
+
+
+def test_a_kill_reaches_the_whole_tree(family: subprocess.Popen[bytes]) -> None:
+    pids = [family.pid, *tree.below(family.pid)]
+    descriptor = os.pidfd_open(family.pid)
+    tree.kill(family.pid, descriptor)
+    assert until(pids, "ZX")
+    assert family.wait(10) == -9
+    os.close(descriptor)
+
+
+def test_groups_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    ticks = began_ticks(os.getpid())
+    mine = f"dyno-fault-{os.getpid()}-{ticks}-00000000"
+    gone = f"dyno-fault-{os.getpid()}-{ticks + 1}-00000000"
+    others = "dyno-fault-x"
+    for name in (mine, gone, others):
+        (tmp_path / "cpu" / "some" / name).mkdir(parents=True)
+    Limit(tmp_path).recover()
+    left = {path.name for path in (tmp_path / "cpu" / "some").iterdir()}
+    assert left == {mine, others}

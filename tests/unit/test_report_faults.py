@@ -1,0 +1,99 @@
+"""The section on faults: sentences, rows and the marks on a trial's throughput."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbdyno.experiment.types import Fault
+from dbdyno.report import Report
+from dbdyno.report.sections.load import faults
+from dbdyno.wording.within_trial import faults_text
+from fixtures import stalling_run
+
+KILL = Fault(10.0, "kill", ("primary",), "db", 1.0)
+
+
+def struck(outages_s: tuple[float, ...], **more: Any) -> Report:
+    """A run whose first cell had a server killed in each trial."""
+    run, findings = stalling_run.stalling(Path("RUN"))
+    cells = (replace(run.plan.cells[0], faults=(KILL,)), *run.plan.cells[1:])
+    seconds = iter(outages_s)
+    kept = []
+    for record in run.kept:
+        if record.cell == 0:
+            outage_s = next(seconds)
+            metrics = {"outage_s": outage_s, "failover_s": outage_s + 0.05, "brownout_s": 2.0}
+            fault = {
+                "do": "kill",
+                "node": "db",
+                "at_s": 10.0,
+                "begun_s": 10.0 + record.block / 100,
+                "in_force_s": 10.1,
+                "undone_s": 11.6,
+                **more,
+            }
+            record = record.replace(metrics={**record.metrics, **metrics}, faults=(fault,))
+        kept.append(record)
+    changed = replace(run, plan=replace(run.plan, cells=cells), kept=kept)
+    return Report(changed, findings)  # type: ignore[arg-type]
+
+
+def test_a_run_without_faults_has_no_section() -> None:
+    run, findings = stalling_run.stalling(Path("RUN"))
+    assert "faults" not in Report(run, findings).views  # type: ignore[arg-type]
+
+
+def test_a_cell_with_faults_has_sentences_rows_and_a_chart() -> None:
+    report = struck((1.2, 1.5, 1.9))
+    view = report.views["faults"]
+    (cell,) = view.cells
+    assert cell.where == "binlog 1G"
+    assert cell.sentences == (
+        "No commit for 1.50 s (median of 3 trials: 1.20 to 1.90 s). The first commit came 1.55 s"
+        " after the fault (median of 3 trials: 1.25 to 1.95 s). Throughput was below 80 % of that"
+        " before for 2.00 s, the outage included.",
+    )
+    assert cell.rows == (faults.Row("kill", "db", "10.0 s", "1.50 s", 3, ""),)
+    assert cell.figure is not None
+    assert cell.figure.title == "A trial at binlog 1G, block 2"  # the one in the middle
+    drawn = str(cell.figure.wide)
+    assert "kill db" in drawn
+    assert "started again" in drawn
+    assert "kill db at 10.0 s; started again at 11.6 s" in drawn  # for screen readers
+    page, text = report.html(), report.markdown()
+    assert '<h2 id="faults">Faults</h2>' in page
+    assert "| kill | db | 10.0 s | 1.50 s | 3 |" in text
+    assert any("Faults at binlog 1G: No commit" in str(one) for one in faults.form(view))
+
+
+def test_a_problem_is_shown_as_text() -> None:
+    report = struck((1.0, 1.0, 1.0), problem="<b>gone</b>")
+    assert report.views["faults"].cells[0].rows[0].problem == "<b>gone</b>"
+    assert "<b>gone</b>" not in report.html()
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "trials", "cut", "said"),
+    [
+        ("outage_s", [0.1, 0.1], 2, 0, "A commit in each 100 ms."),
+        ("outage_s", [3.0], 1, 1, "No commit for at least 3.00 s."),
+        ("failover_s", [], 3, 0, "No outage followed a fault."),
+        (
+            *("failover_s", [1.0], 3, 0),
+            "The first commit came 1.00 s after the fault; no outage in 2 trials.",
+        ),
+        (
+            *("brownout_s", [0.0], 1, 0),
+            "Throughput was back at 80 % of that before within the second.",
+        ),
+        ("brownout_s", [], 1, 0, ""),
+    ],
+)
+def test_what_clients_saw(
+    metric: str, values: list[float], trials: int, cut: int, said: str
+) -> None:
+    assert faults_text.effect(metric, values, trials, cut) == said
