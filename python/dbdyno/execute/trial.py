@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dbdyno.execute.engine.request import run_request, with_values
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity
+from dbdyno.execute.servers.auditing import Auditing
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.execute.steadiness import Steadiness
@@ -74,6 +76,8 @@ class Trial:
         values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
+        auditing = Auditing(self._pool, cell)
+        auditing.prepare()
         timeline = Timeline(self._sampling(cell, directory), self._hooks.during_trial(trial, cell))
         steadiness = self._steadiness(cell)
         outcome, statements = self._drive(
@@ -82,6 +86,7 @@ class Trial:
         record = self._record(cell, trial, started_unix_s, outcome, steadiness)
         if record.status == "complete":
             timeline.check()
+            record = auditing.audited(record, directory)
             record = integrity.checked(record, cell, self._pool.deployments)
         return record.replace(statements=statements)
 
@@ -99,8 +104,9 @@ class Trial:
         )
 
     def _whole_request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
-        """The same with the values."""
-        return with_values(self._request(cell, trial, directory), self._pool.looked_up(cell))
+        """The same with the values, of a load without an audit."""
+        request = self._request(replace(cell, audit=None), trial, directory)
+        return with_values(request, self._pool.looked_up(cell))
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:
         if not cell.until_steady:

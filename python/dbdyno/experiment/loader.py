@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import DynoError, Mistakes, Where
-from dbdyno.experiment import checks, factors, model, prices, typed
+from dbdyno.experiment import audit, checks, factors, model, prices, typed
 from dbdyno.experiment.claims import conditions
 from dbdyno.experiment.claims import scope as scopes
 from dbdyno.experiment.claims.metrics import Scope, is_cost
@@ -236,6 +236,7 @@ def _cell(
     cell = typed.cell(index, levels, _validated(patched), patched)
     checks.shared_data(cell, patched)
     checks.capabilities(cell, patched)
+    audit.check(cell, patched)
     return cell
 
 

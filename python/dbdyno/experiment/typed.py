@@ -46,6 +46,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         if isinstance(setup.duration, measuring.SteadyModel)
         else None,
         sampling_s=setup.sampling,
+        audit=setup.audit,
         cpus=_cpus(setup, root),
         cache=setup.state.cache,
     )

@@ -311,6 +311,7 @@ class _Maker:
             until_steady=until_steady,
             steady_min_s=draft.source.steady_min_s if until_steady else None,
             sampling_s=draft.source.sampling_s,
+            audit=draft.source.audit,
         )
 
     def _data_key(self, draft: _Draft) -> str:

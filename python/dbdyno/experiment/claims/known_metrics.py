@@ -8,7 +8,7 @@ HIGHER = "higher"
 LOWER = "lower"
 NEITHER = ""
 
-ANY, OPEN, SEARCH, BLOCKS = "", "open", "search", "blocks"
+ANY, OPEN, SEARCH, BLOCKS, AUDIT = "", "open", "search", "blocks", "audit"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Metric:
     about: str
     aliases: tuple[str, ...] = ()
     per_group: bool = True
-    loop: str = ANY  # groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS
+    # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, AUDIT (`audit`).
+    loop: str = ANY
 
 
 def _service(quantile: str, about: str, *aliases: str) -> Metric:
@@ -226,6 +227,18 @@ METRICS += tuple(
         per_group=False,
     )
     for what, short in (("operations", "op"), ("transactions", "tx"))
+)
+
+METRICS += tuple(
+    Metric(f"audit.{name}", name, "", direction, about, per_group=False, loop=AUDIT)
+    for name, direction, about in (
+        ("acknowledged", NEITHER, "transactions that write whose COMMIT the server confirmed"),
+        ("lost", LOWER, "transactions that were acknowledged, and are absent after the trial"),
+        ("resurrected", LOWER, "attempts that failed for their client, and are there"),
+        ("duplicated", LOWER, "transactions of which more than one attempt is there"),
+        ("diverged", LOWER, "attempts that some nodes hold, and others of the same data do not"),
+        ("unknown", LOWER, "attempts whose COMMIT was sent and not answered; never called lost"),
+    )
 )
 
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs

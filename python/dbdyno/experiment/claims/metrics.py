@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.claims.known_metrics import (
+    ANY,
+    AUDIT,
     BLOCKS,
     CLASS_FAMILY,
     COST,
@@ -36,7 +38,7 @@ from dbdyno.experiment.file.names import did_you_mean
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
-_NO_OUTCOME = {"due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
+_NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -55,10 +57,16 @@ class Scope:
     closed_loops: tuple[str, ...] = ()  # groups without either in some cell
     searches: tuple[str, ...] | None = None
     blocks: tuple[str, ...] | None = None  # groups whose transactions are blocks
+    audited: tuple[str, ...] | None = None  # groups of cells with `audit`
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
-        of = {OPEN: self.open_loops, SEARCH: self.searches, BLOCKS: self.blocks}
+        of = {
+            OPEN: self.open_loops,
+            SEARCH: self.searches,
+            BLOCKS: self.blocks,
+            AUDIT: self.audited,
+        }
         having = of.get(metric.loop)
         return having is None or group in having
 
@@ -68,7 +76,9 @@ class Scope:
             if metric.per_group and len(self.groups) > 1:
                 having = (group for group in self.groups if self.has(metric, group))
                 yield from (f"{group}.{metric.name}" for group in having)
-            elif not metric.per_group or any(self.has(metric, group) for group in self.groups):
+            elif (not metric.per_group and metric.loop == ANY) or any(
+                self.has(metric, group) for group in self.groups
+            ):
                 yield metric.name
         for family in TARGET_FAMILIES:
             if len(self.targets) > 1:
@@ -267,6 +277,13 @@ def _refuse_other_loop(
             where,
             "only a group with `find` has a highest rate",
             "add `find: {rate: max, while: response_ms_p99 < 20}` to the group",
+        )
+    if metric.loop == AUDIT:
+        raise _error(
+            f"`{name}` is not measured: commits are not audited",
+            where,
+            "",
+            "add `audit: commits` to the experiment",
         )
     if metric.loop == BLOCKS:
         raise _error(

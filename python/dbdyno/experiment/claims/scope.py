@@ -27,6 +27,8 @@ class _Cell(Protocol):
     def groups(self) -> Sequence[_Group]: ...
     @property
     def targets(self) -> Sequence[Target]: ...
+    @property
+    def audit(self) -> str | None: ...
 
 
 def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind")) -> Scope:
@@ -41,5 +43,6 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         open_loops=tuple(dict.fromkeys(g.name for g in groups if g.arrivals or g.find)),
         closed_loops=tuple(dict.fromkeys(g.name for g in groups if not g.arrivals and not g.find)),
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
+        audited=tuple(dict.fromkeys(g.name for cell in cells if cell.audit for g in cell.groups)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
     )
