@@ -27,16 +27,17 @@ PYTHON = {
     "faults": {"experiment", "systems"},
     "models": {"experiment"},
     "plan": {"experiment", "systems", "topology", "samplers"},
-    "store": {"experiment", "systems", "samplers", "plan"},
+    "store": {"audit", "experiment", "systems", "samplers", "plan"},
+    "audit": set(),
     "facts": {"sql", "experiment", "systems", "samplers", "plan", "store"},
     "rules": {"sql", "experiment", "systems", "samplers", "models", "plan", "store", "facts"},
-    "share": {"experiment", "systems", "samplers", "plan", "store"},
+    "share": {"audit", "experiment", "systems", "samplers", "plan", "store"},
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
     "copies": {"experiment", "systems", "samplers", "plan", "store"},
     "execute": {
-        *("experiment", "systems", "topology", "samplers", "faults", "plan", "store", "facts"),
-        "rules",
+        *("audit", "experiment", "systems", "topology", "samplers", "faults", "plan", "store"),
+        *("facts", "rules"),
     },
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "wording": {
@@ -44,7 +45,7 @@ PYTHON = {
     },
     "report": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),
-        *("share", "digest", "analysis", "wording"),
+        *("audit", "share", "digest", "analysis", "wording"),
     },
     "web": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

@@ -65,6 +65,7 @@ def test_every_file_is_documented(run: Path) -> None:
     }
     assert found <= set(known)
     optional = {
+        "trials/ID/audit.log",
         "trials/ID/engine.log",
         "trials/ID/faults.ndjson",
         "trials/ID/probe-N/",

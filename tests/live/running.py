@@ -188,6 +188,17 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def measured(events: Path, intervals: int = 2) -> bool:
+    """Whether the engine has told of so many measured intervals."""
+    return events.is_file() and events.read_text().count('"phase":"measure"') >= intervals
+
+
+def server_of(there: Place, program: str) -> int:
+    """The process of the server that `dyno` started: the program itself, not a child of one."""
+    found = {pid: line for pid, line in there.processes() if line.split(" ")[0].endswith(program)}
+    return min(found)
+
+
 def complete_trials(run: Path) -> dict[str, bytes]:
     """Trial id -> its record, for every complete trial (void attempts are `<id>.void-N`)."""
     found = {file.parent.name: file for file in run.glob("trials/*/trial.json")}

@@ -16,7 +16,7 @@ import engine_jobs
 import pytest
 from private_servers import CORE, binaries, running
 from refusals import plain_words
-from running import Place, complete_trials, result, wait_for
+from running import Place, complete_trials, measured, result, server_of, wait_for
 from spoiling_proxy import proxy
 
 pytestmark = pytest.mark.live
@@ -67,16 +67,6 @@ def processes_of(pid: int) -> list[int]:
 def send(pid: int, number: signal.Signals) -> None:
     for one in processes_of(pid):
         os.kill(one, number)
-
-
-def measured(events: Path, intervals: int = 2) -> bool:
-    return events.is_file() and events.read_text().count('"phase":"measure"') >= intervals
-
-
-def server_of(there: Place, program: str) -> int:
-    """The process of the server that `dyno` started: the program itself, not a child of one."""
-    found = {pid: line for pid, line in there.processes() if line.split(" ")[0].endswith(program)}
-    return min(found)
 
 
 @pytest.mark.parametrize(("kind", "program"), [("mariadb", "mariadbd"), ("postgres", "postgres")])

@@ -50,11 +50,15 @@ FILES = (
         '`{"t_s", "length_s", "source", "values"}`, one per line: the values of the '
         "`length_s` seconds before `t_s`; the measured phase starts at 0; absent with `sampling: off`",
     ),
+    (
+        "trials/ID/audit.log",
+        "only with `audit: commits`: the outcome of each attempt, in binary records (`engine/generator/src/audit/log.rs`)",
+    ),
     (run.RECORD, "only of `dyno sysbench --dyno-out`: the record of the run, one line per second"),
     ("trials/ID/engine.log", "standard error of the engine, if any"),
     (
         f"trials/ID/{run.TRIAL}",
-        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, warnings, outages, settings, plans of statements; "
+        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, `audit` of commits, warnings, outages, settings, plans of statements; "
         "it is written last, so a trial with this file is complete",
     ),
     (

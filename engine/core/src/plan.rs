@@ -25,7 +25,7 @@ pub struct Plan {
     pub job: Job,
     /// Name of the trial, part of every error message.
     pub trial: String,
-    /// Existing directory for `latency.hlog`. Events go to standard output.
+    /// Existing directory for `latency.hlog`, and for `audit.log` if commits are audited. Events go to standard output.
     pub directory: PathBuf,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -281,6 +281,10 @@ pub struct Group {
     /// Largest number of retries of a transaction after retryable errors.
     #[serde(default = "ten")]
     pub retries: u32,
+    /// Whether commits are audited: each transaction that writes also inserts its identity into table
+    /// `dbdyno_audit`, which must exist, and the outcome that the client saw goes to `audit.log`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub audit: bool,
 }
 
 /// Arrival schedule of an open loop, a pure function of seed and arrival number.
@@ -349,6 +353,11 @@ pub enum ThinkDistribution {
     Constant,
     /// Exponential, like pauses of independent users.
     Exponential,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 fn sixty() -> f64 {

@@ -1,5 +1,6 @@
 //! Load generation: load threads, sessions, pacing, transports, metrics and reports; also populates tables.
 
+pub mod audit;
 pub mod machine;
 pub mod metrics;
 pub mod pacing;

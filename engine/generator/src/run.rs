@@ -1,5 +1,6 @@
 //! One trial from plan to last event: build, connect, warm up, measure, drain, stop.
 
+use crate::audit::log::{Log, LogFile};
 use crate::machine;
 use crate::metrics::hlog::Hlog;
 use crate::metrics::notice::Notices;
@@ -34,8 +35,8 @@ const START_PATIENCE_NS: u64 = 30_000_000_000;
 /// Interval at which the reporter checks whether the backlogs are empty.
 const DRAIN_LOOK_NS: u64 = 2_000_000;
 /// Files that a blocking session may have open: SQLite has the database, its log or journal, a temporary
-/// file, and briefly the directory.
-const FILES_A_SESSION: usize = 4;
+/// file, and briefly the directory; and there is `audit.log`.
+const FILES_A_SESSION: usize = 5;
 /// A session's stack size: drivers need little, and thousands of stacks must fit.
 const STACK_BYTES: usize = 512 * 1024;
 
@@ -105,6 +106,8 @@ impl Trial<'_> {
     fn drive(&self, parts: &[SessionNumbers], threads: &SessionNumbers) -> Result<bool> {
         let clock = MonotonicClock;
         let (control, cancels) = Control::new(self.plan.groups.len());
+        let is_audited = self.built.iter().any(|built| built.audit.is_some());
+        let audit = is_audited.then(|| LogFile::create(&self.plan.directory)).transpose()?;
         let (notices, told) = Notices::new();
         let load_ended = AtomicBool::new(false);
         let names: Vec<Names<'_>> = self
@@ -128,7 +131,8 @@ impl Trial<'_> {
                 .spawn_scoped(scope, move || cancel::serve(group_targets, &cancels, ended))
                 .map_err(no_thread)?;
             let connecting_ns = clock.now_ns();
-            let handles = self.spawn(scope, parts, threads, &control, &notices)?;
+            let handles =
+                self.spawn(scope, parts, threads, (&control, &notices, audit.as_ref()))?;
             self.wait_for_sessions(&control, connecting_ns)?;
             let origin_ns = clock.now_ns();
             let measure_ns = origin_ns + (self.plan.warmup_s * 1e9) as u64;
@@ -143,6 +147,7 @@ impl Trial<'_> {
             let mut reporter =
                 Reporter::new(&names, self.metrics, &told, self.emit, (origin_ns, measure_ns));
             reporter.log_to(Hlog::create(&self.plan.directory.join("latency.hlog"), start_unix_s));
+            audit.as_ref().map_or(Ok(()), |file| file.begin(measure_ns))?;
             control.go(origin_ns, measure_ns, end_ns + drain_ns);
             if !self.is_interrupted() {
                 (self.emit)(Event::Ready {
@@ -202,8 +207,7 @@ impl Trial<'_> {
         scope: &'scope Scope<'scope, 'env>,
         parts: &'env [SessionNumbers],
         threads: &'env SessionNumbers,
-        control: &'env Control,
-        notices: &'env Notices,
+        (control, notices, audit): (&'env Control, &'env Notices, Option<&'env LogFile>),
     ) -> Result<Vec<std::thread::ScopedJoinHandle<'scope, Result<()>>>> {
         let mut handles = Vec::with_capacity(self.metrics.len());
         let (network, own) = self.metrics.split_at(parts.len());
@@ -212,6 +216,7 @@ impl Trial<'_> {
         let only_answers_wake = !self.is_open();
         for (number, (slots, metrics)) in parts.iter().zip(network).enumerate() {
             let connects_max = CONNECTS_MAX.div_ceil(parts.len());
+            let log = audit.map(LogFile::writer).transpose()?;
             let work = move || {
                 metrics.enter();
                 machine::wait_precisely();
@@ -232,8 +237,10 @@ impl Trial<'_> {
                     slots,
                     connects_max,
                 )
+                .audits(log.as_ref())
                 .spins(has_own_cpu)
                 .run()
+                .and_then(|()| log.as_ref().map_or(Ok(()), Log::close))
                 // The other threads must not continue to measure without this thread's sessions.
                 .inspect_err(|error| {
                     control.gates.iter().for_each(|gate| gate.failed(error.clone()));
@@ -245,12 +252,14 @@ impl Trial<'_> {
         }
         for (&(group, number), metrics) in threads.iter().zip(own) {
             let targets = &self.group_targets[group];
+            let log = audit.map(LogFile::writer).transpose()?;
             let work = move || {
                 metrics.enter();
                 machine::wait_precisely();
                 let clock = &MonotonicClock;
-                BlockingWorker { clock, control, targets, metrics, notices, number }.run();
-                Ok(())
+                let audit = log.as_ref();
+                BlockingWorker { clock, control, targets, metrics, notices, audit, number }.run();
+                audit.map_or(Ok(()), Log::close)
             };
             let thread = Builder::new().name(format!("session-{number}")).stack_size(STACK_BYTES);
             handles.push(thread.spawn_scoped(scope, work).map_err(no_thread)?);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.servers import integrity
+from dbdyno.execute.servers.auditing import Auditing
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.execute.steadiness import Steadiness
@@ -76,6 +77,8 @@ class Trial:
         values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
+        auditing = Auditing(self._pool, cell)
+        auditing.prepare()
         faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
         timeline = Timeline(
             [faults, *self._sampling(cell, directory)],
@@ -94,6 +97,7 @@ class Trial:
         record = record.replace(warnings=(*record.warnings, *not_undone))
         if record.status == "complete":
             timeline.check()
+            record = auditing.audited(record, directory)
             record = integrity.checked(record, cell, self._pool.deployments)
         if broken := self._pool.broken():
             record = record.replace(status=VOID, void_reason=broken)
@@ -113,8 +117,9 @@ class Trial:
         )
 
     def _whole_request(self, cell: Cell, trial: TrialPlan, directory: Path) -> dict[str, Any]:
-        """The same with the values."""
-        return with_values(self._request(cell, trial, directory), self._pool.looked_up(cell))
+        """The same with the values, of a load without an audit."""
+        request = self._request(replace(cell, audit=None), trial, directory)
+        return with_values(request, self._pool.looked_up(cell))
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:
         if not cell.until_steady:

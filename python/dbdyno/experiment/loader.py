@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import DynoError, Mistakes, Where
-from dbdyno.experiment import checks, factors, model, prices, typed
+from dbdyno.experiment import audit, checks, factors, model, prices, typed
 from dbdyno.experiment.claims import conditions
 from dbdyno.experiment.claims import scope as scopes
 from dbdyno.experiment.claims.metrics import Scope, is_cost
@@ -237,6 +237,7 @@ def _cell(
     checks.shared_data(cell, patched)
     checks.capabilities(cell, patched)
     checks.routes(cell, patched)
+    audit.check(cell, patched)
     return cell
 
 

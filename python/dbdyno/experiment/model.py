@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from dbdyno.experiment import workloads
+from dbdyno.experiment.audit import Audited
 from dbdyno.experiment.faults import FAULTS_MAX, FaultModel
 from dbdyno.experiment.targets.hooks import HooksModel
 from dbdyno.experiment.targets.host import checked as checked_host
@@ -233,6 +234,11 @@ class SetupModel(Strict):
     sampling: Sampling = Field(
         1.0, description="interval of the samplers, at least 100ms; `off`: no samples"
     )
+    audit: Audited = Field(
+        None,
+        description="`commits`: compare the transactions acknowledged in a trial with what all"
+        " servers hold after it",
+    )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))
     faults: list[FaultModel] = Field(
@@ -329,7 +335,9 @@ class HeadModel(Strict):
     )
 
 
-SETUP_KEYS = ("setup", "warmup", "duration", "interval", "sampling", "cpus", "state", "faults")
+SETUP_KEYS = (
+    *("setup", "warmup", "duration", "interval", "sampling", "audit", "cpus", "state", "faults"),
+)
 HEAD_KEYS = tuple(HeadModel.model_fields)
 _FIRST_KEYS = ("experiment", "question", "targets", "workload", "groups", "factors", *SETUP_KEYS)
 TOP_KEYS = (*_FIRST_KEYS, *(key for key in HEAD_KEYS if key not in _FIRST_KEYS))

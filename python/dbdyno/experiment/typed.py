@@ -48,6 +48,7 @@ def cell(index: int, levels: Mapping[str, str], setup: SetupModel, root: Node) -
         if isinstance(setup.duration, measuring.SteadyModel)
         else None,
         sampling_s=setup.sampling,
+        audit=setup.audit,
         cpus=_cpus(setup, root),
         cache=setup.state.cache,
         faults=faults.read(setup.faults, in_use, groups, (duration_s, until_steady), root),

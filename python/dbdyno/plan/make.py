@@ -316,6 +316,7 @@ class _Maker:
             steady_min_s=draft.source.steady_min_s if until_steady else None,
             sampling_s=draft.source.sampling_s,
             faults=faults.sooner(draft.source.faults, duration_s / draft.source.duration_s),
+            audit=draft.source.audit,
         )
 
     def _data_key(self, draft: _Draft) -> str:

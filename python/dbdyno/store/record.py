@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dbdyno.audit.findings import Audit
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.stored import json as plan_json
@@ -43,6 +44,7 @@ class TrialRecord:
     bounds: Mapping[str, str] = field(default_factory=dict)
     # Of a search for a rate, in order: {"rate_per_s": float, "passed": bool, "why": str}
     probes: tuple[Mapping[str, Any], ...] = ()
+    audit: Mapping[str, Audit] = field(default_factory=dict)  # of its commits, by target
     measured_s: float | None = None  # length of the measured phase; None: not known
     # Where trials end when they are steady: from when on it was, on the trial's clock. Only what
     # came then is in `metrics`; None: it never was, and all of it is.
@@ -84,6 +86,11 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         "targets": {name: dict(facts) for name, facts in record.targets.items()},
         **({"bounds": dict(sorted(record.bounds.items()))} if record.bounds else {}),
         **({"probes": [dict(probe) for probe in record.probes]} if record.probes else {}),
+        **(
+            {"audit": {k: dataclasses.asdict(v) for k, v in record.audit.items()}}
+            if record.audit
+            else {}
+        ),
         **({} if record.measured_s is None else {"measured_s": record.measured_s}),
         **({} if record.steady_from_s is None else {"steady_from_s": record.steady_from_s}),
         **({"faults": [dict(fault) for fault in record.faults]} if record.faults else {}),

@@ -87,6 +87,12 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "brownout_s": ("brown-out s", "Time below 80 % of the throughput before", "s", -1),
     "stalled_share": ("stalled", "Share of the time in stalls", "", -1),
     "stalls_per_min": ("stalls/min", "Stalls a minute", "stalls/min", -1),
+    "audit.acknowledged": ("acknowledged", "Transactions acknowledged", "transactions", 0),
+    "audit.lost": ("lost", "Acknowledged transactions lost", "transactions", -1),
+    "audit.resurrected": ("resurrected", "Failed attempts present", "attempts", -1),
+    "audit.duplicated": ("duplicated", "Transactions present more than once", "transactions", -1),
+    "audit.diverged": ("diverged", "Attempts on some nodes only", "attempts", -1),
+    "audit.unknown": ("unknown", "Attempts with an unknown outcome", "attempts", -1),
     "server_cpu_us_per_op": ("server CPU µs/op", "Server CPU per operation", "µs", -1),
     "generator_cpu_us_per_op": ("generator CPU µs/op", "Generator CPU per operation", "µs", -1),
     "tool.new_orders_per_min": ("NOPM", "New orders", "new orders/min", 1),
@@ -131,6 +137,7 @@ UNCHARTED = frozenset(
         "unfinished_growth",
         "transactions_per_s_min",
         "stalls_per_min",
+        *(name for name in KNOWN if name.startswith("audit.")),  # of which a section tells
     }
 )
 

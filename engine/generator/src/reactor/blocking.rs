@@ -1,5 +1,6 @@
 //! A load thread with one session whose calls block (an in-process library).
 
+use crate::audit::log::Log;
 use crate::metrics::notice::{Notice, Notices};
 use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::control::{Control, GroupTargets};
@@ -31,6 +32,8 @@ pub struct BlockingWorker<'a, C> {
     pub metrics: &'a ThreadMetrics,
     /// Queue to the reporter.
     pub notices: &'a Notices,
+    /// The thread's part of `audit.log`, if commits are audited.
+    pub audit: Option<&'a Log>,
     /// Number within the group.
     pub number: u32,
 }
@@ -39,7 +42,8 @@ impl<C: Clock> BlockingWorker<'_, C> {
     /// Runs the session until the load is stopped.
     pub fn run(&self) {
         let group = self.targets.config.group;
-        let sinks = Sinks { group, metrics: &self.metrics.groups[group], notices: self.notices };
+        let (notices, audit) = (self.notices, self.audit);
+        let sinks = Sinks { group, metrics: &self.metrics.groups[group], notices, audit };
         let mut session = Session::new(self.number);
         // Start and cause of the current outage.
         let mut down: Option<(u64, String)> = None;
@@ -71,6 +75,7 @@ impl<C: Clock> BlockingWorker<'_, C> {
         }
         let age_ns = session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
         sinks.metrics.in_flight_oldest_ns.raise(age_ns);
+        session.cut_short(now_ns, sinks, &self.targets.config);
         session.leave(&self.targets.config);
     }
 

@@ -1,5 +1,6 @@
 //! Configuration that a group's sessions share, and the sinks of their metrics and notices.
 
+use crate::audit::log::Log;
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::Notices;
 use crate::pacing::arrival_source::ArrivalSource;
@@ -31,6 +32,8 @@ pub struct GroupConfig<'a> {
     pub checks_answers: bool,
     /// Whether any request keeps its rows, so that transactions may have several stages.
     pub keeps_rows: bool,
+    /// Number of the request that inserts identities, if commits are audited.
+    pub audit: Option<u16>,
     /// Whether the workload defines pauses of its own.
     pub pauses: bool,
     /// Histogram of each statement, an index into [`GroupMetrics::classes`].
@@ -48,4 +51,6 @@ pub struct Sinks<'a> {
     pub metrics: &'a GroupMetrics,
     /// Queue to the reporter.
     pub notices: &'a Notices,
+    /// The thread's part of `audit.log`, if commits are audited.
+    pub audit: Option<&'a Log>,
 }

@@ -45,6 +45,7 @@ impl Session {
         sinks: Sinks<'_>,
         config: &GroupConfig<'_>,
     ) -> Step {
+        self.unacknowledged(now_ns, Some(error), sinks, config);
         let late = error.code == CODE_DEADLINE;
         let age_ns = now_ns.saturating_sub(if late { self.first_ns } else { self.attempt_ns });
         self.count_failure(now_ns, &error.code, &error.message, age_ns, sinks);
@@ -118,6 +119,7 @@ impl Session {
     }
 
     pub(super) fn give_up_late(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        self.unacknowledged(now_ns, None, sinks, config);
         let age_ns = now_ns.saturating_sub(self.first_ns);
         let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
         self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, sinks);
@@ -136,6 +138,7 @@ impl Session {
 
     /// The connection broke; a transaction in progress fails.
     pub fn lost(&mut self, now_ns: u64, cause: &str, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        self.unacknowledged(now_ns, None, sinks, config);
         if matches!(
             self.state,
             State::InFlight

@@ -12,6 +12,7 @@
 //! `session/failure.rs` handles failures. In a replay each recorded statement is a transaction;
 //! `session/replay.rs` chooses the next one.
 
+mod audit;
 mod config;
 mod expect;
 mod failure;
@@ -227,7 +228,11 @@ impl Session {
         self.stage += 1;
         config.workload.more(session, index, self.stage, &self.answers, tx);
         assert!(tx.ops.len() >= so_far, "a workload took operations back that were answered");
-        tx.ops.len() > so_far
+        let has_more = tx.ops.len() > so_far;
+        if self.attempt > 0 {
+            self.number_attempt(config);
+        }
+        has_more
     }
 
     fn next_arrival(
@@ -325,6 +330,9 @@ impl Session {
         // The operations that depended on the last attempt's answers may be wrong by now.
         if self.stage > 0 {
             self.compose_first_stage(config);
+        }
+        if self.attempt > 0 {
+            self.number_attempt(config);
         }
         self.operate(now_ns, sinks, config)
     }
@@ -450,6 +458,9 @@ impl Session {
         }
         let arrival = self.arrival.take();
         sinks.metrics.entry(|to| self.commit(now_ns, arrival, config, to));
+        if config.audit.is_some() {
+            self.acknowledged(now_ns, sinks, config);
+        }
         self.next(now_ns, sinks, config)
     }
 

@@ -1,6 +1,7 @@
 //! Builds a plan's groups: workload, drivers, requests, classes and arrivals of each, and the
 //! assignment of sessions to load threads.
 
+use crate::audit::workload::Audited;
 use crate::machine;
 use crate::metrics::thread::ThreadMetrics;
 use crate::pacing::arrival_source::ArrivalSource;
@@ -19,7 +20,7 @@ use dyno_core::needs;
 use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, in_sql};
-use dyno_core::workload::{Dialect, Order, Workload, WorkloadKind};
+use dyno_core::workload::{Dialect, Effect, Order, Workload, WorkloadKind};
 use std::sync::Arc;
 
 /// Maximum number of transaction kinds that a workload may distinguish.
@@ -45,6 +46,8 @@ pub(crate) struct Built {
     pub backends: Vec<Backend>,
     pub nature: Nature,
     pub arrival_source: Option<ArrivalSource>,
+    /// Number of the request that inserts identities, if commits are audited.
+    pub audit: Option<u16>,
     /// State of the replay, if the workload is one.
     pub stage: ReplayState,
 }
@@ -113,6 +116,7 @@ fn build_group(
         // An open loop numbers its transactions consecutively over all sessions.
         sessions: if group.arrivals.is_some() { 1 } else { group.sessions },
     })?;
+    let (workload, audit) = audited(group, driver_kind, workload)?;
     let requests: Arc<[Request]> = workload.requests().into();
     if requests.is_empty() {
         let what = format!("workload {} only loads: it sends nothing", group.workload);
@@ -152,8 +156,41 @@ fn build_group(
         backends,
         nature,
         arrival_source: group.arrivals.as_ref().map(stream),
+        audit,
         stage: ReplayState::default(),
     })
+}
+
+/// The workload, with identities in its transactions if the group's commits are audited and some of
+/// them write; and the number of the request that inserts them.
+fn audited(
+    group: &Group,
+    driver: &DriverKind,
+    workload: Box<dyn Workload>,
+) -> Result<(Box<dyn Workload>, Option<u16>)> {
+    if !group.audit {
+        return Ok((workload, None));
+    }
+    let lacking = [Capability::Sql, Capability::Transactions]
+        .into_iter()
+        .find(|need| !driver.capabilities.contains(need));
+    if let Some(need) = lacking {
+        let what =
+            format!("`audit` needs {}, which driver {} does not have", need.name(), driver.name);
+        return Err(Error::new(Kind::Plan, what).hint("audit groups of an SQL system"));
+    }
+    if workload.recording().is_some() {
+        let what = format!("`audit` means nothing to workload {}", group.workload);
+        return Err(Error::new(Kind::Plan, what)
+            .hint("it sends what was recorded, and nothing between: remove `audit`"));
+    }
+    if !workload.requests().iter().any(|request| request.effect == Effect::Write) {
+        return Ok((workload, None));
+    }
+    let lanes = if group.arrivals.is_some() { group.sessions } else { 1 };
+    let workload = Audited::new(workload, lanes);
+    let insert = workload.insert();
+    Ok((Box::new(workload), Some(insert)))
 }
 
 /// The group's targets. A replay has one target, which occurs here once for each database that sessions
@@ -224,6 +261,7 @@ pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTar
             requests: &parts.requests,
             checks_answers: parts.requests.iter().any(|request| request.expect.is_some()),
             keeps_rows: parts.requests.iter().any(|request| request.keeps),
+            audit: parts.audit,
             pauses: parts.workload.pauses(),
             class_of: parts.classes.of.clone(),
             first_kind: (!parts.kinds.is_empty()).then_some(parts.classes.names.len()),

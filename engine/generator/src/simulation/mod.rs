@@ -1,12 +1,14 @@
 //! Exact tests of sessions, arrivals, retries, deadlines and metrics: the real worker in simulated time
 //! with scripted answers. This file is the harness.
 
+mod audit;
 mod closed;
 mod open;
 mod replay;
 mod staged;
 mod unread;
 
+use crate::audit::log::LogFile;
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::{Notice, Notices};
 use crate::metrics::thread::ThreadMetrics;
@@ -216,6 +218,8 @@ struct Setup {
     enough: Option<(u64, u64)>,
     /// Time at which sessions lose their connections (since the start), and their numbers.
     lost: Option<(u64, std::ops::Range<u32>)>,
+    /// Number of the request that inserts identities.
+    audit: Option<u16>,
 }
 
 impl Default for Setup {
@@ -231,6 +235,7 @@ impl Default for Setup {
             drain_ns: 0,
             enough: None,
             lost: None,
+            audit: None,
         }
     }
 }
@@ -244,6 +249,8 @@ struct Outcome {
     notices: Vec<Notice>,
     /// Results of an open loop.
     open: Option<(OpenTotal, OpenHistograms)>,
+    /// Bytes of `audit.log`, without its first record.
+    audit: Vec<u8>,
 }
 
 impl Outcome {
@@ -282,8 +289,8 @@ fn simulate_answering(setup: &Setup, workload: &dyn Workload, answers: Answers) 
 fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     let clock = Rc::new(SimulatedClock::default());
     clock.set_ns(ORIGIN);
-    let log = Log::default();
-    let driver = Scripted { plot, log: Arc::clone(&log) };
+    let requests = Log::default();
+    let driver = Scripted { plot, log: Arc::clone(&requests) };
     let statements = workload.requests();
     let measure_ns = ORIGIN + setup.warmup_ns;
     let planned_ns = measure_ns + setup.length_ns;
@@ -312,6 +319,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
             requests: &statements,
             checks_answers: statements.iter().any(|statement| statement.expect.is_some()),
             keeps_rows: statements.iter().any(|statement| statement.keeps),
+            audit: setup.audit,
             pauses: workload.pauses(),
             class_of: (0..statements.len() as u8).collect(),
             first_kind: (!workload.kinds().is_empty()).then_some(statements.len()),
@@ -337,8 +345,11 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
         pauses: [Some(end_ns - 1), enough_ns, lost_ns].into_iter().flatten().collect(),
         end_ns: stop_ns - 1,
     };
+    let directory = tempfile::tempdir().unwrap();
+    let log = LogFile::create(directory.path()).unwrap().writer().unwrap();
     let mut worker =
-        Worker::new(&*clock, poller, &control, &group_targets, &metrics[0], &notices, &slots, 64);
+        Worker::new(&*clock, poller, &control, &group_targets, &metrics[0], &notices, &slots, 64)
+            .audits(Some(&log));
     let mut at_end = None;
     while worker.run().is_err() {
         if clock.now_ns() == end_ns - 1 {
@@ -365,6 +376,9 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
         let ended = metrics[0].groups[0].open.ended();
         assert_eq!(total.due, ended + total.left, "each arrival is in one place: {total:?}");
     }
-    let log = log.lock().unwrap().clone();
-    Outcome { metrics, log, codes, notices: told.try_iter().collect(), open }
+    let requests = requests.lock().unwrap().clone();
+    log.close().unwrap();
+    let audit = std::fs::read(directory.path().join("audit.log")).unwrap();
+    let notices = told.try_iter().collect();
+    Outcome { metrics, log: requests, codes, notices, open, audit }
 }

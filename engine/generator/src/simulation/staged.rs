@@ -5,7 +5,7 @@ use dyno_core::rows::Rows;
 
 /// BEGIN and a query; then as many writes as the answer states, each with the transaction's own
 /// number; then COMMIT, or ROLLBACK if the answer is 0.
-struct Asking;
+pub(super) struct Asking;
 
 const BEGIN: u16 = 0;
 const ASK: u16 = 1;
@@ -56,7 +56,7 @@ impl Workload for Asking {
     fn rows(&self, _: usize, _: std::ops::Range<u64>, _: &mut dyn RowSink) {}
 }
 
-fn answer(number: i64) -> Rows {
+pub(super) fn answer(number: i64) -> Rows {
     let mut rows = Rows::default();
     rows.row();
     rows.value(Some(number.to_string().as_bytes()));

@@ -170,6 +170,7 @@ fn lags(rounds: u32) -> Histogram {
             requests: &statements,
             checks_answers: false,
             keeps_rows: false,
+            audit: None,
             pauses: false,
             class_of: vec![0],
             first_kind: None,

@@ -71,6 +71,8 @@ def asked(plan: Plan, cell: Cell) -> Facts:
             "until_steady": cell.until_steady,
             "steady_min_s": cell.steady_min_s,
             "sampling_s": cell.sampling_s,
+            # Runs from before there were audits are those without one.
+            **({"audit": cell.audit} if cell.audit else {}),
             "drain_s": plan.drain_s,
             "require": list(plan.require),
             "hooks": asdict(plan.hooks),

@@ -45,7 +45,10 @@ def run_request(
         "interval_s": cell.interval_s,
         "workers": workers,
         "cpus": list(cpus),
-        "groups": [_group(group, reached_by(group)) for group in cell.groups],
+        "groups": [
+            {**_group(group, reached_by(group)), **({"audit": True} if cell.audit else {})}
+            for group in cell.groups
+        ],
     }
 
 

@@ -87,10 +87,6 @@ class Deployment:
         """The first one, which speaks for all where they are alike."""
         return next(iter(self.written.values()), None)
 
-    def roles(self) -> dict[str, str]:
-        """The role of each node, by name."""
-        return {node.name: node.role for node in self.target.nodes}
-
     @property
     def kind(self) -> str:
         """What it is: behind a URL that names a protocol there may be another kind."""

@@ -8,7 +8,7 @@ HIGHER = "higher"
 LOWER = "lower"
 NEITHER = ""
 
-ANY, OPEN, SEARCH, BLOCKS, FAULTED = "", "open", "search", "blocks", "faulted"
+ANY, OPEN, SEARCH, BLOCKS, FAULTED, AUDIT = "", "open", "search", "blocks", "faulted", "audit"
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Metric:
     about: str
     aliases: tuple[str, ...] = ()
     per_group: bool = True
-    # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, or those of a cell
-    # with faults (FAULTED).
+    # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, those of a cell
+    # with faults (FAULTED) or with `audit` (AUDIT).
     loop: str = ANY
 
 
@@ -257,6 +257,18 @@ METRICS += tuple(
         per_group=False,
     )
     for what, short in (("operations", "op"), ("transactions", "tx"))
+)
+
+METRICS += tuple(
+    Metric(f"audit.{name}", name, "", direction, about, per_group=False, loop=AUDIT)
+    for name, direction, about in (
+        ("acknowledged", NEITHER, "transactions that write whose COMMIT the server confirmed"),
+        ("lost", LOWER, "transactions that were acknowledged, and are absent after the trial"),
+        ("resurrected", LOWER, "attempts that failed for their client, and are there"),
+        ("duplicated", LOWER, "transactions of which more than one attempt is there"),
+        ("diverged", LOWER, "attempts that some nodes hold, and others of the same data do not"),
+        ("unknown", LOWER, "attempts whose COMMIT was sent and not answered; never called lost"),
+    )
 )
 
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.claims.known_metrics import (
+    ANY,
+    AUDIT,
     BLOCKS,
     CLASS_FAMILY,
     COST,
@@ -37,7 +39,7 @@ from dbdyno.experiment.file.names import did_you_mean
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
-_NO_OUTCOME = {"due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
+_NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -58,6 +60,7 @@ class Scope:
     searches: tuple[str, ...] | None = None
     blocks: tuple[str, ...] | None = None  # groups whose transactions are blocks
     faulted: tuple[str, ...] | None = None  # groups of cells with faults
+    audited: tuple[str, ...] | None = None  # groups of cells with `audit`
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
@@ -66,6 +69,7 @@ class Scope:
             SEARCH: self.searches,
             BLOCKS: self.blocks,
             FAULTED: self.faulted,
+            AUDIT: self.audited,
         }
         having = of.get(metric.loop)
         return having is None or group in having
@@ -76,7 +80,9 @@ class Scope:
             if metric.per_group and len(self.groups) > 1:
                 having = (group for group in self.groups if self.has(metric, group))
                 yield from (f"{group}.{metric.name}" for group in having)
-            elif not metric.per_group or any(self.has(metric, group) for group in self.groups):
+            elif (not metric.per_group and metric.loop == ANY) or any(
+                self.has(metric, group) for group in self.groups
+            ):
                 yield metric.name
         for family in TARGET_FAMILIES:
             if len(self.targets) > 1:
@@ -282,6 +288,13 @@ def _refuse_other_loop(
             where,
             "it counts from the begin of a fault",
             "add `faults: [{at: 10s, do: kill}]`, or claim `outage_s`",
+        )
+    if metric.loop == AUDIT:
+        raise _error(
+            f"`{name}` is not measured: commits are not audited",
+            where,
+            "",
+            "add `audit: commits` to the experiment",
         )
     if metric.loop == BLOCKS:
         raise _error(

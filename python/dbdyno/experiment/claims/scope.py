@@ -29,6 +29,8 @@ class _Cell(Protocol):
     def targets(self) -> Sequence[Target]: ...
     @property
     def faults(self) -> Sequence[Fault]: ...
+    @property
+    def audit(self) -> str | None: ...
 
 
 def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind")) -> Scope:
@@ -44,5 +46,6 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         closed_loops=tuple(dict.fromkeys(g.name for g in groups if not g.arrivals and not g.find)),
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
         faulted=tuple(dict.fromkeys(g.name for c in cells if c.faults for g in c.groups)),
+        audited=tuple(dict.fromkeys(g.name for cell in cells if cell.audit for g in cell.groups)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
     )

@@ -39,6 +39,7 @@ _OF_CELL = {
     "steady_min_s": "duration",
     "interval_s": "interval",
     "sampling_s": "sampling",
+    "audit": "audit",
     "cpus": "cpus",
     "cache": "state",
 }

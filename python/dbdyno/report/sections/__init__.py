@@ -8,6 +8,7 @@ from typing import Any
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
 from dbdyno.report.sections.load import (
+    audit,
     classes,
     counters,
     faults,
@@ -52,6 +53,7 @@ SECTIONS = (  # in the order of the page, except for the summary at its head
     why.SECTION,
     sweeps.SECTION,
     tested.SECTION,
+    audit.SECTION,
     results.SECTION,
     counters.SECTION,
     latency_shift.SECTION,

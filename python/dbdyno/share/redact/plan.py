@@ -70,6 +70,7 @@ RULES: Mapping[str, Rule] = {
     "Cell.levels": Texts.label,
     "Cell.hard": Texts.label,
     "Cell.data_key": _whole("value"),
+    "Cell.audit": _keep,
     "State.data": _keep,
     "State.cache": _keep,
     "TrialPlan.id": _keep,

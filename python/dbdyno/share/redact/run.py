@@ -12,11 +12,12 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from dbdyno import diskfiles
+from dbdyno.audit.findings import Audit
 from dbdyno.errors import DynoError
 from dbdyno.plan.claims import resolved_claims
 from dbdyno.plan.stored import json as plan_json
@@ -128,6 +129,7 @@ class _Redaction:
             "statements": keyed(statements, one.statements),
             "explain": keyed(explain, one.explain),
             "targets": {texts.label(k): self._target(v) for k, v in one.targets.items()},
+            "audit": {texts.label(k): self._audit(v, k) for k, v in one.audit.items()},
             "void_reason": texts.prose(one.void_reason),
         }
         known = {*changed, "id", "block", "cell", "status", "started_unix_s"}
@@ -143,6 +145,19 @@ class _Redaction:
         if problem := facts.get("problem"):
             made["problem"] = self._texts.whole("message", problem)
         return made
+
+    def _audit(self, audit: Audit, target: str) -> Audit:
+        """Nodes are called by their target's name, and a suffix of dbdyno's."""
+        texts = self._texts
+        nodes = (
+            replace(
+                node,
+                name=texts.label(target) + node.name.removeprefix(target),
+                why=node.why and texts.whole("message", node.why),
+            )
+            for node in audit.nodes
+        )
+        return replace(audit, nodes=tuple(nodes))
 
     def _explain(self, text: str) -> str:
         if text.startswith(NO_PLAN):

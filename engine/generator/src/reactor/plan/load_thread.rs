@@ -7,6 +7,7 @@ use crate::reactor::closing::Closing;
 use crate::reactor::connecting::{CONNECT_TIMEOUT_NS, Connecting, login_timed_out};
 use crate::reactor::load_thread::{Io, LoadThread, Speaker};
 use crate::reactor::timers::{Cause, Timer};
+use crate::session::Sinks;
 use crate::transport::channel::{Channel, out_of_turn};
 use crate::transport::endpoint::Endpoint;
 use crate::transport::poller::Poller;
@@ -106,7 +107,11 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
                 slot.session.under_way_since_ns().map_or(0, |at| now_ns.saturating_sub(at));
             metrics.in_flight_oldest_ns.raise(age_ns);
             let server = slot.session.server();
-            slot.session.leave(&self.group_targets[slot.group].config);
+            let config = &self.group_targets[slot.group].config;
+            let (notices, audit) = (self.notices, self.audit);
+            let sinks = Sinks { group: slot.group, metrics, notices, audit };
+            slot.session.cut_short(now_ns, sinks, config);
+            slot.session.leave(config);
             if let Connection::Wire(wire) = &mut slot.connection {
                 if age_ns > CANCEL_AGE_NS {
                     self.control.cancel(slot.group, server, wire.cancel());

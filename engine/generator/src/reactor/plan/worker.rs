@@ -1,6 +1,7 @@
 //! State of a load thread with sessions of a plan.
 
 use super::session_slot::SessionSlot;
+use crate::audit::log::Log;
 use crate::metrics::notice::Notices;
 use crate::metrics::thread::ThreadMetrics;
 use crate::reactor::control::{Control, GroupTargets};
@@ -21,6 +22,7 @@ pub struct Worker<'a, C, P> {
     pub(crate) group_targets: &'a [GroupTargets<'a>],
     pub(crate) metrics: &'a ThreadMetrics,
     pub(crate) notices: &'a Notices,
+    pub(crate) audit: Option<&'a Log>,
     pub(crate) slots: Vec<SessionSlot>,
     /// Slots whose timed answer is due at once.
     pub(crate) instant: VecDeque<u32>,
@@ -71,6 +73,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             group_targets,
             metrics,
             notices,
+            audit: None,
             slots: slots.iter().map(|&(group, number)| SessionSlot::new(group, number)).collect(),
             instant: VecDeque::new(),
             out: Vec::with_capacity(RECEIVE_BYTES),
@@ -94,8 +97,16 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         self
     }
 
+    /// Has outcomes of transactions go to `log`, in groups whose commits are audited.
+    #[must_use]
+    pub fn audits(mut self, log: Option<&'a Log>) -> Self {
+        self.audit = log;
+        self
+    }
+
     pub(crate) fn sinks(&self, group: usize) -> Sinks<'a> {
-        Sinks { group, metrics: &self.metrics.groups[group], notices: self.notices }
+        let (notices, audit) = (self.notices, self.audit);
+        Sinks { group, metrics: &self.metrics.groups[group], notices, audit }
     }
 
     pub(crate) fn add_timer(&mut self, index: u32, at_ns: u64, cause: Cause) {

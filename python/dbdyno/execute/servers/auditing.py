@@ -1,0 +1,123 @@
+"""Audits the commits of a trial: makes the tables of identities, reads all nodes after the load.
+
+Nodes are those of the target: instances each have data of their own; a primary and its replicas
+have the same. A managed server that is down after the load is started again to be read, so that
+what counts is what its recovery brings back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbdyno.audit import findings, identities, outcomes
+from dbdyno.audit.compare import NodeRows, compare
+from dbdyno.audit.findings import Audit
+from dbdyno.errors import DynoError
+from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.execute.servers.pool import ServerPool
+from dbdyno.experiment import workloads
+from dbdyno.experiment.types import INSTANCE, REPLICA, Node
+from dbdyno.plan.types import Cell
+from dbdyno.store.record import TrialRecord
+
+CATCH_UP_S = 10.0  # how long replicas are waited for until all nodes have as many rows
+WHY_CHARS = 300
+
+
+class Auditing:
+    """Of one load. Does nothing in a cell without an audit, or with groups that only read."""
+
+    def __init__(self, pool: ServerPool, cell: Cell) -> None:
+        self._pool = pool
+        self._cell = cell
+        self._groups: dict[str, list[int]] = {}  # numbers of groups that write, by their target
+        for number, group in enumerate(cell.groups if cell.audit else ()):
+            if workloads.changes_data(group.workload, group.options):
+                self._groups.setdefault(group.target, []).append(number)
+
+    def prepare(self) -> None:
+        """Makes the tables, empty. DynoError if a server refuses."""
+        for deployment in self._deployments():
+            for store in _stores(deployment):
+                first = deployment.servers[store[0].name]
+                first.run(deployment.database, identities.CREATE)
+
+    def audited(self, record: TrialRecord, directory: Path) -> TrialRecord:
+        """The record with what the audit found. `directory`: where the engine left its log."""
+        if not self._groups:
+            return record
+        seen = outcomes.read(directory)
+        found = {
+            deployment.target.name: self._audit(deployment, seen)
+            for deployment in self._deployments()
+        }
+        return record.replace(
+            metrics={**record.metrics, **findings.metrics(found)},
+            audit=found,
+        )
+
+    def _deployments(self) -> Iterable[Deployment]:
+        return [self._pool.deployments[target] for target in self._groups]
+
+    def _audit(self, deployment: Deployment, seen: outcomes.Outcomes) -> Audit:
+        stores = []
+        for store in _stores(deployment):
+            restarted = [self._revived(deployment, node.name) for node in store]
+            _wait_for_equal_counts(deployment, store)
+            stores.append([_read(deployment, *each) for each in zip(store, restarted, strict=True)])
+        return compare(seen, self._groups[deployment.target.name], stores)
+
+    def _revived(self, deployment: Deployment, name: str) -> bool:
+        """Starts a managed server that is down; whether it was. One that does not come back cannot
+        be read, which `_read` then says."""
+        if deployment.target.url is not None or deployment.servers[name].alive():
+            return False
+        try:
+            self._pool.restart(deployment, name, self._cell)
+        except DynoError:
+            return False
+        return True
+
+
+def _stores(deployment: Deployment) -> list[Sequence[Node]]:
+    """Nodes that shall have the same data, those that take writes first."""
+    nodes = deployment.target.nodes
+    if all(node.role == INSTANCE for node in nodes):
+        return [[node] for node in nodes]
+    return [sorted(nodes, key=lambda node: node.role == REPLICA)]
+
+
+def _wait_for_equal_counts(deployment: Deployment, store: Sequence[Node]) -> None:
+    """Waits for replicas that are still applying."""
+    deadline = time.monotonic() + CATCH_UP_S
+    while len(store) > 1 and time.monotonic() < deadline:
+        counts = {_count(deployment, node) for node in store} - {None}
+        if len(counts) <= 1:
+            return
+        time.sleep(0.2)
+
+
+def _count(deployment: Deployment, node: Node) -> int | None:
+    try:
+        rows = deployment.servers[node.name].run(deployment.database, [identities.COUNT])
+    except Exception:  # `_read` says why
+        return None
+    return int(rows[0][0])
+
+
+def _read(deployment: Deployment, node: Node, restarted: bool) -> NodeRows:
+    server = deployment.servers[node.name]
+
+    def ask(sql: str) -> Sequence[Sequence[Any]]:
+        return server.run(deployment.database, [sql])
+
+    takes_writes = node.role != REPLICA
+    try:
+        rows = identities.read(ask)
+    except Exception as error:  # a server that is down, which each client library says in its way
+        why = error.what if isinstance(error, DynoError) else str(error) or type(error).__name__
+        return NodeRows(node.name, None, takes_writes, why[:WHY_CHARS], restarted)
+    return NodeRows(node.name, rows, takes_writes, "", restarted)
