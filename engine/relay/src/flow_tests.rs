@@ -223,7 +223,7 @@ fn a_broken_sender_is_a_reset_at_the_receiver_after_the_delay() {
 #[test]
 fn a_broken_receiver_ends_the_flow_and_frees_its_bytes() {
     let mut bench = Bench::new(delayed(10 * MS));
-    bench.send(b"nobody reads this");
+    bench.send(b"unread");
     bench.step_at(0);
     bench.receiver.is_broken = true;
     assert_eq!(bench.step_at(10 * MS), Some(End::Undeliverable));
