@@ -156,7 +156,7 @@ class _Wanted:
 
 def _places(table: Table) -> Mapping[str, int]:
     """Columns in the order of the existing indexes, the primary key's first: among columns that are
-    compared alike, the order that is there already asks for no index."""
+    compared alike, the existing order needs no further index."""
     primary_first = sorted(table.indexes, key=lambda index: not index.primary)
     names = dict.fromkeys(name for index in primary_first for name in index.columns)
     return {name: number for number, name in enumerate(names)}
