@@ -93,10 +93,7 @@ def test_galera_nodes_have_what_any_of_them_wrote_and_one_comes_back() -> None:
         os.kill(servers["db.2"].pid, signal.SIGKILL)
         assert wait_for(lambda: cluster.roles()["db.2"] == DOWN, READ_AFTER_S)
         assert not cluster.healthy()
-        directory = servers["db.2"].directory
-        servers["db.2"].process.stop(5)
-        assert directory is not None
-        cluster.restart("db.2", directory)
+        servers["db.2"].start_again()
         assert wait_for(lambda: cluster.roles()["db.2"] == MEMBER, 60)
         assert seen(servers["db.2"], 3)
 

@@ -74,19 +74,6 @@ class Cluster:
         self._wait()
         self._roles = self.roles()
 
-    def restart(self, name: str, directory: Path) -> Server:
-        """Starts a node whose server has ended on its own directory again, so that it joins the
-        others. The server; it may not have caught up yet."""
-        members = self._members
-        node = next(node for node in members.nodes if node.name == name)
-        options = self._options(node, directory).again()
-        server = start_node(self._system, members, directory, self._cpus, options)
-        members.servers[name] = server
-        assert options.rewire is not None
-        with self._explained(node):
-            options.rewire()
-        return server
-
     def roles(self) -> dict[str, str]:
         """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER or DOWN."""
         names = [node.name for node in self._members.nodes]

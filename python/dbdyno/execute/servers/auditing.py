@@ -22,6 +22,7 @@ from dbdyno.experiment import workloads
 from dbdyno.experiment.types import INSTANCE, REPLICA, Node
 from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
+from dbdyno.systems.process.managed import Managed
 
 CATCH_UP_S = 10.0  # how long replicas are waited for until all nodes have as many rows
 WHY_CHARS = 300
@@ -65,21 +66,30 @@ class Auditing:
     def _audit(self, deployment: Deployment, seen: outcomes.Outcomes) -> Audit:
         stores = []
         for store in _stores(deployment):
-            restarted = [self._revived(deployment, node.name) for node in store]
+            restarted = [_revived(deployment, node.name) for node in store]
             _wait_for_equal_counts(deployment, store)
-            stores.append([_read(deployment, *each) for each in zip(store, restarted, strict=True)])
+            roles = deployment.roles()
+            stores.append(
+                [
+                    _read(deployment, node, roles.get(node.name) != REPLICA, was_down)
+                    for node, was_down in zip(store, restarted, strict=True)
+                ]
+            )
         return compare(seen, self._groups[deployment.target.name], stores)
 
-    def _revived(self, deployment: Deployment, name: str) -> bool:
-        """Starts a managed server that is down; whether it was. One that does not come back cannot
-        be read, which `_read` then says."""
-        if deployment.target.url is not None or deployment.servers[name].alive():
-            return False
-        try:
-            self._pool.restart(deployment, name, self._cell)
-        except DynoError:
-            return False
-        return True
+
+def _revived(deployment: Deployment, name: str) -> bool:
+    """Starts a managed server that is down; whether it was. One that does not come back cannot
+    be read, which `_read` then says."""
+    server = deployment.servers[name]
+    if not isinstance(server, Managed) or server.alive():
+        return False
+    try:
+        server.kill()
+        server.start_again()
+    except DynoError:
+        return False
+    return True
 
 
 def _stores(deployment: Deployment) -> list[Sequence[Node]]:
@@ -108,13 +118,12 @@ def _count(deployment: Deployment, node: Node) -> int | None:
     return int(rows[0][0])
 
 
-def _read(deployment: Deployment, node: Node, restarted: bool) -> NodeRows:
+def _read(deployment: Deployment, node: Node, takes_writes: bool, restarted: bool) -> NodeRows:
     server = deployment.servers[node.name]
 
     def ask(sql: str) -> Sequence[Sequence[Any]]:
         return server.run(deployment.database, [sql])
 
-    takes_writes = node.role != REPLICA
     try:
         rows = identities.read(ask)
     except Exception as error:  # a server that is down, which each client library says in its way

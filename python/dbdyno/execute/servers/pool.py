@@ -115,19 +115,6 @@ class ServerPool:
                 shutil.rmtree(self._work(node), ignore_errors=True)
         self._loaded_from.clear()
 
-    def restart(self, deployment: Deployment, node: str, cell: Cell) -> None:
-        """Starts a managed server that is down again, on its own files. DynoError if it does not
-        come back."""
-        server = deployment.servers[node]
-        server.stop()  # what is left of it
-        assert server.directory is not None
-        deployment.servers[node] = deployment.system.start(
-            deployment.binaries,
-            server.directory,
-            deployment.resolved,
-            self._plan.server_cpus_of(cell),
-        )
-
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the trial should know: of the first after a start, once, and of the
         relay."""
