@@ -81,7 +81,7 @@ def test_a_step_may_be_one_of_several() -> None:
     }
     assert second["choice"] == "table"
     assert workloads.changes_data("mix", of.options)
-    names = [name for _, name in mix._classes(mix.WORKLOAD.effective(of.options))]
+    names = [name for _, name in mix.classes_of(mix.WORKLOAD.effective(of.options))]
     assert names == ["move_1_1", "two", "move_2_1", "move_2_2", "move_3_1", "move_3_2"]
 
 

@@ -24,7 +24,8 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.process.managed import Managed
 
-CATCH_UP_S = 10.0  # how long replicas are waited for until all nodes have as many rows
+CATCH_UP_S = 10.0  # how long replicas are waited for that receive no further row
+CATCH_UP_MAX_S = 600.0
 WHY_CHARS = 300
 
 
@@ -101,12 +102,15 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
 
 
 def _wait_for_equal_counts(deployment: Deployment, store: Sequence[Node]) -> None:
-    """Waits for replicas that are still applying."""
-    deadline = time.monotonic() + CATCH_UP_S
-    while len(store) > 1 and time.monotonic() < deadline:
-        counts = {_count(deployment, node) for node in store} - {None}
-        if len(counts) <= 1:
+    """Waits for replicas until all nodes have as many rows, as long as the rows become more."""
+    seen: list[int | None] = []
+    given_up = last = time.monotonic() + CATCH_UP_MAX_S
+    while len(store) > 1 and time.monotonic() < min(given_up, last):
+        counts = [_count(deployment, node) for node in store]
+        if len({*counts} - {None}) <= 1:
             return
+        if counts != seen:
+            seen, given_up = counts, time.monotonic() + CATCH_UP_S
         time.sleep(0.2)
 
 
