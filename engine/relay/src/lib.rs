@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`control`] | commands and answers, one JSON object a line |
 //! | [`conditions`] | what a listener's network is like |
-//! | [`line`], [`flow`] | bandwidth that connections share; bytes under way in one direction. No sockets, no clock |
+//! | [`mod@line`], [`flow`] | bandwidth that connections share; bytes under way in one direction. No sockets, no clock |
 //! | [`connection`], [`listener`], [`filter`] | the sockets |
 //! | [`swallow`] | planted defects: commits that are acknowledged and rolled back |
 //! | [`relay`], `passing`, `commands`, [`table`], [`timers`], [`input`] | the event loop |

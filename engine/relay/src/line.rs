@@ -1,7 +1,7 @@
 //! The bandwidth that all connections of a listener share in one direction.
 //!
 //! Bytes leave one after the other. Those that do not fit yet stay in the kernel's buffers, so that TCP slows
-//! their sender down, and connections take turns: one that sends much delays the others by [`QUEUE_NS`] and a
+//! their sender down, and connections take turns: one that sends much delays the others by `QUEUE_NS` and a
 //! piece of each.
 
 /// Time that bytes may wait for the line inside the relay.
