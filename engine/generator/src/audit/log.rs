@@ -5,7 +5,7 @@
 //! 65535), outcome (u8), 0 (u8), n (u64), time of the outcome on the same clock (u64, nanoseconds).
 //!
 //! Load threads append to one file, each from a buffer of its own that it writes when it is full and
-//! with the first outcome that comes [`FLUSH_NS`] after the last write. A killed engine therefore loses
+//! with the first outcome that comes `FLUSH_NS` after the last write. A killed engine therefore loses
 //! the outcomes of its last moment: rows without an outcome, never outcomes without a row.
 
 use dyno_core::error::{Error, Kind, Result};
