@@ -21,6 +21,7 @@ from dbdyno.analysis.types import (
     Partial,
     Ratio,
 )
+from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.report import Report, layout
 from dbdyno.report.context import Context
 from dbdyno.report.sections.load import classes, counters, stalls, waits
@@ -33,6 +34,7 @@ from dbdyno.report.trials import series
 from dbdyno.report.trials.read import Trials
 from dbdyno.store.metrics.histogram import Histogram, Tagged
 from dbdyno.wording import names
+from dbdyno.wording.verdicts import verdict_text
 from dbdyno.wording.visible import visible
 from fixtures import synthetic
 
@@ -426,3 +428,19 @@ def test_several_groups_get_a_table_each() -> None:
     assert [t.title for t in shown] == ["readers", "updater"]
     assert "server CPU µs/op" in [m.short for m in shown[0].metrics]
     assert shown[0].rows[1].levels == ("on", "1,000,000")
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("outage_s", "ended before the server committed again"),
+        ("writer.failover_s", "ended before the server committed again"),
+        ("service_ms_p99", "no answer by the end"),
+        ("rate_max_per_s", "a rate that holds"),
+    ],
+)
+def test_a_bound_says_what_would_give_a_value(metric: str, words: str) -> None:
+    part = ENGINE_FINDINGS.claims[0].parts[0]
+    assert part.estimate is not None
+    bound = replace(part, metric=metric, estimate=replace(part.estimate, bound=AT_LEAST))
+    assert words in verdict_text.more(bound)

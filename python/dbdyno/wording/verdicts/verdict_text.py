@@ -143,16 +143,24 @@ _BOUND_TIMES = (
     "some arrivals had no answer by the end, so this is a bound only: a lower rate or a longer"
     " `drain` would give a value"
 )
+_BOUND_OUTAGES = (
+    "some trials ended before the server committed again, so this is a bound only: a longer"
+    " `duration` would give a value"
+)
+_OUTAGES = ("outage_s", "failover_s", "brownout_s")
 
 
-def _is_rate(part: ClaimPart) -> bool:
-    return part.metric.endswith("rate_max_per_s")
+def _bound(part: ClaimPart) -> str:
+    """Why a number is a bound only, and what would give a value."""
+    if part.metric.endswith("rate_max_per_s"):
+        return _BOUND_RATES
+    return _BOUND_OUTAGES if part.metric.endswith(_OUTAGES) else _BOUND_TIMES
 
 
 def more(part: ClaimPart) -> str:
     """What it would probably take to decide an undecided part."""
     if part.estimate and part.estimate.bound:
-        return _BOUND_RATES if _is_rate(part) else _BOUND_TIMES
+        return _bound(part)
     if part.blocks_needed is None:
         return ""
     assert part.estimate is not None
