@@ -218,7 +218,7 @@ def _protocols(facts: Facts) -> Iterator[Found]:
         )
 
 
-def _rule(
+def rule(
     id: str,
     title: str,
     about: str,
@@ -227,7 +227,9 @@ def _rule(
     page: str,
     applies: str = "mongodb",
     needs: tuple[str, ...] = ("options",),
+    sources: tuple[str, ...] = ("server", "file"),
 ) -> Rule:
+    """A rule of MongoDB, whose source is a page of its manual."""
     return Rule(
         id=f"mongodb-{id}",
         pack="security",
@@ -235,6 +237,7 @@ def _rule(
         about=about,
         severity=severity,
         applies=(applies,),
+        sources=sources,
         needs=needs,
         judge=judge,
         source=_MANUAL + page,
@@ -242,7 +245,7 @@ def _rule(
 
 
 RULES = (
-    _rule(
+    rule(
         "authorization-off",
         "Clients need not log in",
         "No security.authorization, and no keyFile, which turns it on; of a running server, that a"
@@ -252,7 +255,7 @@ RULES = (
         "administration/security-checklist/",
         needs=(),
     ),
-    _rule(
+    rule(
         "listens-everywhere",
         "The server listens on all addresses",
         "bindIp with 0.0.0.0 or ::,"
@@ -261,7 +264,7 @@ RULES = (
         _wide,
         "administration/security-checklist/",
     ),
-    _rule(
+    rule(
         "tls-not-required",
         "Other hosts without TLS",
         "net.tls.mode is not requireTLS, and other hosts reach the port.",
@@ -269,7 +272,7 @@ RULES = (
         _tls,
         "tutorial/configure-ssl/",
     ),
-    _rule(
+    rule(
         "javascript-enabled",
         "JavaScript in the server",
         "Few applications need it; it is on by default.",
@@ -277,7 +280,7 @@ RULES = (
         _script,
         "core/server-side-javascript/",
     ),
-    _rule(
+    rule(
         "challenge-response",
         "MONGODB-CR is allowed",
         "A mechanism of before 3.0.",
@@ -285,7 +288,7 @@ RULES = (
         _mechanisms,
         "core/security-scram/",
     ),
-    _rule(
+    rule(
         "scram-sha-1",
         "Logins by SCRAM-SHA-1",
         "authenticationMechanisms was set, and names SCRAM-SHA-1.",
@@ -294,7 +297,7 @@ RULES = (
         "core/security-scram/",
         "mongodb >=4.0",
     ),
-    _rule(
+    rule(
         "plain-without-tls",
         "Passwords are sent in clear",
         "authenticationMechanisms has PLAIN, and net.tls.mode is not requireTLS.",
@@ -302,7 +305,7 @@ RULES = (
         _plain,
         "reference/parameters/",
     ),
-    _rule(
+    rule(
         "tls-old",
         "TLS before 1.2 is offered",
         "disabledProtocols is without TLS 1.0 or 1.1.",

@@ -7,13 +7,13 @@ Sources: the MongoDB manual, "Built-In Roles" (superuser roles, internal role), 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from dbdyno.facts.fact import Fact, Facts, Row
-from dbdyno.rules.check.rule import Found, Rule, edits, setting, statements
-from dbdyno.rules.check.security.mongodb.mongod_access import authorizes
+from dbdyno.rules.check.rule import Found, edits, setting, statements
+from dbdyno.rules.check.security.mongodb.mongod_access import authorizes, rule
 
-_MANUAL = "https://www.mongodb.com/docs/manual/"
 _INTERNAL = "__system@admin"
 _SUPER = {"root@admin", "userAdminAnyDatabase@admin", "userAdmin@admin", "dbOwner@admin"}
 _ANY = {"readWriteAnyDatabase@admin", "dbAdminAnyDatabase@admin", "restore@admin"}
@@ -137,29 +137,7 @@ def _exception(facts: Facts) -> Iterator[Found]:
     )
 
 
-def _rule(
-    id: str,
-    title: str,
-    about: str,
-    severity: str,
-    judge: Any,
-    page: str,
-    applies: str = "mongodb",
-    needs: tuple[str, ...] = ("users",),
-) -> Rule:
-    return Rule(
-        id=f"mongodb-{id}",
-        pack="security",
-        title=title,
-        about=about,
-        severity=severity,
-        applies=(applies,),
-        sources=("server",),
-        needs=needs,
-        judge=judge,
-        source=_MANUAL + page,
-    )
-
+_rule = partial(rule, needs=("users",), sources=("server",))
 
 RULES = (
     _rule(
