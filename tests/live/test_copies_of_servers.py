@@ -267,7 +267,8 @@ def test_of_a_large_table_a_part_is_read(
     copied = planted.copy(tmp_path / "copy.sql", How(tables=["order"]))
     order = next(one for one in copied.tables if one.name == "order")
     assert order.said.startswith("about 2,000 of about "), order
-    assert order.there == pytest.approx(ORDERS, rel=0.05)
+    # The server's own estimate, from some of the table's pages.
+    assert order.there == pytest.approx(ORDERS, rel=0.2)
     columns = copied.setup["tables"]["order"]["columns"]
     customers = sum((piece[3:] or [piece[1] - piece[0] + 1])[0] for piece in
                     columns["customer"]["histogram"])  # fmt: skip

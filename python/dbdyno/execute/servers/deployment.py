@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
-from dbdyno.experiment.types import DOWN, GROUP, REPLICA
+from dbdyno.experiment.types import GROUP, REPLICA
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -59,17 +59,12 @@ class Deployment:
         return own if self.target.topology is None else f"node{own or 1}"
 
     def roles(self) -> dict[str, str]:
-        """What each node is now, by name: PRIMARY, REPLICA, MEMBER, INSTANCE or DOWN. Those of a
-        topology say it themselves."""
+        """The role of each node, by name. Nodes of a topology say what they are now: PRIMARY,
+        REPLICA, MEMBER or DOWN. Others are what the experiment calls them, also when they are down
+        or hang."""
         if self.cluster is not None:
             return self.cluster.roles()
-        return {
-            node.name: node.role if self._answers(node.name) else DOWN for node in self.target.nodes
-        }
-
-    def _answers(self, name: str) -> bool:
-        server = self.servers.get(name)
-        return server is not None and server.alive()
+        return {node.name: node.role for node in self.target.nodes}
 
     def alive(self) -> bool:
         """Whether every server that is written to still answers; those of a topology are all what
