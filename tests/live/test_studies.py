@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 
 # What a study sets for the whole machine.
 SETTINGS = {"write-back": Path("/proc/sys/vm/dirty_background_ratio")}
-SHORT = ("--set", "warmup=100ms", "--set", "duration=1s", "--set", "interval=500ms")
+SHORT = ("--set", "warmup=100ms", "--set", "interval=500ms")
 
 
 @pytest.mark.parametrize("name", studies.names())
@@ -51,12 +51,19 @@ def kept(setting: Path | None) -> Iterator[None]:
                 setting.write_text(before)
 
 
+def duration_s(loaded: Spec) -> float:
+    """One second; with faults, two seconds after the last, in which a server comes back."""
+    at = [fault.at_s for cell in loaded.cells for fault in cell.faults]
+    return max(at) + 2 if at else 1
+
+
 def runs(name: str, loaded: Spec, there: Place) -> None:
     """One study, to its report."""
     needed = {t.kind for cell in loaded.cells for t in cell.targets if not t.optional}
     for kind in sorted(needed):
         binaries(kind)
-    done = there.dyno("run", name, "--quick", *SHORT, "--dir", "out")
+    length = ("--set", f"duration={duration_s(loaded):g}s")
+    done = there.dyno("run", name, "--quick", *SHORT, *length, "--dir", "out")
     assert done.returncode == 0, done.stderr
     found = result(there.path / "out")
     assert found["quick"]

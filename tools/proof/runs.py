@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,15 @@ def dyno(
     *arguments: object,
     codes: Sequence[int] = (0,),
     timeout_s: float = TIMEOUT_S,
+    env: Mapping[str, str] | None = None,
 ) -> str:
-    """What `dyno` prints. RuntimeError, with what it says, if it ends with another code."""
+    """What `dyno` prints. RuntimeError, with what it says, if it ends with another code. `env`:
+    variables for it alone."""
+    own = {"DYNO_ENGINE": str(effort.engine), "DYNO_SCRATCH": str(place(effort))}
     done = subprocess.run(
         [DYNO, *map(str, arguments)],
         cwd=effort.scratch,
-        env={**os.environ, "DYNO_ENGINE": str(effort.engine), "DYNO_SCRATCH": str(place(effort))},
+        env={**os.environ, **own, **(env or {})},
         capture_output=True,
         text=True,
         timeout=timeout_s,
