@@ -131,7 +131,8 @@ def test_the_missing_index_is_found_and_confirmed(kind: str, there: Place) -> No
     assert measured["saves_by_planner"] > 0.3
     assert (there.path / "out-1" / "report.html").is_file()
     for one in found["candidates"]:  # none where a busy machine left the first run undecided
-        assert one["statements"] == measured["statements"]
+        forms = [measured, *filter(None, [measured["narrower"]])]
+        assert one["statements"] in [form["statements"] for form in forms]
         assert faster(one), one
     assert there.until_clean() == []
 

@@ -109,7 +109,13 @@ def test_among_columns_compared_alike_the_order_of_an_index_is_kept() -> None:
 def test_a_covering_index_holds_what_is_read() -> None:
     text = "SELECT placed FROM orders WHERE total = ?"
     assert plain(proposed(orders(INNODB), text), covering=True) == {("total", "placed")}
+    (wide,) = (one for one in proposed(orders(INNODB), text) if one.covering)
     (carried,) = (one for one in proposed(orders(HEAP), text) if one.covering)
+    for one in (wide, carried):  # without what is only carried
+        assert one.narrower is not None
+        assert (one.narrower.columns, one.narrower.include) == (("total",), ())
+        assert not one.narrower.covering
+        assert one.narrower.narrower is None
     assert (carried.columns, carried.include) == (("total",), ("placed",))
     assert (
         plain(proposed(orders(INNODB), "SELECT note FROM orders WHERE total = ?"), covering=True)

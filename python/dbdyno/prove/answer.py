@@ -9,7 +9,7 @@ from typing import Any
 from dbdyno.analysis.types import REFUTED, SUPPORTED, ClaimResult, Findings
 from dbdyno.prove.candidates import Candidate
 from dbdyno.prove.examining import Examined
-from dbdyno.prove.experiment import CLASS, WHOLE, WRITES, Effect, Proof, effects
+from dbdyno.prove.experiment import CLASS, FORMS, WHOLE, WRITES, Effect, Proof, effects
 from dbdyno.wording.numbers import bound, ratio, size
 
 FACTOR_FROM = 1.5  # a speed that changes by this is a factor, else a percentage
@@ -62,9 +62,15 @@ class Answer:
         return bool(whole) and all(verdict == SUPPORTED for verdict in whole)
 
     @property
+    def faster_form(self) -> bool:
+        """Whether it is shown to be faster than the other form that was measured beside it."""
+        forms = [one.verdict for one in self.judged if one.effect.of == FORMS]
+        return bool(forms) and all(verdict == SUPPORTED for verdict in forms)
+
+    @property
     def sentence(self) -> str:
         """All of it in a line, without its verdict."""
-        order = {CLASS: 0, WHOLE: 1, WRITES: 2}
+        order = {CLASS: 0, WHOLE: 1, FORMS: 2, WRITES: 3}
         ranked = sorted(self.judged, key=lambda one: order[one.effect.of])
         said = [f"{one.effect.about} {one.text}" for one in ranked]
         if self.examined.bytes is not None:

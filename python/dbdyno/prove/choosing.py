@@ -25,12 +25,14 @@ UPKEEP = 0.1  # of a writing statement's time: what one more index costs it, rou
 @dataclass(frozen=True)
 class Ranked:
     """An index that the planner would use. `saves`: share of the time that the mix takes with those
-    before it, by estimate; `served`: cost over the cost before, by class, with those before it."""
+    before it, by estimate; `served`: cost over the cost before, by class, with those before it;
+    `narrower`: of a covering index, the same without the columns that it only carries."""
 
     candidate: Candidate
     bytes: int
     saves: float
     served: Mapping[str, float]
+    narrower: Ranked | None = None
 
 
 class Times(Protocol):

@@ -19,12 +19,13 @@ MATTERS = 0.03
 WRITES_MAY_LOSE = 0.05  # of their speed, before a claim says that they lose
 SERVED_MAX = 4  # classes a candidate whose speed is claimed: each claim widens the intervals of all
 
-WHOLE, CLASS, WRITES = "whole", "class", "writes"
+WHOLE, CLASS, WRITES, FORMS = "whole", "class", "writes", "forms"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Something that a candidate does, and the claim that judges it. `of`: WHOLE, CLASS or WRITES;
+    """Something that a candidate does, and the claim that judges it. `of`: WHOLE, CLASS, WRITES or
+    FORMS;
     `about`: it in words; `class_`: `group/class`."""
 
     candidate: str
@@ -50,7 +51,8 @@ class Lengths:
 class Proof:
     """What is asked. `built`: statements that both sides have; `served`: by candidate, the classes
     whose speed is claimed; `notes`: what was found out before the measurement; `selects`: only the
-    whole mix is claimed, since more claims would widen its interval."""
+    whole mix is claimed, since more claims would widen its interval; `forms`: the candidates are
+    two forms of one, of which the first is also claimed to be faster than the second."""
 
     name: str
     command: str
@@ -61,6 +63,7 @@ class Proof:
     notes: tuple[str, ...] = ()
     seed: int | None = None
     selects: bool = False
+    forms: bool = False
 
 
 def text(proof: Proof, file: Path, lengths: Lengths) -> str:
@@ -70,7 +73,8 @@ def text(proof: Proof, file: Path, lengths: Lengths) -> str:
 
 def effects(proof: Proof) -> list[Effect]:
     """The claims, candidate by candidate."""
-    return [one for candidate in proof.candidates for one in _effects(proof, candidate)]
+    found = [one for candidate in proof.candidates for one in _effects(proof, candidate)]
+    return [*found, *_between_forms(proof)] if proof.forms else found
 
 
 def _lines(proof: Proof, file: Path, lengths: Lengths) -> Iterator[str]:
@@ -166,8 +170,7 @@ def _effects(proof: Proof, one: Candidate) -> Iterator[Effect]:
     base = proof.base
     several = len(base.cell.groups) > 1
     for group in base.groups:
-        of = f" of {group.name}" if several else ""
-        yield _whole(one, base.prefix(group), group, of)
+        yield _whole(one, base.prefix(group), group, _of(proof, group))
     if proof.selects:
         return
     for key in list((proof.served or {}).get(one.name, ()))[:SERVED_MAX]:
@@ -196,13 +199,37 @@ def _effects(proof: Proof, one: Candidate) -> Iterator[Effect]:
         )
 
 
-def _whole(one: Candidate, prefix: str, group: Group, of: str) -> Effect:
+def _between_forms(proof: Proof) -> Iterator[Effect]:
+    first, second = proof.candidates
+    for group in proof.base.groups:
+        metric, more_is_better = _speed(proof.base.prefix(group), group)
+        fast, slow = (first, second) if more_is_better else (second, first)
+        about = f"the whole mix{_of(proof, group)} against {second.what}"
+        yield Effect(
+            first.name,
+            FORMS,
+            about,
+            f"{metric}[{fast.name}] > {metric}[{slow.name}]",
+            f"the whole mix{_of(proof, group)} is faster with {first.what} than with {second.what}",
+        )
+
+
+def _of(proof: Proof, group: Group) -> str:
+    return f" of {group.name}" if len(proof.base.cell.groups) > 1 else ""
+
+
+def _speed(prefix: str, group: Group) -> tuple[str, bool]:
+    """The metric of a group's speed, and whether more of it is faster."""
     if group.arrivals is not None or group.find is not None:
-        metric = f"{prefix}response_ms_mean"
-        left, right = f"{metric}[{TODAY}]", f"{metric}[{one.name}]"
-    else:
-        metric = f"{prefix}transactions_per_s"
-        left, right = f"{metric}[{one.name}]", f"{metric}[{TODAY}]"
+        return f"{prefix}response_ms_mean", False
+    return f"{prefix}transactions_per_s", True
+
+
+def _whole(one: Candidate, prefix: str, group: Group, of: str) -> Effect:
+    metric, more_is_better = _speed(prefix, group)
+    left, right = f"{metric}[{one.name}]", f"{metric}[{TODAY}]"
+    if not more_is_better:
+        left, right = right, left
     about = f"the whole mix{of}"
     if one.removes:
         claim = f"{left} >= {1 - MATTERS:g} * {right}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
@@ -23,7 +23,7 @@ from dbdyno.prove.examining import Today, estimates, read_times
 from dbdyno.sql import candidates as proposing
 from dbdyno.sql import parts
 from dbdyno.sql.parts import Statement
-from dbdyno.sql.schema import Part, Schema
+from dbdyno.sql.schema import Index, Part, Schema
 from dbdyno.sql.statement import read
 
 BUILT_MAX = 40  # proposals that are built and planned with
@@ -34,10 +34,12 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class Proposals:
-    """`writers`: by index, the classes that change what it holds."""
+    """`writers`: by index, the classes that change what it holds; `narrower`: by covering index,
+    the same without the columns that it only carries."""
 
     candidates: tuple[Candidate, ...]
     writers: Mapping[str, Sequence[str]]
+    narrower: Mapping[str, Candidate]
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,25 @@ def proposed(bench: Bench, before: Today, schema: Schema) -> Proposals:
         if (statement := read(texts[0], language, schema)) is not None
     ]
     found = chosen(proposing.candidates(schema, classes), shares, BUILT_MAX)
-    made = named_apart(_candidate(one, language) for one in found)
+    narrow = [
+        None if each is None or proposing.is_there(each, schema) else each
+        for each in (one.narrower for one in found)
+    ]
+    forms = {_form(one): one for one in (*found, *narrow) if one is not None}
+    by_form = dict(
+        zip(forms, named_apart(_candidate(one, language) for one in forms.values()), strict=True)
+    )
+    made = tuple(by_form[_form(one)] for one in found)
     writers = {
         index.name: [key for statement, _, key in classes if _changes(statement, one)]
         for index, one in zip(made, found, strict=True)
     }
-    return Proposals(made, writers)
+    narrower = {
+        one.name: by_form[_form(each)]
+        for one, each in zip(made, narrow, strict=True)
+        if each is not None
+    }
+    return Proposals(made, writers, narrower)
 
 
 def chosen(
@@ -116,7 +131,22 @@ def rank(
     for one in built:
         if one.name not in has:
             left[one.what] = _why_left(one, sizes, ranked, most, space)
-    return Found(tuple(ranked), len(proposals.candidates), left)
+    with_forms = tuple(_with_narrower(bench, one, proposals, sizes) for one in ranked)
+    return Found(with_forms, len(proposals.candidates), left)
+
+
+def _with_narrower(
+    bench: Bench, one: Ranked, proposals: Proposals, sizes: Mapping[str, int]
+) -> Ranked:
+    """Sizes are those of indexes as built."""
+    narrow = proposals.narrower.get(one.candidate.name)
+    if narrow is None:
+        return one
+    if (size := sizes.get(narrow.name)) is None:
+        bench.build(*narrow.after)
+        size = planner.index_bytes(bench, narrow.index)
+        planner.hide(bench, narrow.table, narrow.index, hidden=True)
+    return replace(one, narrower=replace(one, candidate=narrow, bytes=size))
 
 
 def _taken(
@@ -181,6 +211,11 @@ def _why_left(
     if len(taken) >= most:
         return f"--most {most} others save more by the planner's estimate"
     return "saves nothing by the planner's estimate"
+
+
+def _form(one: proposing.Candidate) -> tuple[str, str, Index]:
+    """What makes two candidates the same index."""
+    return one.schema, one.table, one.index
 
 
 def _candidate(one: proposing.Candidate, language: str) -> Candidate:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dbdyno.sql import parts
 from dbdyno.sql.existing import covers, serves
@@ -34,8 +34,9 @@ Classes = Iterable[tuple[Statement, float, str]]  # statement, weight, class
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """An index that is not there. `include`: columns that are only carried, where the engine has
-    that; `predicate`: of a partial index; `covering`: it holds all that some class reads;
-    `classes`: those that it may serve; `weight`: the sum of theirs."""
+    that; `predicate`: of a partial index; `covering`: it holds all that some class reads, of which
+    the parts from `carried_from` on are only carried; `classes`: those that it may serve; `weight`:
+    the sum of theirs."""
 
     schema: str
     table: str
@@ -43,6 +44,7 @@ class Candidate:
     include: tuple[str, ...] = ()
     predicate: str = ""
     covering: bool = False
+    carried_from: int = field(default=COLUMNS_MAX, compare=False)
     classes: tuple[str, ...] = ()
     weight: float = 0.0
 
@@ -55,6 +57,13 @@ class Candidate:
     def expressions(self) -> tuple[str, ...]:
         """Expressions among its parts."""
         return tuple(part.expression for part in self.parts if part.expression)
+
+    @property
+    def narrower(self) -> Candidate | None:
+        """The same without what is only carried; None: nothing is."""
+        if not self.covering:
+            return None
+        return replace(self, parts=self.parts[: self.carried_from], include=(), covering=False)
 
     @property
     def index(self) -> Index:
@@ -76,12 +85,29 @@ def candidates(schema: Schema, classes: Classes) -> list[Candidate]:
             for one in _of_use(_Wanted.of(statement, use, table, order), table, schema.features):
                 found.setdefault(one, set()).add(name)
     weights = {name: weight for _, weight, name in known}
-    new = {one: whose for one, whose in found.items() if not _is_there(one, schema)}
+    new = {one: whose for one, whose in found.items() if not is_there(one, schema)}
     made = [
         replace(one, classes=tuple(sorted(whose)), weight=sum(weights[name] for name in whose))
         for one, whose in _merged(new).items()
     ]
     return sorted(made, key=lambda one: (-one.weight, one.table, str(one.parts), one.include))
+
+
+def is_there(one: Candidate, schema: Schema) -> bool:
+    """Whether an index that exists has its form."""
+    table = schema.find(one.table, one.schema)
+    assert table is not None
+    primary = table.primary
+    if schema.features.clustered and primary is not None:
+        begin = one.parts[: len(primary.parts)]  # of one row, which the primary key has whole
+        if serves(primary, begin, table, schema.features) and len(begin) == len(primary.parts):
+            return True
+    return any(
+        serves(index, one.parts, table, schema.features)
+        and (not one.include or covers(index, one.include, table, schema.features))
+        and index.predicate in ("", one.predicate)
+        for index in table.indexes
+    )
 
 
 def _order(schema: Schema, classes: Sequence[tuple[Statement, float, str]]) -> Mapping[str, float]:
@@ -322,26 +348,12 @@ def _covering(
         return
     if not all(is_indexable(table, name, features) for name in rest):
         return
+    keys = len(made.parts)
     if features.include:
-        yield replace(made, include=tuple(rest), covering=True)
-    elif len(made.parts) + len(rest) <= COLUMNS_MAX:
-        yield replace(made, parts=(*made.parts, *map(Part, rest)), covering=True)
-
-
-def _is_there(one: Candidate, schema: Schema) -> bool:
-    table = schema.find(one.table, one.schema)
-    assert table is not None
-    primary = table.primary
-    if schema.features.clustered and primary is not None:
-        begin = one.parts[: len(primary.parts)]  # of one row, which the primary key has whole
-        if serves(primary, begin, table, schema.features) and len(begin) == len(primary.parts):
-            return True
-    return any(
-        serves(index, one.parts, table, schema.features)
-        and (not one.include or covers(index, one.include, table, schema.features))
-        and index.predicate in ("", one.predicate)
-        for index in table.indexes
-    )
+        yield replace(made, include=tuple(rest), covering=True, carried_from=keys)
+    elif keys + len(rest) <= COLUMNS_MAX:
+        wide = (*made.parts, *map(Part, rest))
+        yield replace(made, parts=wide, covering=True, carried_from=keys)
 
 
 def _merged(found: Mapping[Candidate, set[str]]) -> dict[Candidate, set[str]]:

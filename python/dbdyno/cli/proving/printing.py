@@ -12,6 +12,7 @@ from dbdyno.cli.proving.measuring import Measuring
 from dbdyno.cli.terminal.console import Shown
 from dbdyno.prove.answer import SHOWN, Answer, document, weight
 from dbdyno.prove.candidates import Candidate
+from dbdyno.prove.choosing import Ranked
 from dbdyno.prove.examining import Examined
 from dbdyno.prove.finding import Found
 from dbdyno.report.text.escaping import visible
@@ -67,15 +68,22 @@ def _document(
         "proposed": examined.proposed if examined else None,
         "measured": [
             {
-                "what": one.candidate.what,
-                "statements": list(one.candidate.after),
-                "bytes": one.bytes,
+                **_form(one),
+                "narrower": None if one.narrower is None else _form(one.narrower),
                 "saves_by_planner": one.saves,
                 "run": str(measuring.step(number)),
             }
             for number, one in enumerate(examined.ranked if examined else (), 1)
         ],
         "left_out": dict(left),
+    }
+
+
+def _form(one: Ranked) -> dict[str, object]:
+    return {
+        "what": one.candidate.what,
+        "statements": list(one.candidate.after),
+        "bytes": one.bytes,
     }
 
 

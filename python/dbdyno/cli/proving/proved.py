@@ -13,6 +13,7 @@ import click
 
 from dbdyno.cli.proving import asked, printing, sources
 from dbdyno.cli.proving.measuring import Measuring
+from dbdyno.cli.proving.selecting import select
 from dbdyno.cli.running.detail import detail
 from dbdyno.cli.terminal import login
 from dbdyno.errors import DynoError
@@ -31,7 +32,6 @@ from dbdyno.systems.process.scratch import scratch_root
 from dbdyno.wording.plurals import count
 
 INTERRUPTED = 3
-_CONFIRMING = 2.0  # times as long as a measurement that selects
 
 
 @dataclass
@@ -129,29 +129,14 @@ def _examined(proof: Proof, measuring: Measuring) -> dict[str, Examined]:
 
 
 def _found(proof: Proof, measuring: Measuring, typed: Mapping[str, Any]) -> int:
-    """Indexes that are proposed, ranked by the planner, each measured next to all others that are
-    kept, and then confirmed together. Next to them, since one of a join may serve only with
-    another, and since the slowest statements of a mix without any would hide what one does."""
+    """Indexes that are proposed, ranked by the planner, selected by measurements, and confirmed
+    together."""
     found, differing = _ranked(proof, measuring, typed)
-    progress = _Progress(found, dict(found.left))
     if differing:
         measuring.say(printing.differs(differing))
-    chosen = [*found.ranked]
-    for number, one in reversed([*enumerate(found.ranked, 1)]):  # what saves least goes first
-        others = [each for each in chosen if each is not one]
-        before = tuple(sql for each in others for sql in each.candidate.after)
-        # What selects is not what confirms: a seed of its own.
-        seed = None if proof.seed is None else proof.seed + number
-        step = replace(proof, candidates=(one.candidate,), built=before, seed=seed, selects=True)
-        beside = f", with {count(len(others), 'other')}" if others else ""
-        measuring.say(f"measuring {one.candidate.what}{beside}")
-        share = 1 / (number + _CONFIRMING)
-        findings = measuring.measured(step, measuring.step(number), share)
-        (judged,) = answers(step, findings, {one.candidate.name: Examined(bytes=one.bytes)})
-        measuring.say(f"{judged.sentence}: {judged.verdict}")
-        if not judged.shown:
-            chosen = others
-            progress.rejected[one.candidate.what] = f"measured: {judged.sentence}"  # type: ignore[index]
+    selected = select(proof, measuring, found.ranked)
+    chosen = selected.kept
+    progress = _Progress(found, {**found.left, **selected.left})
     if not chosen:
         return _answered((), measuring, progress, as_json=typed["as_json"])
     all_ = together(one.candidate for one in chosen)
