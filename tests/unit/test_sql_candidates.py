@@ -106,6 +106,19 @@ def test_among_columns_compared_alike_the_order_of_an_index_is_kept() -> None:
     assert plain(proposed(orders(INNODB, there), text)) == {("total", "customer", "placed")}
 
 
+def test_a_column_that_rows_are_sorted_by_is_not_only_carried() -> None:
+    ordered = "SELECT placed FROM orders WHERE total = ? ORDER BY placed"
+    (wide,) = (one for one in proposed(orders(INNODB), ordered) if one.covering)
+    assert wide.columns == ("total", "placed")
+    assert wide.narrower is None
+    more = "SELECT placed, gone FROM orders WHERE total = ? ORDER BY placed"
+    (wide,) = (
+        one for one in proposed(orders(INNODB), more) if one.columns == ("total", "placed", "gone")
+    )
+    assert wide.narrower is not None
+    assert wide.narrower.columns == ("total", "placed")
+
+
 def test_a_covering_index_holds_what_is_read() -> None:
     text = "SELECT placed FROM orders WHERE total = ?"
     assert plain(proposed(orders(INNODB), text), covering=True) == {("total", "placed")}

@@ -28,6 +28,7 @@ _LONG = ("text", "blob", "json", "xml", "bytea", "geometry", "point", "polygon",
 _UNINDEXED = {True: ("json", "xml", "geometry", "point", "polygon"), False: _LONG}
 _ANY_ORDER = ("=", "is null")
 
+Form = tuple[str, str, tuple[Part, ...], str]  # schema, table, parts, predicate
 Classes = Iterable[tuple[Statement, float, str]]  # statement, weight, class
 
 
@@ -59,9 +60,14 @@ class Candidate:
         return tuple(part.expression for part in self.parts if part.expression)
 
     @property
+    def form(self) -> Form:
+        """Without what makes it covering."""
+        return self.schema, self.table, self.parts, self.predicate
+
+    @property
     def narrower(self) -> Candidate | None:
         """The same without what is only carried; None: nothing is."""
-        if not self.covering:
+        if not self.include and self.carried_from >= len(self.parts):
             return None
         return replace(self, parts=self.parts[: self.carried_from], include=(), covering=False)
 
@@ -77,6 +83,7 @@ def candidates(schema: Schema, classes: Classes) -> list[Candidate]:
     known = list(classes)
     order = _order(schema, known)
     found: dict[Candidate, set[str]] = {}
+    keys: dict[Form, int] = {}  # the first so many parts are what some class searches or sorts by
     for statement, _, name in known:
         for use in statement.tables:
             table = schema.find(use.name, use.schema)
@@ -84,10 +91,17 @@ def candidates(schema: Schema, classes: Classes) -> list[Candidate]:
                 continue
             for one in _of_use(_Wanted.of(statement, use, table, order), table, schema.features):
                 found.setdefault(one, set()).add(name)
+                number = one.carried_from if one.covering else len(one.parts)
+                keys[one.form] = max(number, keys.get(one.form, 0))
     weights = {name: weight for _, weight, name in known}
     new = {one: whose for one, whose in found.items() if not is_there(one, schema)}
     made = [
-        replace(one, classes=tuple(sorted(whose)), weight=sum(weights[name] for name in whose))
+        replace(
+            one,
+            carried_from=keys[one.form],
+            classes=tuple(sorted(whose)),
+            weight=sum(weights[name] for name in whose),
+        )
         for one, whose in _merged(new).items()
     ]
     return sorted(made, key=lambda one: (-one.weight, one.table, str(one.parts), one.include))
