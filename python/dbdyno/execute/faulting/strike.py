@@ -37,6 +37,15 @@ class Strike:
         lasts = FAULTS[self.fault.do].lasts
         return lasts and self.in_force_s is not None and self.undone_s is None
 
+    def must_end_before(self, later: Strike) -> bool:
+        """Whether it has begun on the same node, is to end before the other one begins, and has not
+        ended yet."""
+        lasts_s = self.fault.for_s
+        begun = self.node is later.node and self.begun_s is not None and not self.problem
+        if not begun or lasts_s is None or self.undone_s is not None:
+            return False
+        return FAULTS[self.fault.do].lasts and self.fault.at_s + lasts_s <= later.fault.at_s
+
     def facts(self) -> dict[str, Any]:
         """What the trial's record says of it."""
         facts = {

@@ -30,6 +30,9 @@ from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, St
 from dbdyno.systems.process.managed import Managed
 
 
+POLL_S = 0.01
+
+
 class TrialFaults:
     """See the module. A part of the trial's timeline: its end ends faults that wait for theirs."""
 
@@ -116,6 +119,8 @@ class TrialFaults:
 
     def _begin(self, strike: Strike) -> bool:
         """Whether it is in force; TrialVoid, Interrupted if it cannot be."""
+        if FAULTS[strike.fault.do].exclusive:
+            self._await_ends(strike)
         strike.begun_s = self._t_s()
         try:
             strike.said = self._step(strike, BEGIN, strike.fault.at_s)
@@ -129,6 +134,14 @@ class TrialFaults:
             if other.node is strike.node and other.is_in_force and healed:
                 other.undone_s = strike.in_force_s
         return True
+
+    def _await_ends(self, strike: Strike) -> None:
+        """Waits for the ends of faults on its node that were due before it: a server that takes
+        its time to stop or to start is late. TrialVoid if the load ends first."""
+        while any(other.must_end_before(strike) for other in list(self._strikes)):
+            if self._over.wait(POLL_S):
+                why = f"`{strike.node.name}` was not back in time from the fault before"
+                raise TrialVoid(f"{strike.what} did not happen: {why}")
 
     def _was_struck_later(self, strike: Strike) -> bool:
         began_s = strike.begun_s

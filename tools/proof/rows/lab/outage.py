@@ -88,6 +88,8 @@ def _read(ran: Ran, name: str, away_s: float, ready: ReadyTimes) -> Iterator[Out
     for trial in ran.attempts:
         if not trial.is_complete:
             raise RuntimeError(f"void: {trial.record['void_reason']}")
+        if any("outage_s" in name for name in trial.record.get("bounds", ())):
+            raise RuntimeError("no commit came after the crash")
         [fault] = trial.faults
         events = (ran.directory / "trials" / trial.name / "events.ndjson").read_text().splitlines()
         [begun] = [e for e in map(json.loads, events) if e["event"] == "ready"]
