@@ -93,7 +93,10 @@ def test_a_trial_has_what_its_nemesis_draws() -> None:
     plan = plans.plan()
     cell = replace(plan.cells[0], faults=(strike("db"), NEMESIS))
     trial = plan.trials[0]
-    assert list(planned(cell, trial)) == [strike("db"), *nemesis.drawn(NEMESIS, trial.seed, 1)]
+    found = planned(cell, trial)
+    assert [one.fault for one in found] == [strike("db"), *nemesis.drawn(NEMESIS, trial.seed, 1)]
+    assert [one.after for one in found] == [None, None, *range(1, len(found) - 1)]
+    assert [one.is_drawn for one in found] == [False, *[True] * (len(found) - 1)]
 
 
 @pytest.fixture
