@@ -1,8 +1,8 @@
 """Faults drawn at random. A pure function of the seed: a trial with the same one meets the same.
 
 From the begin of its time on, the pause before each fault is exponential with mean `every`; then a
-fault of those in `of` strikes `node`, which is chosen when it strikes, for `hold`. None is drawn that
-would end too late. A fault that has nothing to undo (`restart`) is followed by the same pause.
+fault of those in `of` strikes `node`, which is chosen when it strikes, for `hold`. None is drawn
+that would end too late. A fault that has nothing to undo (`restart`) is followed by the same pause.
 """
 
 from __future__ import annotations
