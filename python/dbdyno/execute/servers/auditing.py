@@ -25,6 +25,7 @@ from dbdyno.store.record import TrialRecord
 from dbdyno.systems.process.managed import Managed
 
 CATCH_UP_S = 10.0  # how long replicas are waited for that receive no further row
+JOIN_S = 60.0  # how long a node is waited for that runs and cannot be read, such as a joining one
 CATCH_UP_MAX_S = 600.0
 WHY_CHARS = 300
 
@@ -102,16 +103,26 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
 
 
 def _wait_for_equal_counts(deployment: Deployment, store: Sequence[Node]) -> None:
-    """Waits for replicas until all nodes have as many rows, as long as the rows become more."""
+    """Waits until all nodes that run can be read and have as many rows: for replicas as long as
+    their rows become more, for a node that joins the others again for a while."""
     seen: list[int | None] = []
     given_up = last = time.monotonic() + CATCH_UP_MAX_S
     while len(store) > 1 and time.monotonic() < min(given_up, last):
         counts = [_count(deployment, node) for node in store]
-        if len({*counts} - {None}) <= 1:
+        joining = any(
+            count is None and _runs(deployment, node)
+            for count, node in zip(counts, store, strict=True)
+        )
+        if len({*counts} - {None}) <= 1 and not joining:
             return
         if counts != seen:
-            seen, given_up = counts, time.monotonic() + CATCH_UP_S
+            seen, given_up = counts, time.monotonic() + (JOIN_S if joining else CATCH_UP_S)
         time.sleep(0.2)
+
+
+def _runs(deployment: Deployment, node: Node) -> bool:
+    server = deployment.servers[node.name]
+    return isinstance(server, Managed) and server.process.alive()
 
 
 def _count(deployment: Deployment, node: Node) -> int | None:
