@@ -17,7 +17,7 @@ from tools.proof.row import Effort, Outcome, Row, Table
 WITHIN_S = 0.5
 AWAY_S = (0.3, 1.0, 2.0)  # until it is started again
 BLOCKS, SESSIONS = 3, 8
-BEGIN_S, TAIL_S = 1.0, 4.0
+BEGIN_S, TAIL_S, QUICK_TAIL_S = 1.0, 8.0, 6.0
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def measure(effort: Effort) -> Outcome:
 
 def _outages(effort: Effort, setup: Setup, away_s: float) -> Iterator[Outage]:
     kill = {"at": f"{BEGIN_S:g}s", "do": "kill", "back_after": f"{away_s:g}s"}
-    tail_s = 2.0 if effort.quick else TAIL_S
+    tail_s = QUICK_TAIL_S if effort.quick else TAIL_S
     load = Load(
         *(1, BEGIN_S + away_s + tail_s),
         blocks=1 if effort.quick else BLOCKS,
@@ -79,7 +79,7 @@ def _outages(effort: Effort, setup: Setup, away_s: float) -> Iterator[Outage]:
         faults=[kill],
     )
     with ReadyTimes(runs.place(effort)) as ready:
-        ran = trials.run(effort, setup, load, f"{setup.short}-{away_s:g}")
+        ran = trials.run(effort, setup, load, f"{setup.short}-{away_s * 1e3:.0f}-ms")
     yield from _read(ran, setup.name, away_s, ready)
 
 
