@@ -113,7 +113,8 @@ def _outcome(
         f"{one.plant.setup.name}, {one.plant.what}: {w}" for one in found for w in one.wrong
     ]
     wanted = [plant for plant in plants() if not effort.quick]
-    complete = len(found) == len(wanted) and len(counted) >= CLEAN
+    recounted = all(trial.expected is not None for trial in counted)
+    complete = len(found) == len(wanted) and len(counted) >= CLEAN and recounted
     return Outcome(
         measured=(
             f"{exact} of {len(found) + len(wrong)} plants found with their exact number"

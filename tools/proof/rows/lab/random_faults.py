@@ -108,7 +108,7 @@ def _outcome(effort: Effort, tallies: dict[str, Tally], notes: Sequence[str]) ->
         )
         for name, tally in tallies.items()
     )
-    enough = faults >= FAULTS and len(tallies) == len(SETUPS)
+    enough = faults >= FAULTS and len(tallies) == len(SETUPS) and recounted == complete
     head = (
         *("servers", "faults", *KINDS, "acknowledged commits", "trials", "void attempts"),
         *("recounted", "audits found", "seeds"),
