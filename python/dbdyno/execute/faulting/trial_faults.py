@@ -78,7 +78,7 @@ class TrialFaults:
 
     def _in_turn(self, number: int) -> None:
         """Faults of a nemesis follow each other: one whose servers take their time to stop or to
-        start delays the next one, which is left out where the load ends first."""
+        start delays the next one. Where the load ends first, there is none."""
         after = self._planned[number].after
         try:
             if after is None or self._until(self._ended[after].is_set):

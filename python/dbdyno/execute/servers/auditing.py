@@ -8,7 +8,7 @@ what counts is what its recovery brings back.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,10 @@ WHY_CHARS = 300
 class Auditing:
     """Of one load. Does nothing in a cell without an audit, or with groups that only read."""
 
-    def __init__(self, pool: ServerPool, cell: Cell) -> None:
+    def __init__(self, pool: ServerPool, cell: Cell, check: Callable[[], None]) -> None:
+        """`check` is called while nodes are waited for, and raises to end that."""
         self._pool = pool
+        self._check = check
         self._cell = cell
         self._groups: dict[str, list[int]] = {}  # numbers of groups that write, by their target
         for number, group in enumerate(cell.groups if cell.audit else ()):
@@ -69,7 +71,7 @@ class Auditing:
         stores = []
         for store in _stores(deployment):
             restarted = [_revived(deployment, node.name) for node in store]
-            _wait_for_equal_counts(deployment, store)
+            _wait_for_equal_counts(deployment, store, self._check)
             roles = deployment.roles()
             stores.append(
                 [
@@ -102,12 +104,15 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
     return [sorted(nodes, key=lambda node: node.role == REPLICA)]
 
 
-def _wait_for_equal_counts(deployment: Deployment, store: Sequence[Node]) -> None:
+def _wait_for_equal_counts(
+    deployment: Deployment, store: Sequence[Node], check: Callable[[], None]
+) -> None:
     """Waits until all nodes that run can be read and have as many rows: for replicas as long as
     their rows become more, for a node that joins the others again for a while."""
     seen: list[int | None] = []
     given_up = last = time.monotonic() + CATCH_UP_MAX_S
     while len(store) > 1 and time.monotonic() < min(given_up, last):
+        check()
         counts = [_count(deployment, node) for node in store]
         joining = any(
             count is None and _runs(deployment, node)

@@ -177,7 +177,7 @@ ROW = Row(
         "Losses are planted into trials under load: a relay that acknowledges and drops commits,"
         " replicas that skip events or are promoted early, rows deleted from one node, a crash"
         " without durability. Their number is known without the audit, and a script that shares no"
-        " code with dbdyno reads all nodes and the log of acknowledgements, and counts anew."
+        " code with dbdyno reads all nodes and the log of acknowledgements, and counts again."
         f" {CLEAN} trials have nothing planted."
     ),
     bar="each plant found with its exact number, and nothing else; nothing in clean trials",

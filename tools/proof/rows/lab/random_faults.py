@@ -137,7 +137,7 @@ ROW = Row(
         "Trials with `do: nemesis` on MariaDB, MySQL and PostgreSQL alone, on each with a replica,"
         " on a Galera cluster and on a group of MySQL: SIGKILL, SIGSTOP, a stop, a restart. After"
         " each run the machine is searched. After each trial a script that shares no code with"
-        " dbdyno reads all nodes and the log of acknowledgements, and counts anew."
+        " dbdyno reads all nodes and the log of acknowledgements, and counts again."
     ),
     bar=(
         f"{FAULTS} faults: nothing left behind, a record of each trial, and each audit equal to"
