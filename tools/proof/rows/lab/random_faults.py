@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from tools.proof.lab import trials
 from tools.proof.lab.leftovers import Watch
-from tools.proof.lab.setups import PAIRS, SETUPS, Load, Setup, missing
+from tools.proof.lab.setups import GALERA, GROUP, PAIRS, SETUPS, Load, Setup, missing
 from tools.proof.lab.trials import Ran
 from tools.proof.row import Effort, Outcome, Row, Table
 
 FAULTS = 200
 KINDS = ("kill", "pause", "stop", "restart")
 STRIKES_S, TAIL_S = 20.0, 4.0  # how long faults begin and end, and the load after them
+CLUSTER_STRIKES_S = 60.0  # of nodes that take their time to leave others and to join them again
 QUICK_STRIKES_S, QUICK_TAIL_S = 4.0, 1.0
 RUNS_MAX = 80  # whatever befalls them
 
@@ -49,9 +50,10 @@ def measure(effort: Effort) -> Outcome:
     return _outcome(effort, tallies, notes)
 
 
-def load(seed: int, quick: bool) -> Load:
+def load(setup: Setup, seed: int, quick: bool) -> Load:
     """A trial of that seed: faults that last a second, about a second after the one before."""
-    strikes_s, tail_s = (QUICK_STRIKES_S, QUICK_TAIL_S) if quick else (STRIKES_S, TAIL_S)
+    strikes_s = CLUSTER_STRIKES_S if setup in (GALERA, GROUP) else STRIKES_S
+    strikes_s, tail_s = (QUICK_STRIKES_S, QUICK_TAIL_S) if quick else (strikes_s, TAIL_S)
     every = "300ms" if quick else "1s"
     nemesis = {
         "at": "500ms",
@@ -69,7 +71,7 @@ def _one(effort: Effort, setup: Setup, tally: Tally, seed: int, watch: Watch) ->
     effort.say(f"    {setup.name}, seed {seed}")
     tally.seeds.append(seed)
     try:
-        ran = trials.run(effort, setup, load(seed, effort.quick), name)
+        ran = trials.run(effort, setup, load(setup, seed, effort.quick), name)
     except RuntimeError as error:
         tally.wrong.append(f"seed {seed}: {error}")
         ran = None
