@@ -60,7 +60,7 @@ def test_every_fault_as_it_is_written() -> None:
         Fault(8.0, "limit", ("primary",), "db", 1.0, cpu_cores=0.5, memory_bytes=256 << 20),
         Fault(9.0, "sql", ("primary",), "db", sql="CHECKPOINT"),
         Fault(
-            *(10.0, "nemesis", ("primary",), "db", 15.0),
+            *(10.0, "nemesis", ("any",), "db", 15.0),
             every_s=2.0,
             hold_s=1.0,
             of=("kill", "restart"),

@@ -14,17 +14,18 @@ from pathlib import Path
 import plans
 import pytest
 
-from dbdyno.execute.faulting.strike import chosen, planned
+from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.timeline import TrialVoid
 from dbdyno.experiment.types import Fault
 from dbdyno.faults import nemesis
+from dbdyno.faults.base import Node
 from dbdyno.faults.limit import Limit
 from dbdyno.hosts.base import began_ticks
 from dbdyno.systems.process import tree
 
 ROLES = {"db": "primary", "db.2": "replica", "db.3": "replica"}
 NEMESIS = Fault(
-    *(5.0, "nemesis", ("primary",), "db", 30.0),
+    *(5.0, "nemesis", ("any",), "db", 30.0),
     every_s=3.0,
     hold_s=2.0,
     of=("kill", "pause", "restart"),
@@ -67,11 +68,35 @@ def test_faults_of_a_nemesis_follow_each_other_within_its_time(seed: int) -> Non
     assert end_s <= 35.0 + 1e-3
 
 
+def test_a_nemesis_strikes_the_nodes_that_are_asked_for() -> None:
+    found = nemesis.drawn(replace(NEMESIS, nodes=("primary",)), 1, 0)
+    assert found
+    assert {one.nodes for one in found} == {("primary",)}
+
+
+def test_a_fault_waits_for_an_end_that_was_due_before_it() -> None:
+    node = Node("db", object(), "dbdyno")  # type: ignore[arg-type]
+    stop = Strike(1, replace(strike("db"), do="stop", for_s=1.0), node)
+    later = Strike(2, replace(strike("db"), at_s=2.5), node)
+    assert not stop.must_end_before(later), "it has not begun"
+    stop.begun_s = 1.0
+    assert stop.must_end_before(later), "it is still being begun"
+    stop.in_force_s = 2.4
+    assert stop.must_end_before(later)
+    assert not stop.must_end_before(replace(later, node=Node("db.2", object(), "dbdyno")))  # type: ignore[arg-type]
+    assert not stop.must_end_before(replace(later, fault=strike("db"))), "it strikes meanwhile"
+    stop.undone_s = 2.6
+    assert not stop.must_end_before(later)
+
+
 def test_a_trial_has_what_its_nemesis_draws() -> None:
     plan = plans.plan()
     cell = replace(plan.cells[0], faults=(strike("db"), NEMESIS))
     trial = plan.trials[0]
-    assert list(planned(cell, trial)) == [strike("db"), *nemesis.drawn(NEMESIS, trial.seed, 1)]
+    found = planned(cell, trial)
+    assert [one.fault for one in found] == [strike("db"), *nemesis.drawn(NEMESIS, trial.seed, 1)]
+    assert [one.after for one in found] == [None, None, *range(1, len(found) - 1)]
+    assert [one.is_drawn for one in found] == [False, *[True] * (len(found) - 1)]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from tools.proof.row import Effort
 
 DYNO = Path(sys.executable).with_name("dyno")
 TIMEOUT_S = 600
+SERVERS, TEMPORARY = "servers", "t"  # directories for their files, and for sockets
 
 
 def dyno(
@@ -25,7 +26,11 @@ def dyno(
 ) -> str:
     """What `dyno` prints. RuntimeError, with what it says, if it ends with another code. `env`:
     variables for it alone."""
-    own = {"DYNO_ENGINE": str(effort.engine), "DYNO_SCRATCH": str(place(effort))}
+    own = {
+        "DYNO_ENGINE": str(effort.engine),
+        "DYNO_SCRATCH": str(place(effort)),
+        "TMPDIR": str(place(effort, TEMPORARY)),
+    }
     done = subprocess.run(
         [DYNO, *map(str, arguments)],
         cwd=effort.scratch,
@@ -48,9 +53,9 @@ def answer(effort: Effort, *arguments: object, timeout_s: float = TIMEOUT_S) -> 
     return found
 
 
-def place(effort: Effort) -> Path:
+def place(effort: Effort, name: str = SERVERS) -> Path:
     """Where servers keep their files: reachable for their own accounts."""
-    directory = effort.scratch / "servers"
+    directory = effort.scratch / name
     for one in (effort.scratch, directory):
         one.mkdir(exist_ok=True)
         one.chmod(0o755)

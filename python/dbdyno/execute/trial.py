@@ -77,7 +77,7 @@ class Trial:
         values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
-        auditing = Auditing(self._pool, cell)
+        auditing = Auditing(self._pool, cell, self._context.control.check)
         auditing.prepare()
         faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
         timeline = Timeline(

@@ -1,15 +1,15 @@
 """Faults drawn at random. A pure function of the seed: a trial with the same one meets the same.
 
 From the begin of its time on, the pause before each fault is exponential with mean `every`; then a
-fault of those in `of` strikes `any` node for `hold`. None begins that would end too late. A fault
-that has nothing to undo (`restart`) is followed by the same pause.
+fault of those in `of` strikes `node`, which is chosen when it strikes, for `hold`. None is drawn
+that would end too late. A fault that has nothing to undo (`restart`) is followed by the same pause.
 """
 
 from __future__ import annotations
 
 import random
 
-from dbdyno.experiment.types import ANY_NODE, Fault
+from dbdyno.experiment.types import Fault
 
 FAULTS_MAX = 1000  # in one trial
 
@@ -26,7 +26,6 @@ def drawn(nemesis: Fault, seed: int, number: int) -> tuple[Fault, ...]:
         if at_s + nemesis.hold_s > end_s:
             break
         for_s = None if do == "restart" else nemesis.hold_s
-        nodes = nemesis.nodes if nemesis.nodes != ("primary",) else (ANY_NODE,)
-        found.append(Fault(round(at_s, 3), do, nodes, nemesis.target, for_s))
+        found.append(Fault(round(at_s, 3), do, nemesis.nodes, nemesis.target, for_s))
         at_s += nemesis.hold_s
     return tuple(found)

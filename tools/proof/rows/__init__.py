@@ -16,6 +16,7 @@ FAMILIES: tuple[str, ...] = (
     "models",
     "proving",
     "checks",
+    "lab",
 )
 
 

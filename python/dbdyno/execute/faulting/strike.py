@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbdyno.execute.timeline import TrialVoid
 from dbdyno.experiment.types import ANY_NODE, Fault
@@ -37,6 +37,15 @@ class Strike:
         lasts = FAULTS[self.fault.do].lasts
         return lasts and self.in_force_s is not None and self.undone_s is None
 
+    def must_end_before(self, later: Strike) -> bool:
+        """Whether it has begun on the same node, was to end before the other one begins, and has
+        not ended yet."""
+        lasts_s = self.fault.for_s
+        begun = self.node is later.node and self.begun_s is not None and not self.problem
+        if not begun or lasts_s is None or self.undone_s is not None:
+            return False
+        return FAULTS[self.fault.do].lasts and self.fault.at_s + lasts_s <= later.fault.at_s
+
     def facts(self) -> dict[str, Any]:
         """What the trial's record says of it."""
         facts = {
@@ -51,13 +60,27 @@ class Strike:
         return {key: value for key, value in facts.items() if value not in (None, "")}
 
 
-def planned(cell: Cell, trial: TrialPlan) -> Iterator[Fault]:
-    """The faults of a trial, those of a nemesis drawn. A function of the trial's seed."""
+class Planned(NamedTuple):
+    """A fault of a trial. `after`: the place of the one before it that the same nemesis has drawn,
+    which must have ended; None: it begins at its moment."""
+
+    fault: Fault
+    after: int | None = None
+    is_drawn: bool = False
+
+
+def planned(cell: Cell, trial: TrialPlan) -> Sequence[Planned]:
+    """The faults of a trial. A function of the trial's seed."""
+    found: list[Planned] = []
     for number, written in enumerate(cell.faults):
-        if written.do == DRAWN:
-            yield from nemesis.drawn(written, trial.seed, number)
-        else:
-            yield written
+        if written.do != DRAWN:
+            found.append(Planned(written))
+            continue
+        after = None
+        for drawn in nemesis.drawn(written, trial.seed, number):
+            found.append(Planned(drawn, after, is_drawn=True))
+            after = len(found) - 1
+    return found
 
 
 def chosen(fault: Fault, roles: Mapping[str, str], draw: random.Random) -> list[str]:

@@ -29,6 +29,8 @@ from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, Step
 from dbdyno.systems.process.managed import Managed
 
+POLL_S = 0.01
+
 
 class TrialFaults:
     """See the module. A part of the trial's timeline: its end ends faults that wait for theirs."""
@@ -46,7 +48,8 @@ class TrialFaults:
         self._log = FaultLog(context.run.trial_dir(trial.id), context.run.path)
         self._over = threading.Event()
         self._zero_unix_s = 0.0
-        self._planned = tuple(planned(cell, trial))
+        self._planned = planned(cell, trial)
+        self._ended = tuple(threading.Event() for _ in self._planned)
         self._seed = trial.seed
         self._deployments = deployments
         self._nodes: dict[str, Node] = {}
@@ -67,19 +70,30 @@ class TrialFaults:
         """One a fault. Their actions raise TrialVoid or Interrupted."""
         return [
             Moment(fault.at_s, f"fault `{fault.do}` at {fault.at_s:g} s", self._action(number))
-            for number, fault in enumerate(self._planned)
+            for number, (fault, *_) in enumerate(self._planned)
         ]
 
     def _action(self, number: int) -> Callable[[float], None]:
-        return lambda zero_unix_s: self._strike(number)
+        return lambda zero_unix_s: self._in_turn(number)
+
+    def _in_turn(self, number: int) -> None:
+        """Faults of a nemesis follow each other: one whose servers take their time to stop or to
+        start delays the next one. Where the load ends first, there is none."""
+        after = self._planned[number].after
+        try:
+            if after is None or self._until(self._ended[after].is_set):
+                self._strike(number)
+        finally:
+            self._ended[number].set()
 
     def _strike(self, number: int) -> None:
         """A fault from its moment to its end: that of its own, or that of the load."""
-        fault = self._planned[number]
+        fault, _, is_drawn = self._planned[number]
+        at_s = self._t_s() if is_drawn else fault.at_s  # it lasts as long however late it begins
         begun = [strike for strike in self._chosen(number) if self._begin(strike)]
         if fault.for_s is None or not begun:
             return
-        until_s = fault.at_s + fault.for_s
+        until_s = at_s + fault.for_s
         self._over.wait(max(0.0, until_s - self._t_s()))
         if self._control.stop_now and FAULTS[fault.do].ends:
             return  # the servers are about to be removed
@@ -92,7 +106,7 @@ class TrialFaults:
 
     def _chosen(self, number: int) -> list[Strike]:
         """A fault's nodes, by the roles that they have now."""
-        fault = self._planned[number]
+        fault = self._planned[number].fault
         deployment = self._deployments[fault.target]
         draw = random.Random(f"dbdyno fault {self._seed} {number}")
         names = chosen(fault, deployment.roles(), draw)
@@ -116,6 +130,9 @@ class TrialFaults:
 
     def _begin(self, strike: Strike) -> bool:
         """Whether it is in force; TrialVoid, Interrupted if it cannot be."""
+        if FAULTS[strike.fault.do].exclusive and not self._until(lambda: self._has_turn(strike)):
+            why = f"`{strike.node.name}` was not back in time from the fault before"
+            raise TrialVoid(f"{strike.what} did not happen: {why}")
         strike.begun_s = self._t_s()
         try:
             strike.said = self._step(strike, BEGIN, strike.fault.at_s)
@@ -128,6 +145,17 @@ class TrialFaults:
             healed = other.fault.do in FAULTS[strike.fault.do].heals
             if other.node is strike.node and other.is_in_force and healed:
                 other.undone_s = strike.in_force_s
+        return True
+
+    def _has_turn(self, strike: Strike) -> bool:
+        """Whether no fault on its node is in force any more that was to end before it."""
+        return not any(other.must_end_before(strike) for other in list(self._strikes))
+
+    def _until(self, condition: Callable[[], bool]) -> bool:
+        """Waits for a condition; False if the load ends first."""
+        while not condition():
+            if self._over.wait(POLL_S):
+                return False
         return True
 
     def _was_struck_later(self, strike: Strike) -> bool:

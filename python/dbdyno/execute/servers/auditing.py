@@ -8,7 +8,7 @@ what counts is what its recovery brings back.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from dbdyno.store.record import TrialRecord
 from dbdyno.systems.process.managed import Managed
 
 CATCH_UP_S = 10.0  # how long replicas are waited for that receive no further row
+JOIN_S = 60.0  # how long a node is waited for that runs and cannot be read, such as a joining one
 CATCH_UP_MAX_S = 600.0
 WHY_CHARS = 300
 
@@ -32,8 +33,10 @@ WHY_CHARS = 300
 class Auditing:
     """Of one load. Does nothing in a cell without an audit, or with groups that only read."""
 
-    def __init__(self, pool: ServerPool, cell: Cell) -> None:
+    def __init__(self, pool: ServerPool, cell: Cell, check: Callable[[], None]) -> None:
+        """`check` is called while nodes are waited for, and raises to end that."""
         self._pool = pool
+        self._check = check
         self._cell = cell
         self._groups: dict[str, list[int]] = {}  # numbers of groups that write, by their target
         for number, group in enumerate(cell.groups if cell.audit else ()):
@@ -68,7 +71,7 @@ class Auditing:
         stores = []
         for store in _stores(deployment):
             restarted = [_revived(deployment, node.name) for node in store]
-            _wait_for_equal_counts(deployment, store)
+            _wait_for_equal_counts(deployment, store, self._check)
             roles = deployment.roles()
             stores.append(
                 [
@@ -101,17 +104,30 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
     return [sorted(nodes, key=lambda node: node.role == REPLICA)]
 
 
-def _wait_for_equal_counts(deployment: Deployment, store: Sequence[Node]) -> None:
-    """Waits for replicas until all nodes have as many rows, as long as the rows become more."""
+def _wait_for_equal_counts(
+    deployment: Deployment, store: Sequence[Node], check: Callable[[], None]
+) -> None:
+    """Waits until all nodes that run can be read and have as many rows: for replicas as long as
+    their rows become more, for a node that joins the others again for a while."""
     seen: list[int | None] = []
     given_up = last = time.monotonic() + CATCH_UP_MAX_S
     while len(store) > 1 and time.monotonic() < min(given_up, last):
+        check()
         counts = [_count(deployment, node) for node in store]
-        if len({*counts} - {None}) <= 1:
+        joining = any(
+            count is None and _runs(deployment, node)
+            for count, node in zip(counts, store, strict=True)
+        )
+        if len({*counts} - {None}) <= 1 and not joining:
             return
         if counts != seen:
-            seen, given_up = counts, time.monotonic() + CATCH_UP_S
+            seen, given_up = counts, time.monotonic() + (JOIN_S if joining else CATCH_UP_S)
         time.sleep(0.2)
+
+
+def _runs(deployment: Deployment, node: Node) -> bool:
+    server = deployment.servers[node.name]
+    return isinstance(server, Managed) and server.process.alive()
 
 
 def _count(deployment: Deployment, node: Node) -> int | None:

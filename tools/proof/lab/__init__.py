@@ -1,0 +1,1 @@
+"""Trials with faults and audits, each recounted by code of its own from what servers hold."""
