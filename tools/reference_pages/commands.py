@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 
 import click
@@ -12,6 +13,8 @@ from dbdyno.cli.main import dyno
 from reference_pages.markdown import block, code, sections, table
 
 EXAMPLE = textwrap.dedent((userconfig.__doc__ or "").split("\n\n")[1])
+
+_EXAMPLES = re.compile("\b\n(.*?)(?=\n\n|\\Z)", re.DOTALL)  # what click does not rewrap
 
 EXIT_CODES = (
     (0, "done"),
@@ -94,14 +97,16 @@ def _context() -> click.Context:
     return dyno.make_context("dyno", [], resilient_parsing=True)
 
 
-def _command(name: str, command: click.Command) -> str:
+def _command(name: str, command: click.Command, level: str = "##") -> str:
     context = click.Context(command, info_name=name, parent=_context())
     usage = " ".join([f"dyno {name}", *command.collect_usage_pieces(context)])
+    inner = command.commands if isinstance(command, click.Group) else {}
     return sections(
-        f"## dyno {name}",
+        f"{level} dyno {name}",
         code(usage),
-        inspect.cleandoc(command.help or ""),
+        _EXAMPLES.sub(r"```sh\n\1\n```", inspect.cleandoc(command.help or "")),
         table(("option", "meaning"), _options(command, context)),
+        *(_command(f"{name} {below}", one, f"{level}#") for below, one in inner.items()),
     )
 
 
