@@ -36,7 +36,7 @@ EXIT_CODES = (
         " a second run confirms it (1) or does not (0)",
     ),
 )
-COMPLETION = """A Tab completes commands, options, experiments (studies and files), runs (the newest first), models and keys of `--set`, once the
+COMPLETION = """A Tab completes commands, options, experiments (studies and files), runs (the newest first), models, labs with their nodes, and keys of `--set`, once the
 shell has read a script. One line in its start file does it; the script can be kept in a file as well, which starts the shell sooner.
 
 Manual pages come with the package: `man dyno`, `man dyno-run`."""
@@ -53,6 +53,10 @@ VARIABLES = (
         " /var/tmp",
     ),
     ("XDG_CONFIG_HOME", "where `dbdyno/config.toml` is, the user's settings; else ~/.config"),
+    (
+        "XDG_STATE_HOME",
+        "where `dbdyno/labs` is, which holds sockets and passwords of labs; else ~/.local/state",
+    ),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
     (
