@@ -5,8 +5,10 @@ Nodes of a topology start on copies of one stopped directory; a single server ne
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,30 +67,34 @@ class LabServers:
         work = scratch / "work"
         work.mkdir(mode=0o711)
         if deployment.target.topology is None:
-            self._start_alone(work)
+            deployment.start(partial(self._fresh, work), check=self._check)
+            self._make_database(*deployment.servers.values())
         else:
-            self._start_topology(scratch, work)
+            base = self._base(scratch)
+            deployment.start(partial(self._copied, base, work), check=self._check)
+            shutil.rmtree(base, ignore_errors=True)
         for name, server in deployment.servers.items():
             struck: Any = server  # a managed server, as faults know it
             self._struck[name] = Struck(name, struck, deployment.database)
 
-    def _start_alone(self, work: Path) -> None:
-        deployment = self.deployment
-        [node] = deployment.target.nodes
+    def _fresh(self, work: Path, node: Node) -> Path:
+        """The directory of a single server."""
         directory = work / node.name
-        self._prepare(directory, deployment.resolved)
-        self._say("starting")
-        server: Any = deployment.system.start(
-            deployment.binaries, directory, deployment.resolved, ()
-        )
-        deployment.servers[node.name] = server
-        self._make_database(server)
+        self._prepare(directory, self.deployment.resolved)
+        self._say(f"starting {node.name}")
+        return directory
 
-    def _start_topology(self, scratch: Path, work: Path) -> None:
-        deployment = self.deployment
+    def _copied(self, base: Path, work: Path, node: Node) -> Path:
+        """The directory of a node that joins others."""
+        self._say(f"starting {node.name}")
+        copy_tree(self.deployment.binaries.host, base, work / node.name)
+        return work / node.name
+
+    def _base(self, scratch: Path) -> Path:
+        """A stopped directory, copies of which can become nodes."""
+        deployment, resolved = self.deployment, self.deployment.resolved
         base = scratch / "snapshots" / "empty"
         base.parent.mkdir(mode=0o711)
-        resolved = deployment.resolved
         settings = {**resolved.settings, **resolved.load_settings}
         alone = replace(resolved, settings=settings, node_settings={})
         self._prepare(base, alone)
@@ -109,18 +115,7 @@ class LabServers:
             *(deployment.target, deployment.system, deployment.binaries),
             *(deployment.resolved, base),
         )
-
-        def place(node: Node) -> Path:
-            self._say(f"starting {node.name}")
-            copy_tree(deployment.binaries.host, base, work / node.name)
-            return work / node.name
-
-        deployment.cluster = topology.cluster(
-            *(deployment.target, deployment.system, deployment.binaries, deployment.resolved),
-            deployment.servers,
-            check=self._check,
-        )
-        deployment.cluster.start(place)
+        return base
 
     def _prepare(self, directory: Path, resolved: Any) -> None:
         self._check()
