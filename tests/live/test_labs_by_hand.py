@@ -16,6 +16,7 @@ import pytest
 from private_servers import binaries
 from running import DYNO, Place, wait_for
 
+from dbdyno.lab import listening, registry
 from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -209,12 +210,21 @@ def test_a_lab_ends_by_itself_and_by_sigterm(labs: Place) -> None:
     assert labs.until_clean() == []
 
 
-def test_a_lab_that_comes_up_can_be_taken_down(labs: Place) -> None:
+def test_a_lab_that_comes_up_can_be_taken_down(
+    labs: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     binaries("postgres")
+    monkeypatch.setenv("XDG_STATE_HOME", labs.environment["XDG_STATE_HOME"])
     process = labs.start("lab", "up", "postgres", *SMALL)
     assert process.stdout is not None
     assert any("making a data directory" in line for line in iter(process.stdout.readline, ""))
-    lab(labs, "down", "postgres")
+    [record] = registry.listed()
+    os.kill(record.pid, signal.SIGSTOP)  # the request is there before it goes on
+    with socket.socket(socket.AF_UNIX) as connection, listening.named(record.socket) as name:
+        connection.connect(name)
+        connection.sendall(b'{"do": "down"}\n')
+        os.kill(record.pid, signal.SIGCONT)
+        assert connection.recv(100) == b"{}\n"
     assert "was ended while it came up" in process.communicate(timeout=120)[0]
     assert process.returncode == 2
     assert labs.until_clean() == []

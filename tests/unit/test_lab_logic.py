@@ -321,7 +321,7 @@ def test_a_lab_that_has_ended_is_an_error_with_a_next_step(state: Path) -> None:
 
 # ---- what people see
 
-FACTS = {
+FACTS: dict[str, Any] = {
     "name": "pair", "kind": "mariadb", "version": "10.11.14-MariaDB", "topology": "replicas",
     "node_count": 2, "wait_for_replicas": 1, "state": "up", "doing": "", "since_unix_s": 0.0,
     "until_unix_s": 4e9,
@@ -348,6 +348,10 @@ def test_a_lab_is_a_line_and_a_table() -> None:
         ["pair.3", "down", "4002", "-"],
     ]
     assert "100 MiB" in rows[0]
+    [apart] = shown.lab(
+        {**FACTS, "nodes": [{**FACTS["nodes"][1], "state": "running"}]}
+    ).splitlines()[2:]
+    assert "not ready" in apart
     coming = {**FACTS, "state": "starting", "doing": "starting pair.2", "nodes": []}
     assert "; starting (starting pair.2) for " in shown.lab(coming)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dbdyno import kinds
 from dbdyno.cli.running.watching.text import duration
+from dbdyno.experiment.types import DOWN
 from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
 
@@ -58,18 +59,23 @@ def _table(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _row(node: Mapping[str, Any]) -> tuple[str, ...]:
-    role = node["role"] if node["state"] != "paused" else "paused"
-    since = node["since_unix_s"]
-    memory = node["rss_bytes"]
+    since, memory = node["since_unix_s"], node["rss_bytes"]
     return (
         node["name"],
-        role,
+        _role(node),
         str(node["port"]),
         str(node["pid"] or DASH),
         f"{memory / 2**20:.0f} MiB" if memory else DASH,
         f"{node['lag_s']:g} s" if node["lag_s"] is not None else DASH,
         duration(max(0.0, time.time() - since)) if since else DASH,
     )
+
+
+def _role(node: Mapping[str, Any]) -> str:
+    """A server that runs and has no role does not answer, or is apart from the others."""
+    if node["state"] != "running":
+        return str(node["state"])
+    return str(node["role"]) if node["role"] != DOWN else "not ready"
 
 
 def next_steps(facts: Mapping[str, Any]) -> list[str]:
