@@ -101,6 +101,7 @@ def test_replicas_are_reached_by_url_and_client_and_a_killed_one_comes_back(labs
     assert checked.returncode in (0, 1), checked.stderr
     password = file.read_text().strip()
     assert len(password) > 20
+    assert "ready for connections" in lab(labs, "logs", 2)
     said = lab(labs, "status", "--json") + lab(labs, "url", 2, "--export") + lab(labs, "logs", 2)
     lines = " ".join(line for _, line in labs.processes())
     assert password not in said + lines + done.stderr + url
@@ -202,7 +203,7 @@ def test_whatever_is_killed_nothing_is_left(labs: Place, victim: str) -> None:
 
 def test_a_lab_ends_by_itself_and_by_sigterm(labs: Place) -> None:
     binaries("redis")
-    lab(labs, "up", "redis", "--for", "1s")
+    lab(labs, "up", "redis", "--for", "8s")
     assert wait_for(lambda: not owners(labs))
     assert labs.until_clean() == []
     lab(labs, "up", "redis")

@@ -58,6 +58,7 @@ class Lab:
         self._doing = ""
         self._record: Record | None = None
         self._begun_unix_s = time.time()
+        self._until_unix_s = self._begun_unix_s + asked.for_s  # counted again once it is up
 
     # ---- life
 
@@ -105,7 +106,7 @@ class Lab:
             log = str(server.directory / "server.log")
             logins.append({"name": name, **login, "log": log})
         clients.write_secrets(directory, self._target.kind, password, logins)
-        self._state = UP
+        self._state, self._until_unix_s = UP, time.time() + self._asked.for_s
         facts = {**self._facts(), "nodes": logins, "client_places": places}
         self._record = registry.write(directory, facts)
         self._check()
@@ -113,9 +114,9 @@ class Lab:
         point_at_nothing()
 
     def _stay(self) -> None:
-        until = self._begun_unix_s + self._asked.for_s
-        while (left_s := until - time.time()) > 0 and not self._over.wait(min(left_s, CLOCK_S)):
-            pass
+        while (left_s := self._until_unix_s - time.time()) > 0:
+            if self._over.wait(min(left_s, CLOCK_S)):
+                return
 
     def _say(self, text: str) -> None:
         self._doing = text
@@ -146,7 +147,7 @@ class Lab:
             "memory_bytes": target.memory_bytes,
             "durability": target.durability,
             "since_unix_s": round(self._begun_unix_s, 1),
-            "until_unix_s": round(self._begun_unix_s + self._asked.for_s, 1),
+            "until_unix_s": round(self._until_unix_s, 1),
             "scratch": str(self._root),
         }
 
