@@ -50,10 +50,13 @@ def test_every_command_and_option_is_documented(text: str) -> None:
     assert dyno.every()
     for name, command in dyno.every().items():
         assert f"## dyno {name}\n" in text
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                for spelling in (*parameter.opts, *parameter.secondary_opts):
-                    assert f"`{spelling}" in text or f", {spelling}" in text, spelling
+        inner = command.commands if isinstance(command, click.Group) else {}
+        for one in (command, *inner.values()):
+            for parameter in one.params:
+                if isinstance(parameter, click.Option):
+                    for spelling in (*parameter.opts, *parameter.secondary_opts):
+                        assert f"`{spelling}" in text or f", {spelling}" in text, spelling
+        assert all(f"### dyno {name} {one}\n" in text for one in inner)
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff draws manual pages")

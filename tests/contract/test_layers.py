@@ -55,10 +55,11 @@ PYTHON = {
         *("sql", "experiment", "systems", "plan", "store", "facts"),
         *("digest", "execute", "analysis", "wording"),
     },
+    "lab": {"experiment", "systems", "topology", "samplers", "faults", "plan", "execute"},
     "cli": {
         *("experiment", "systems", "topology", "samplers", "models", "plan", "store", "facts"),
         *("rules", "share", "imports", "digest", "copies", "execute", "analysis", "wording"),
-        *("report", "web", "prove"),
+        *("report", "web", "prove", "lab"),
     },
     "api": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

@@ -76,6 +76,7 @@ def test_the_help_of_a_command_imports_nothing_heavy(name: str) -> None:
         ("dyno ", "compare"),
         *((f"dyno {name} --", "--help") for name in COMMANDS if name != "sysbench"),
         ("dyno export --table ", "intervals"),
+        ("dyno lab up ", "galera"),
     ],
 )
 def test_a_tab_imports_nothing_heavy(words: str, offered: str) -> None:

@@ -37,6 +37,7 @@ class Place:
             **os.environ,
             "DYNO_SCRATCH": str(self.scratch),
             "TMPDIR": str(self.temp),
+            "XDG_STATE_HOME": str(path / "state"),
             "COLUMNS": "120",
         }
         self._memory_seen: set[str] = set()
@@ -71,6 +72,7 @@ class Place:
         found = [f"process {pid}: {line}" for pid, line in self.processes()]
         found += [str(entry) for entry in self.scratch.iterdir()]
         found += [str(entry) for entry in self.temp.iterdir()]
+        found += [str(entry) for entry in self.path.glob("state/dbdyno/labs/dyno-*")]
         found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
         # Other tests may run meanwhile: only what this test's processes have made counts.
         there = shared_memory() | shared_files() if self._memory_seen else set()

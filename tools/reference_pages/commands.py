@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 
 import click
@@ -12,6 +13,8 @@ from dbdyno.cli.main import dyno
 from reference_pages.markdown import block, code, sections, table
 
 EXAMPLE = textwrap.dedent((userconfig.__doc__ or "").split("\n\n")[1])
+
+_EXAMPLES = re.compile("\b\n(.*?)(?=\n\n|\\Z)", re.DOTALL)  # what click does not rewrap
 
 EXIT_CODES = (
     (0, "done"),
@@ -33,7 +36,7 @@ EXIT_CODES = (
         " a second run confirms it (1) or does not (0)",
     ),
 )
-COMPLETION = """A Tab completes commands, options, experiments (studies and files), runs (the newest first), models and keys of `--set`, once the
+COMPLETION = """A Tab completes commands, options, experiments (studies and files), runs (the newest first), models, labs with their nodes, and keys of `--set`, once the
 shell has read a script. One line in its start file does it; the script can be kept in a file as well, which starts the shell sooner.
 
 Manual pages come with the package: `man dyno`, `man dyno-run`."""
@@ -50,6 +53,10 @@ VARIABLES = (
         " /var/tmp",
     ),
     ("XDG_CONFIG_HOME", "where `dbdyno/config.toml` is, the user's settings; else ~/.config"),
+    (
+        "XDG_STATE_HOME",
+        "where `dbdyno/labs` is, which holds sockets and passwords of labs; else ~/.local/state",
+    ),
     ("DYNO_MYSQL_BASEDIR", "prefix of a MySQL server, unless the target has `basedir:`"),
     ("DYNO_PREFIX", "folder in which `make servers` puts servers that have a prefix of their own"),
     (
@@ -94,14 +101,16 @@ def _context() -> click.Context:
     return dyno.make_context("dyno", [], resilient_parsing=True)
 
 
-def _command(name: str, command: click.Command) -> str:
+def _command(name: str, command: click.Command, level: str = "##") -> str:
     context = click.Context(command, info_name=name, parent=_context())
     usage = " ".join([f"dyno {name}", *command.collect_usage_pieces(context)])
+    inner = command.commands if isinstance(command, click.Group) else {}
     return sections(
-        f"## dyno {name}",
+        f"{level} dyno {name}",
         code(usage),
-        inspect.cleandoc(command.help or ""),
+        _EXAMPLES.sub(r"```sh\n\1\n```", inspect.cleandoc(command.help or "")),
         table(("option", "meaning"), _options(command, context)),
+        *(_command(f"{name} {below}", one, f"{level}#") for below, one in inner.items()),
     )
 
 

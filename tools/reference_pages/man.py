@@ -60,8 +60,19 @@ def _command(name: str, command: click.Command) -> str:
     ]
     if options := _options(command, context):
         sections.append(_section("OPTIONS", _items(options)))
+    for below, one in command.commands.items() if isinstance(command, click.Group) else ():
+        sections.append(_section(f"DYNO {name} {below}".upper(), _inner(f"{name} {below}", one)))
     sections.append(_section("SEE ALSO", [r"\fBdyno\fR(1)"]))
     return _page(f"dyno-{name}", help_text.partition("\n\n")[0], sections)
+
+
+def _inner(name: str, command: click.Command) -> list[str]:
+    """A command of a group: usage, description, options."""
+    context = click.Context(command, info_name=name, parent=_context())
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = [".PP", rf"\fBdyno {_text(name)}\fR {_text(usage)}"]
+    lines += _prose(inspect.cleandoc(command.help or ""))
+    return lines + _items(_options(command, context))
 
 
 def _context() -> click.Context:
@@ -99,8 +110,10 @@ def _items(pairs: Iterable[tuple[str, str]]) -> list[str]:
 def _prose(text: str) -> list[str]:
     lines = []
     for paragraph in text.split("\n\n"):
-        if paragraph.strip():
-            lines += [".PP", _text(" ".join(paragraph.replace("\b", "").split()))]
+        if paragraph.startswith("\b\n"):  # examples, which click does not rewrap either
+            lines += [".PP", ".nf", *map(_text, paragraph.splitlines()[1:]), ".fi"]
+        elif paragraph.strip():
+            lines += [".PP", _text(" ".join(paragraph.split()))]
     return lines
 
 

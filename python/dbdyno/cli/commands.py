@@ -78,6 +78,10 @@ COMMANDS = {
         "Prove what an index, a setting or a rewrite changes, on a throw-away server.",
         "dbdyno.cli.proving.command",
     ),
+    "lab": (
+        "Start servers to work with by hand: a cluster, a primary with replicas, a single server.",
+        "dbdyno.cli.labs.command",
+    ),
     "model": (
         "Compute an answer: how much memory, how many nodes, what it costs, how long.",
         "dbdyno.cli.models.model",

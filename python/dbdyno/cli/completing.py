@@ -1,5 +1,5 @@
-"""What a Tab offers for arguments: experiments, runs, models, keys. Answered from the names of
-files and the shipped schema alone, so that nothing heavy is imported."""
+"""What a Tab offers for arguments: experiments, runs, models, keys, labs. Answered from names of
+files, records of labs and the shipped schema alone, so that nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -50,6 +50,34 @@ def models(_: click.Context, __: click.Parameter, typed: str) -> list[Completion
     """Names of models."""
     files = (path for path in _CATALOG.rglob("*.py") if path.name != "__init__.py")
     return _items(sorted(path.stem.replace("_", "-") for path in files), typed)
+
+
+def labs(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Names of labs that are up."""
+    from dbdyno.lab import registry
+
+    return _items((record.name for record in registry.listed()), typed)
+
+
+def nodes(context: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Nodes of labs that are up, by name and by role."""
+    from dbdyno.lab import registry
+
+    records = registry.listed()
+    names = [str(node["name"]) for record in records for node in record.nodes]
+    roles: tuple[str, ...] = ("primary", "replica")
+    if len(records) > 1:
+        roles = tuple(f"{record.name}.{role}" for record in records for role in roles)
+    return _items([*names, *(roles if names else ())], typed)
+
+
+def labs_to_be(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Topologies, and kinds of servers that are started."""
+    from dbdyno import kinds
+
+    servers = [one for one in kinds.KINDS.values() if one.programs]
+    topologies = dict.fromkeys(name for one in servers for name in one.topologies)
+    return _items([*topologies, *(one.name for one in servers)], typed)
 
 
 def keys(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:

@@ -34,6 +34,8 @@ class Kind:
     topologies: tuple[str, ...] = ()  # in which servers that we start can work together
     waits_for_replicas: int = 0  # how many a commit can wait for, at most
     programs: str = ""  # names of a server's main process, separated by spaces
+    clients: str = ""  # names of its own client program, the likeliest first, separated by spaces
+    client_package: str = ""  # of Debian, in which that is
     start_s: float = 0.0  # of a managed server; 0: nothing is started
     initialise_s: float = 0.0  # of a data directory
     directory_bytes: int = 0  # of an empty data directory

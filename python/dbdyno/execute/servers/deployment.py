@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
-from dbdyno.experiment.types import GROUP, REPLICA
+from dbdyno.experiment.types import GROUP, REPLICA, Node
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -31,6 +32,28 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
+
+    def start(
+        self,
+        place: Callable[[Node], Path],
+        cpus: Sequence[int] = (),
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Starts all servers, each in the directory that `place` makes for its node; those of a
+        topology work together then. `check` is called between slow steps, and raises to end
+        them."""
+        if self.target.topology is not None:
+            self.cluster = topology.cluster(
+                *(self.target, self.system, self.binaries, self.resolved),
+                *(self.servers, cpus, check),
+            )
+            self.cluster.start(place)
+            return
+        for node in self.target.nodes:
+            check()
+            self.servers[node.name] = self.system.start(
+                self.binaries, place(node), self.resolved, cpus
+            )
 
     @property
     def written(self) -> dict[str, Server]:

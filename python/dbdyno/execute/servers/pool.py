@@ -217,18 +217,7 @@ class ServerPool:
         def placed(node: Node) -> Path:
             return self._copied(snapshot.path, node)
 
-        if deployment.target.topology is not None:
-            deployment.cluster = topology.cluster(
-                *(deployment.target, deployment.system, deployment.binaries, deployment.resolved),
-                *(deployment.servers, cpus, self._control.check),
-            )
-            deployment.cluster.start(placed)
-        else:
-            for node in deployment.target.nodes:
-                self._control.check()
-                deployment.servers[node.name] = deployment.system.start(
-                    deployment.binaries, placed(node), deployment.resolved, cpus
-                )
+        deployment.start(placed, cpus, self._control.check)
         deployment.connect(self._links)
 
     def _new_links(self, cpus: Sequence[int]) -> Links:

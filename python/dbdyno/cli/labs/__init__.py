@@ -1,0 +1,1 @@
+"""`dyno lab`: servers to work with by hand."""

@@ -1,0 +1,65 @@
+"""What a lab's owner says of it: asked of the servers at this moment."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import DOWN, REPLICA, REPLICAS
+from dbdyno.hosts.base import began_ticks
+from dbdyno.lab.servers import LabServers
+from dbdyno.samplers.server import process
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def nodes(servers: LabServers) -> list[dict[str, Any]]:
+    """Each node: `state` of its process (running, paused, down), `role` as it says itself, `lag_s`
+    of a replica, `pid`, `since_unix_s` and `rss_bytes` of the processes. None: not known, or there
+    is none."""
+    states, roles = servers.states(), servers.roles()
+    return [_node(servers, name, states[name], roles[name]) for name in states]
+
+
+def _node(servers: LabServers, name: str, state: str, role: str) -> dict[str, Any]:
+    server: Any = servers.deployment.servers[name]
+    pid = server.pid if state != "down" else None
+    return {
+        "name": name,
+        "role": role if state == "running" else DOWN,
+        "state": state,
+        "lag_s": _lag_s(servers, server) if (state, role) == ("running", REPLICA) else None,
+        "pid": pid,
+        "since_unix_s": pid and _began_unix_s(pid),
+        "rss_bytes": pid and _rss_bytes(pid),
+    }
+
+
+def _lag_s(servers: LabServers, server: Any) -> float | None:
+    topology = servers.deployment.target.topology
+    if topology is None or topology.kind != REPLICAS:
+        return None  # members of a group do not say how far they are
+    try:
+        return round(float(server.lag_s()), 3)
+    except DynoError:  # replication does not run, or the server does not answer any more
+        return None
+    except Exception:  # each client library says in a way of its own that it is gone
+        return None
+
+
+def _rss_bytes(pid: int) -> int | None:
+    try:
+        return int(process.read(pid).rss_bytes)
+    except OSError:  # it has just ended
+        return None
+
+
+def _began_unix_s(pid: int) -> float | None:
+    ticks = began_ticks(pid)
+    if not ticks:
+        return None
+    up_s = float(Path("/proc/uptime").read_text().split()[0])
+    return round(time.time() - up_s + ticks / TICKS_PER_S, 1)
