@@ -18,6 +18,7 @@ from pathlib import Path
 
 import warm
 
+from dbdyno.systems.process import guardian
 from needed import missing
 
 DYNO = Path(sys.executable).with_name("dyno")
@@ -71,6 +72,9 @@ class Place:
         found = [f"process {pid}: {line}" for pid, line in self.processes()]
         found += [str(entry) for entry in self.scratch.iterdir()]
         found += [str(entry) for entry in self.temp.iterdir()]
+        mounts = set(guardian.mounts_below(str(self.path))) - {str(self.path / "disk")}
+        found += [f"mount {point}" for point in sorted(mounts)]
+        found += [f"loop device {name}" for name in guardian.loops_below(str(self.path))]
         found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
         # Other tests may run meanwhile: only what this test's processes have made counts.
         there = shared_memory() | shared_files() if self._memory_seen else set()
@@ -126,6 +130,7 @@ def place() -> Iterator[Place]:
         for pid, _ in there.processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        guardian.unmount_below(str(path), lazily=True)
         shutil.rmtree(path, ignore_errors=True)
 
 

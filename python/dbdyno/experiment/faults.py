@@ -16,12 +16,20 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import ANY_NODE, PRIMARY, REPLICA, Fault, Group, Target
+from dbdyno.experiment.types import (
+    ALL_NODES,
+    ANY_NODE,
+    PRIMARY,
+    REPLICA,
+    Fault,
+    Group,
+    Target,
+)
 from dbdyno.experiment.values.scalars import Duration, Pause, Size, Strict
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
-ROLES = (PRIMARY, REPLICA, ANY_NODE)
+ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)
 Nodes = str | Annotated[list[str], Field(min_length=1, max_length=64)]
 
 
@@ -83,10 +91,14 @@ KEYS: Mapping[str, type[Strict]] = {
     "resume": Alone,
     "stop": Ending,
     "restart": Alone,
+    "power_cut": Ending,
     "limit": Limit,
     "sql": Sql,
     "nemesis": Nemesis,
 }
+
+
+ON_VOLUMES = ("power_cut",)  # faults of the disk that a target's `volume` describes
 
 
 class FaultBase(Strict):
@@ -96,8 +108,8 @@ class FaultBase(Strict):
     do: Literal[tuple(KEYS)] = Field(description="which fault")  # type: ignore[valid-type]
     node: Nodes = Field(
         PRIMARY,
-        description="`primary`, `replica`, `any` (the trial's seed chooses), the name of a node, or"
-        " a list of these",
+        description="`primary`, `replica`, `any` (the trial's seed chooses), `all` (each of them at"
+        " once), the name of a node, or a list of these",
     )
     target: str | None = Field(
         None, description="name of a target; default: the only one that dyno starts a server for"
@@ -108,7 +120,7 @@ def _model(name: str, own: type[Strict]) -> type[FaultBase]:
     bases: Any = (own, FaultBase)
     fields: dict[str, Any] = {"do": (Literal[name], Field(description="which fault"))}
     model: type[FaultBase] = create_model(
-        f"{name.title()}Fault", __base__=bases, __doc__=own.__doc__, **fields
+        f"{name.title().replace('_', '')}Fault", __base__=bases, __doc__=own.__doc__, **fields
     )
     return model
 
@@ -180,6 +192,13 @@ class _Reader:
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
         if model.do == "limit" and model.cpu is None and model.memory is None:
             raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
+        if model.do in ON_VOLUMES and target.volume is None:
+            raise self._wrong(
+                "do",
+                f"`{model.do}` needs a disk, and target `{target.name}` has none of its own",
+                f"add `volume: {{size: 2Gi}}` to target `{target.name}`",
+                "its data directory lies in the scratch directory, with those of all others",
+            )
         return Fault(
             at_s=model.at,
             do=model.do,
@@ -259,7 +278,7 @@ class _Reader:
         names = [node.name for node in target.nodes]
         roles = {node.role for node in target.nodes}
         for asked in self._asked():
-            if asked in names or asked == ANY_NODE or asked in roles:
+            if asked in names or asked in (ANY_NODE, ALL_NODES) or asked in roles:
                 continue
             if asked == PRIMARY:
                 what = f"none of the {len(names)} instances of `{target.name}` is the primary"
