@@ -72,7 +72,7 @@ def experiment(
     return EXPERIMENT.format(kind=kind, durability=said, more=more, faults=faults)
 
 
-def audited(there: Place, text: str) -> dict[str, Any]:
+def completed(there: Place, text: str) -> dict[str, Any]:
     """The record of the only trial of a run that left nothing behind."""
     there.experiment(text)
     done = there.dyno("run", "experiment.yaml", "--dir", "r")
@@ -81,6 +81,12 @@ def audited(there: Place, text: str) -> dict[str, Any]:
     (raw,) = complete_trials(there.path / "r").values()
     record: dict[str, Any] = json.loads(raw)
     assert record["status"] == "complete", record["void_reason"]
+    return record
+
+
+def audited(there: Place, text: str) -> dict[str, Any]:
+    """The same of a trial with a power cut."""
+    record = completed(there, text)
     (fault,) = (one for one in record["faults"] if one["do"] == "power_cut")
     assert 1.0 <= fault["begun_s"] <= fault["in_force_s"] < fault["undone_s"]
     return record
@@ -233,3 +239,30 @@ def test_a_disk_that_ends_by_itself_voids_the_trial(there: Place) -> None:
     output, _ = dyno.communicate(timeout=180)
     assert "Traceback" not in output
     assert there.until_clean() == []
+
+
+def test_a_failed_fsync_is_never_acknowledged(there: Place) -> None:
+    faults = "  - {at: 1s, do: fsync_error, for: 500ms}"
+    record = completed(there, experiment("postgres", faults=faults))
+    assert record["audit"]["db"]["lost"] == 0
+    (fault,) = record["faults"]
+    assert fault["undone_s"] >= 1.5
+    lines = (there.path / "r/trials/b01-t001/faults.ndjson").read_text().splitlines()
+    said = json.loads(lines[-1])["said"]
+    assert "the server ended itself" in said or "read-only" in said
+
+
+def test_a_disk_of_few_operations_is_slow_and_is_lifted(there: Place) -> None:
+    if not Path("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device").exists():
+        missing("the kernel has no control groups of version 1 with blkio")
+    faults = "  - {at: 500ms, do: limit, disk: {iops: 10}, for: 1500ms}"
+    record = completed(there, experiment("mariadb", faults=faults))
+    (fault,) = record["faults"]
+    assert fault["undone_s"] >= 2.0
+    text = (there.path / "r/trials/b01-t001/events.ndjson").read_text()
+    events = [json.loads(line) for line in text.splitlines()]
+    limited = [one for one in events if one["event"] == "interval" and 1.2 < one["t_s"] < 2.1]
+    assert len(limited) == 2
+    commits = sum(one["groups"]["workload"]["transactions"] for one in limited)
+    assert commits <= 10 * 4  # a write at least for each group commit of four sessions
+    assert not list(Path("/sys/fs/cgroup/blkio").glob("**/dyno-fault-*"))

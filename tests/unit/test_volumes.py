@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.faulting.strike import chosen
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Fault, Spec, Volume
+from dbdyno.faults import FAULTS, limit
 from dbdyno.faults.base import Node
 from dbdyno.faults.power_cut import FAULT
 from dbdyno.plan.machine import Machine
@@ -173,9 +176,9 @@ class Recorded:
         return "server kill" not in self._did
 
     def __getattr__(self, name: str) -> Any:
-        def called() -> None:
+        def called(*_: object) -> None:
             self._did.append(f"{self._prefix} {name}")
-            self.is_on = name == "restore"
+            self.is_on = name == "restore" or (self.is_on and name != "cut")
 
         return called
 
@@ -192,9 +195,39 @@ def test_nothing_is_acknowledged_once_the_disk_forgets() -> None:
     assert did[4:] == ["disk restore", "server start_again"]
 
 
-def test_all_nodes_are_struck(tmp_path: Path) -> None:
-    import random
+def test_a_failed_fsync_ends_with_a_disk_that_obeys_and_a_server_that_runs() -> None:
+    did: list[str] = []
+    server: Any = Recorded(did, "server")
+    disk: Any = Recorded(did, "disk")
+    node = Node("db", server, "dbdyno", disk)
+    fault = Fault(1.0, "fsync_error", ("db",), "db")
+    FAULTS["fsync_error"].begin(node, fault)
+    assert FAULTS["fsync_error"].undo(node, fault, "").startswith("the file system went read-only")
+    assert did == [
+        *("disk fail_flushes", "disk fail_flushes", "disk can_be_written"),
+        *("server kill", "disk remount", "server start_again"),
+    ]
 
+
+def test_a_limit_of_the_disk_is_one_of_its_device(tmp_path: Path) -> None:
+    text = with_volume("{}").replace(
+        "power_cut, back_after: 1s", "limit, disk: {iops: 50, bytes_per_s: 1M}, for: 1s"
+    )
+    (fault,) = loaded(tmp_path, text).cells[0].faults
+    assert (fault.disk_iops, fault.disk_bytes_per_s) == (50, 1_000_000)
+    disk: Any = SimpleNamespace(number="7:3")
+    node = Node("db", disk, "dbdyno", disk)
+    assert list(limit.asked(fault, node)) == [
+        ("blkio", "blkio.throttle.read_iops_device", "7:3 50"),
+        ("blkio", "blkio.throttle.write_iops_device", "7:3 50"),
+        ("blkio", "blkio.throttle.read_bps_device", "7:3 1000000"),
+        ("blkio", "blkio.throttle.write_bps_device", "7:3 1000000"),
+    ]
+    with pytest.raises(DynoError, match="`limit` needs a disk"):
+        loaded(tmp_path, text.replace(", volume: {}", ""))
+
+
+def test_all_nodes_are_struck(tmp_path: Path) -> None:
     roles = {"db": "instance", "db.2": "instance"}
     fault = Fault(1.0, "power_cut", ("all",), "db")
     assert chosen(fault, roles, random.Random(1)) == ["db", "db.2"]

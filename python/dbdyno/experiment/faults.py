@@ -61,13 +61,25 @@ class Sql(Strict):
     sql: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="the statement")
 
 
+class DiskLimit(Strict):
+    """What a server may have of its volume, reads and writes each."""
+
+    iops: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
+        None, description="operations per second"
+    )
+    bytes_per_s: Size | None = Field(None, description="bytes per second, such as 10M")
+
+
 class Limit(Lasting):
-    """Less CPU or memory for a server than the machine has. Needs root and cgroups."""
+    """Less CPU, memory or disk for a server than the machine has. Needs root and cgroups."""
 
     cpu: Annotated[float, Field(ge=0.01, le=1024)] | None = Field(
         None, description="CPUs that it may use, such as 0.5"
     )
     memory: Size | None = Field(None, description="memory that it may use, such as 256Mi")
+    disk: DiskLimit | None = Field(
+        None, description="share of its `volume`: `{iops: 500}`, `{bytes_per_s: 10M}`"
+    )
 
 
 class Nemesis(Strict):
@@ -92,13 +104,14 @@ KEYS: Mapping[str, type[Strict]] = {
     "stop": Ending,
     "restart": Alone,
     "power_cut": Ending,
+    "fsync_error": Lasting,
     "limit": Limit,
     "sql": Sql,
     "nemesis": Nemesis,
 }
 
 
-ON_VOLUMES = ("power_cut",)  # faults of the disk that a target's `volume` describes
+ON_VOLUMES = ("power_cut", "fsync_error")  # faults of the disk that a target's `volume` describes
 
 
 class FaultBase(Strict):
@@ -190,9 +203,11 @@ class _Reader:
         if model.do == "sql" and not kinds.of(target.kind).speaks_sql:
             title = kinds.of(target.kind).title
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
-        if model.do == "limit" and model.cpu is None and model.memory is None:
+        disk = getattr(model, "disk", None) or DiskLimit()
+        limits = disk.iops or disk.bytes_per_s
+        if model.do == "limit" and not limits and model.cpu is None and model.memory is None:
             raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
-        if model.do in ON_VOLUMES and target.volume is None:
+        if (model.do in ON_VOLUMES or limits) and target.volume is None:
             raise self._wrong(
                 "do",
                 f"`{model.do}` needs a disk, and target `{target.name}` has none of its own",
@@ -208,6 +223,8 @@ class _Reader:
             sql=getattr(model, "sql", ""),
             cpu_cores=getattr(model, "cpu", None),
             memory_bytes=getattr(model, "memory", None),
+            disk_iops=disk.iops,
+            disk_bytes_per_s=disk.bytes_per_s,
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),

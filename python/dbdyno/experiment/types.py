@@ -273,6 +273,8 @@ class Fault:
     sql: str = ""  # of `sql`
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
+    disk_iops: int | None = None  # of `limit`: of reads and of writes each
+    disk_bytes_per_s: int | None = None  # of `limit`: the same
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from

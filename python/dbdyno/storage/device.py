@@ -42,6 +42,7 @@ class Device:
         self._image = directory / "image"
         self._log = directory / "disk.log"
         self._fuse = directory / "fuse"
+        self._failing = directory / "failing"  # while it exists, flushes fail
         self._disk: Guarded | None = None
         self._kernel: Guarded | None = None
 
@@ -59,8 +60,12 @@ class Device:
         self._disk = Guarded(host=self._host, make=[sockets])
         self._disk.launch(
             [
-                *(path_of("nbdkit"), "--foreground", "--unix", socket, "--filter=cache"),
-                *("file", f"file={self._image}", "cache=writeback"),
+                *(path_of("nbdkit"), "--foreground", "--unix", socket),
+                # Below the cache: what is written is taken, and the flush of it fails.
+                *("--filter=cache", "--filter=error", "file", f"file={self._image}"),
+                *("cache=writeback", "error=EIO"),
+                *(f"error-{call}-rate=100%" for call in ("pwrite", "zero", "trim")),
+                *(f"error-{call}-file={self._failing}" for call in ("pwrite", "zero", "trim")),
             ],
             environment=environment,
             log=self._log,
@@ -90,6 +95,13 @@ class Device:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def fail_flushes(self, failing: bool) -> None:
+        """Whether flushes fail with an I/O error from now on."""
+        if failing:
+            self._failing.touch()
+        else:
+            self._failing.unlink(missing_ok=True)
 
     def cut(self) -> None:
         """Ends it at once; what was not flushed is lost. DynoError if it does not end."""

@@ -34,6 +34,7 @@ class Volume:
         self.asked = asked
         self.path = directory / "root"  # of its file system
         self.is_on = False
+        self._loop = Path()
         self._directory = directory
         self._device = Device(host, directory, asked)
 
@@ -81,6 +82,34 @@ class Volume:
         """Gives the disk its power back: the file system recovers, from the image alone."""
         self._mount(self._device.power_on())
 
+    def fail_flushes(self, failing: bool) -> None:
+        """Whether an fsync fails with an I/O error from now on, as on a disk with a defect."""
+        self._device.fail_flushes(failing)
+
+    def can_be_written(self) -> bool:
+        """Whether the file system takes writes: after a failed flush it may have given up."""
+        file = self.path / ".writable"
+        try:
+            file.touch()
+            file.unlink()
+        except OSError:
+            return False
+        return True
+
+    def remount(self) -> None:
+        """Mounts the file system again, by a disk that is switched off and on. Servers on it must
+        have ended."""
+        self.is_on = False
+        self._unmount()
+        self._device.power_off()
+        self.restore()
+
+    @property
+    def number(self) -> str:
+        """ "MAJOR:MINOR" of the disk."""
+        info = self._loop.stat().st_rdev
+        return f"{os.major(info)}:{os.minor(info)}"
+
     def close(self) -> None:
         """Removes it. Servers on it must have ended."""
         self.is_on = False
@@ -94,6 +123,7 @@ class Volume:
         more = ("-o", options) if options else ()
         self._device.tool("mount", "-t", asked.filesystem, *more, loop, self.path)
         self.path.chmod(0o711)
+        self._loop = loop
         self.is_on = True
 
     def _unmount(self) -> None:

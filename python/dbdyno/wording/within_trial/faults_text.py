@@ -15,6 +15,7 @@ ENDS = {
     "power_cut": "started again",
     "pause": "resumed",
     "limit": "lifted",
+    "fsync_error": "mended",
 }
 
 RESOLUTION = (
