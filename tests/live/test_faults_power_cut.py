@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +216,25 @@ def test_after_kill_9_no_mount_and_no_process_is_left_and_the_run_goes_on(
     assert there.until_clean() == []
 
 
+def test_when_all_processes_die_at_once_the_next_run_unmounts(there: Place) -> None:
+    there.experiment(experiment("mariadb", faults="  - {at: 2500ms, do: power_cut}"))
+    dyno = there.start("run", "experiment.yaml", "--dir", "r")
+    events = there.path / "r/trials/b01-t001/events.ndjson"
+    assert wait_for(lambda: events.is_file() and '"phase":"measure"' in events.read_text(), 120)
+    for pid, line in there.processes():  # guardians first: they would clean up
+        if "guardian.py" in line:
+            os.kill(pid, signal.SIGKILL)
+    for pid, _ in there.processes():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    dyno.communicate(timeout=60)
+    assert wait_for(lambda: not there.processes())
+    assert guardian.mounts_below(str(there.scratch))
+    resumed = there.dyno("run", "--resume", "r")
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert there.until_clean() == []
+
+
 def test_ctrl_c_while_there_is_no_power(there: Place) -> None:
     there.experiment(experiment("postgres", faults="  - {at: 500ms, do: power_cut}"))
     dyno = there.start("run", "experiment.yaml", "--dir", "r")
@@ -250,6 +269,15 @@ def test_a_failed_fsync_is_never_acknowledged(there: Place) -> None:
     lines = (there.path / "r/trials/b01-t001/faults.ndjson").read_text().splitlines()
     said = json.loads(lines[-1])["said"]
     assert "the server ended itself" in said or "read-only" in said
+
+
+def test_the_power_of_all_instances_is_cut_at_once(there: Place) -> None:
+    text = experiment("mariadb", faults="  - {at: 1s, do: power_cut, node: all, back_after: 200ms}")
+    record = completed(there, text.replace("64Mi,", "64Mi, instances: 2,"))
+    assert record["audit"]["db"]["lost"] == 0
+    one, other = record["faults"]
+    assert {one["node"], other["node"]} == {"db", "db.2"}
+    assert max(one["begun_s"], other["begun_s"]) <= min(one["in_force_s"], other["in_force_s"])
 
 
 def test_a_disk_of_few_operations_is_slow_and_is_lifted(there: Place) -> None:

@@ -203,17 +203,7 @@ class _Reader:
         if model.do == "sql" and not kinds.of(target.kind).speaks_sql:
             title = kinds.of(target.kind).title
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
-        disk = getattr(model, "disk", None) or DiskLimit()
-        limits = disk.iops or disk.bytes_per_s
-        if model.do == "limit" and not limits and model.cpu is None and model.memory is None:
-            raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
-        if (model.do in ON_VOLUMES or limits) and target.volume is None:
-            raise self._wrong(
-                "do",
-                f"`{model.do}` needs a disk, and target `{target.name}` has none of its own",
-                f"add `volume: {{size: 2Gi}}` to target `{target.name}`",
-                "its data directory lies in the scratch directory, with those of all others",
-            )
+        self._check_limits(target)
         return Fault(
             at_s=model.at,
             do=model.do,
@@ -223,12 +213,29 @@ class _Reader:
             sql=getattr(model, "sql", ""),
             cpu_cores=getattr(model, "cpu", None),
             memory_bytes=getattr(model, "memory", None),
-            disk_iops=disk.iops,
-            disk_bytes_per_s=disk.bytes_per_s,
+            disk_iops=self._of_disk("iops"),
+            disk_bytes_per_s=self._of_disk("bytes_per_s"),
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),
         )
+
+    def _of_disk(self, key: str) -> int | None:
+        """A limit of the disk, where the fault has one."""
+        found: int | None = getattr(getattr(self.model, "disk", None), key, None)
+        return found
+
+    def _check_limits(self, target: Target) -> None:
+        model, of_disk = self.model, self._of_disk("iops") or self._of_disk("bytes_per_s")
+        if model.do == "limit" and not of_disk and model.cpu is None and model.memory is None:
+            raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
+        if (model.do in ON_VOLUMES or of_disk) and target.volume is None:
+            raise self._wrong(
+                "do",
+                f"`{model.do}` needs a disk, and target `{target.name}` has none of its own",
+                f"add `volume: {{size: 2Gi}}` to target `{target.name}`",
+                "its data directory lies in the scratch directory, with those of all others",
+            )
 
     def _for_s(self) -> float | None:
         found: float | None = getattr(self.model, "for_", None)
