@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from dbdyno.analysis.between_runs.comparability import asked
 from dbdyno.cli.running.before import validate
 from dbdyno.errors import DynoError
+from dbdyno.execute import disk_full
 from dbdyno.execute.faulting.strike import chosen
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Fault, Spec, Volume
@@ -97,6 +99,20 @@ def test_a_plan_keeps_it_says_it_and_starts_other_servers_for_it(tmp_path: Path)
     assert [factor.hard for factor in plan.factors] == [True]
     (touched,) = estimate.of(make(loaded(tmp_path, text), MACHINE)).touched
     assert touched.words["volume"] == "1Gi, ext4, flushes ignored"
+
+
+def test_a_series_distinguishes_volumes_and_keeps_runs_without_one(tmp_path: Path) -> None:
+    plain = make(loaded(tmp_path, PLAIN), MACHINE)
+    own = make(loaded(tmp_path, with_volume("{flushes: ignored}", PLAIN)), MACHINE)
+    assert not [name for name in asked(plain, plain.cells[0]) if "volume" in name]
+    assert asked(own, own.cells[0])["targets.db.volume.flushes"] == '"ignored"'
+
+
+def test_a_full_volume_is_named(tmp_path: Path) -> None:
+    targets = loaded(tmp_path, with_volume("{size: 512Mi}")).cells[0].targets
+    error = disk_full.recognised(DynoError("cp: No space left on device"), tmp_path, targets)
+    assert error.cause == "a volume is full: it has 512 MiB in all"
+    assert "larger `size:`" in error.fix
 
 
 def test_a_machine_without_volumes_is_not_tested_and_says_what_to_install(
