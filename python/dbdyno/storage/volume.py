@@ -40,6 +40,7 @@ class Volume:
 
     def create(self) -> None:
         """Makes an empty one, and mounts it. DynoError if that fails; nothing is left then."""
+        self.close()  # what an earlier one could not remove
         self._directory.mkdir(mode=0o711, parents=True)
         self.path.mkdir()
         try:
