@@ -163,6 +163,17 @@ def test_a_disk_that_lies_makes_full_durability_lose_commits(there: Place) -> No
     assert record["targets"]["db"]["volume"]["fsynced_survives"] is False
 
 
+def test_a_binary_log_that_is_not_synced_loses_the_last_commit(there: Place) -> None:
+    """Prepared in InnoDB and not in the binary log: recovery rolls it back. Of three servers, since
+    one may have flushed its log by chance just before the cut."""
+    settings = "{log_bin: on, sync_binlog: 0, innodb_flush_log_at_trx_commit: 1}"
+    text = experiment("mariadb", faults="  - {at: 1s, do: power_cut, node: all}")
+    text = text.replace("durability: full", f"instances: 3, config: {settings}")
+    text = text.replace("sessions: 4", "sessions: 3, rate: 30/s, arrivals: uniform")
+    record = completed(there, text)
+    assert 1 <= record["audit"]["db"]["lost"] <= 9
+
+
 def test_mount_options_that_lie_are_found_before_the_first_trial(there: Place) -> None:
     record = audited(there, experiment("mariadb", more=", mount_options: nobarrier"))
     assert record["audit"]["db"]["lost"] > 0
