@@ -15,7 +15,7 @@ from typing import Any
 import engine_jobs
 import pytest
 from private_servers import CORE, Bench, binaries, initialised
-from running import Place, complete_trials, wait_for
+from running import Place, complete_trials, orphaned_loops, wait_for
 from test_audits_live import DATABASE, WRITES, audit, data, load
 
 from dbdyno import systems
@@ -27,6 +27,7 @@ from dbdyno.faults.base import Node
 from dbdyno.faults.power_cut import FAULT
 from dbdyno.hosts import LOCAL
 from dbdyno.storage import needed, probe
+from dbdyno.storage.device import detach_orphans
 from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import Server, TargetPlan
 from dbdyno.systems.process import guardian
@@ -224,6 +225,22 @@ def test_after_kill_9_no_mount_and_no_process_is_left_and_the_run_goes_on(
     resumed = there.dyno("run", "--resume", "r")
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert len(complete_trials(there.path / "r")) == 1
+    assert there.until_clean() == []
+
+
+def test_a_loop_device_whose_disk_has_gone_is_detached(there: Place) -> None:
+    asked = types.Volume(SMALL)
+    with Scratch(there.scratch) as scratch:
+        volume = Volume(LOCAL, scratch.path / "db", asked)
+        volume.create()
+        subprocess.run(["umount", volume.path], check=True)
+        (loop,) = guardian.loops_below(str(scratch.path))
+        # As a SIGTERM to all processes does: nbdfuse unmounts itself.
+        subprocess.run(["umount", "--lazy", volume.path.parent / "fuse"], check=True)
+        assert orphaned_loops() == [loop]
+        volume.close()
+        detach_orphans()
+        assert orphaned_loops() == []
     assert there.until_clean() == []
 
 

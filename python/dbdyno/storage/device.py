@@ -11,7 +11,9 @@ A disk that lies is the same one, declared to the kernel as a disk without a vol
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -20,15 +22,27 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.types import IGNORED, Volume
 from dbdyno.hosts.base import Host, TimedOut
 from dbdyno.storage.needed import path_of
+from dbdyno.systems.process import guardian
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.owner import new_path
 
+DISK = "dyno-disk"  # the name of its file
 READY_TIMEOUT_S = 20.0
 KILL_TIMEOUT_S = 10.0
 TOOL_TIMEOUT_S = 120.0
 POLL_S = 0.01
 LOG_CHARS = 500
 SYSFS = Path("/sys/block")
+
+
+def detach_orphans() -> None:
+    """Detaches loop devices of disks that have gone without a guardian: their file has lost its
+    directory, which that of a living one never does (a container that was stopped, a SIGTERM to
+    all processes, on which nbdfuse unmounts itself)."""
+    for backing in SYSFS.glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):  # detached meanwhile
+            if backing.read_text().strip() == f"/{DISK}":
+                guardian.detach(backing.parts[3])
 
 
 class Device:
@@ -55,7 +69,7 @@ class Device:
     def power_on(self) -> Path:
         """Starts it; the loop device. DynoError with what its programs say."""
         sockets = new_path(Path(tempfile.gettempdir()))
-        socket, file = sockets / "nbd", self._fuse / "disk"
+        socket, file = sockets / "nbd", self._fuse / DISK
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TMPDIR": str(self._directory)}
         self._disk = Guarded(host=self._host, make=[sockets])
         self._disk.launch(
@@ -77,7 +91,9 @@ class Device:
             host=self._host,
             environment=environment,
             log=self._log,
-            stop_timeout_s=0.5,
+            # Asked to end it would unmount itself, lazily, and a loop device on it would lose the
+            # path by which guardians know it.
+            stop_signal=signal.SIGKILL,
         )
         self._await(self._kernel, file)
         loop = Path(self.tool("losetup", "--find", "--show", "--direct-io=on", file).strip())
@@ -90,7 +106,7 @@ class Device:
 
     def flush(self) -> None:
         """Puts the cache into the image, whatever the kernel believes: fsync of the very disk."""
-        descriptor = os.open(self._fuse / "disk", os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(self._fuse / DISK, os.O_RDWR | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:

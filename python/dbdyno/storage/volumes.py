@@ -10,6 +10,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Node
 from dbdyno.hosts.base import Host
 from dbdyno.storage import needed, probe
+from dbdyno.storage.device import detach_orphans
 from dbdyno.storage.probe import Examined
 from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import TargetPlan
@@ -35,6 +36,8 @@ class Volumes:
         asked = target.volume
         assert asked is not None
         needed.check(asked)
+        if not self._made:
+            detach_orphans()
         volume = self._made[node.name] = Volume(self._host, directory, asked)
         volume.create()
         key = (node.name, asked)

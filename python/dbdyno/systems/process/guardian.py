@@ -319,17 +319,22 @@ def unmount_below(path: str, *, lazily: bool) -> None:
     below it. What is in use stays, or `lazily` goes once it is not. (A program that is about to
     make a loop device holds its file: hence not lazily at once.)"""
     for name in loops_below(path):
-        with contextlib.suppress(OSError):  # it must not lie to its next user
-            Path("/sys/block", name, "queue/write_cache").write_text("write back\n")
-        with contextlib.suppress(OSError):
-            device = os.open(f"/dev/{name}", os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                fcntl.ioctl(device, LOOP_CLR_FD)
-            finally:
-                os.close(device)
+        detach(name)
     for mount in reversed(mounts_below(path)):  # the last one may lie on the others
         if _libc.umount2(os.fsencode(mount), 0) != 0 and lazily:
             _libc.umount2(os.fsencode(mount), MNT_DETACH)
+
+
+def detach(loop: str) -> None:
+    """Detaches a loop device (`loop3`) from its file once nothing uses it."""
+    with contextlib.suppress(OSError):  # it must not lie to its next user
+        Path("/sys/block", loop, "queue/write_cache").write_text("write back\n")
+    with contextlib.suppress(OSError):
+        device = os.open(f"/dev/{loop}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(device, LOOP_CLR_FD)
+        finally:
+            os.close(device)
 
 
 def loops_below(path: str) -> list[str]:
