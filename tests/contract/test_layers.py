@@ -25,6 +25,7 @@ PYTHON = {
     "topology": {"experiment", "systems"},
     "samplers": {"experiment", "systems"},
     "faults": {"experiment", "systems"},
+    "storage": {"experiment", "systems"},
     "models": {"experiment"},
     "plan": {"experiment", "systems", "topology", "samplers"},
     "store": {"audit", "experiment", "systems", "samplers", "plan"},
@@ -36,8 +37,8 @@ PYTHON = {
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
     "copies": {"experiment", "systems", "samplers", "plan", "store"},
     "execute": {
-        *("audit", "experiment", "systems", "topology", "samplers", "faults", "plan", "store"),
-        *("facts", "rules"),
+        *("audit", "experiment", "systems", "topology", "samplers", "faults", "storage", "plan"),
+        *("store", "facts", "rules"),
     },
     "analysis": {"experiment", "systems", "samplers", "plan", "store"},
     "wording": {
@@ -57,9 +58,9 @@ PYTHON = {
     },
     "lab": {"experiment", "systems", "topology", "samplers", "faults", "plan", "execute"},
     "cli": {
-        *("experiment", "systems", "topology", "samplers", "models", "plan", "store", "facts"),
-        *("rules", "share", "imports", "digest", "copies", "execute", "analysis", "wording"),
-        *("report", "web", "prove", "lab"),
+        *("experiment", "systems", "topology", "storage", "samplers", "models", "plan", "store"),
+        *("facts", "rules", "share", "imports", "digest", "copies", "execute", "analysis"),
+        *("wording", "report", "web", "prove", "lab"),
     },
     "api": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "facts", "rules"),

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import warm
 
+from dbdyno.storage.device import DISK
+from dbdyno.systems.process import guardian
 from needed import missing
 
 DYNO = Path(sys.executable).with_name("dyno")
@@ -73,6 +75,10 @@ class Place:
         found += [str(entry) for entry in self.scratch.iterdir()]
         found += [str(entry) for entry in self.temp.iterdir()]
         found += [str(entry) for entry in self.path.glob("state/dbdyno/labs/dyno-*")]
+        mounts = set(guardian.mounts_below(str(self.path))) - {str(self.path / "disk")}
+        found += [f"mount {point}" for point in sorted(mounts)]
+        found += [f"loop device {name}" for name in guardian.loops_below(str(self.path))]
+        found += [f"loop device {name}, detached" for name in orphaned_loops()]
         found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
         # Other tests may run meanwhile: only what this test's processes have made counts.
         there = shared_memory() | shared_files() if self._memory_seen else set()
@@ -128,6 +134,7 @@ def place() -> Iterator[Place]:
         for pid, _ in there.processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        guardian.unmount_below(str(path), lazily=True)
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -159,6 +166,20 @@ def wait_for(condition: Callable[[], object], timeout_s: float = 60) -> bool:
             return True
         time.sleep(0.05)
     return bool(condition())
+
+
+def orphaned_loops() -> list[str]:
+    """Loop devices of volumes, of any place, whose file has lost its directory."""
+    files = Path("/sys/block").glob("loop*/loop/backing_file")
+    return [file.parts[3] for file in files if text_of(file) == f"/{DISK}"]
+
+
+def text_of(file: Path) -> str:
+    """Its content, stripped; empty if it is gone meanwhile."""
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
 
 
 def shared_memory() -> set[str]:

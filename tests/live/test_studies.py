@@ -14,7 +14,10 @@ from private_servers import binaries
 from running import Place, result
 
 from dbdyno.cli import studies
+from dbdyno.errors import DynoError
 from dbdyno.experiment import Spec, load
+from dbdyno.experiment.types import Volume
+from dbdyno.storage import needed as storage
 from needed import missing
 
 pytestmark = pytest.mark.live
@@ -57,11 +60,22 @@ def duration_s(loaded: Spec) -> float:
     return max(at) + 2 if at else 1
 
 
+def can_have(volume: Volume | None) -> None:
+    """Skips where there are no volumes."""
+    try:
+        if volume is not None:
+            storage.check(volume)
+    except DynoError as error:
+        missing(f"{error.what}: {error.fix}")
+
+
 def runs(name: str, loaded: Spec, there: Place) -> None:
     """One study, to its report."""
     needed = {t.kind for cell in loaded.cells for t in cell.targets if not t.optional}
     for kind in sorted(needed):
         binaries(kind)
+    for volume in {target.volume for cell in loaded.cells for target in cell.targets}:
+        can_have(volume)
     length = ("--set", f"duration={duration_s(loaded):g}s")
     done = there.dyno("run", name, "--quick", *SHORT, *length, "--dir", "out")
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from dbdyno.analysis.claims import power
 from dbdyno.analysis.claims.contrast import Best, Contrast, LogRatio, Mean, Median, Welch
@@ -227,6 +227,16 @@ def test_the_blocks_that_are_asked_for_would_be_enough() -> None:
     for blocks, effect in ((more.low, strongest), (more.high, weakest)):
         assert power.power(effect, 1.0, 4 + blocks, 0.001) >= power.POWER
         assert blocks == 1 or power.power(effect, 1.0, 3 + blocks, 0.001) < power.POWER
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 11])
+def test_the_interval_is_known_where_the_series_of_scipy_is_not(freedom: int) -> None:
+    shares = [power._centrality(freedom, t, 0.975) / t for t in (20.0, 50.0, 200.0)]
+    assert all(math.isfinite(share) for share in shares)
+    # Far out both ends are quantiles of S, whatever t is: P(t S < c) = share.
+    _, high = (power._centrality(freedom, 200.0, share) for share in (0.975, 0.025))
+    quantile = math.sqrt(float(special.chdtri(freedom, 0.025)) / freedom)
+    assert high / 200.0 == pytest.approx(quantile, rel=0.01)
 
 
 def test_effects_have_the_interval_of_the_noncentral_t() -> None:

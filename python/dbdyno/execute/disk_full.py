@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import DynoError
+from dbdyno.systems.base import TargetPlan
 
 _SIGNS = re.compile(
     r"no space left|disk is full|disk full|SQLITE_FULL|check free disk space|Errcode: 28\b|"
@@ -15,15 +17,28 @@ _SIGNS = re.compile(
 )
 
 
-def recognised(error: DynoError, scratch: Path) -> DynoError:
-    """`error`, or if it is about a full disk, the same with the disk's name."""
+ROOM_BYTES = 64 << 20  # a disk with more than that left is not the full one
+
+
+def recognised(error: DynoError, scratch: Path, targets: Sequence[TargetPlan] = ()) -> DynoError:
+    """`error`, or if it is about a full disk, the same with the disk's name: that of a volume of
+    these targets, where the other one has room."""
     if not _SIGNS.search(f"{error.what} {error.cause}"):
         return error
+    room, free_bytes = "", 0
     try:
         usage = shutil.disk_usage(scratch)
-        room = f", which has {usage.total >> 20} MiB in all"
+        room, free_bytes = f", which has {usage.total >> 20} MiB in all", usage.free
     except OSError:
-        room = ""
+        pass
+    volumes = [target.volume for target in targets if target.volume is not None]
+    if volumes and free_bytes > ROOM_BYTES:
+        return DynoError(
+            error.what,
+            where=error.where,
+            cause=f"a volume is full: it has {min(v.size_bytes for v in volumes) >> 20} MiB in all",
+            fix="write a larger `size:` under `volume:`, or load fewer rows",
+        )
     return DynoError(
         error.what,
         where=error.where,

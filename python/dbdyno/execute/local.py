@@ -219,7 +219,7 @@ class LocalExecution:
         except DynoError as error:
             self._control.check()
             levels = ", ".join(f"{name}={level}" for name, level in cell.levels.items())
-            error = disk_full.recognised(error, pool.scratch)
+            error = disk_full.recognised(error, pool.scratch, cell.targets)
             raise DynoError(
                 f"{levels}: {error.what}" if levels else error.what,
                 where=error.where,

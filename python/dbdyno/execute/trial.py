@@ -79,6 +79,7 @@ class Trial:
         self._run.save_request(trial.id, request)
         auditing = Auditing(self._pool, cell, self._context.control.check)
         auditing.prepare()
+        self._pool.flush()
         faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
         timeline = Timeline(
             [faults, *self._sampling(cell, directory)],
@@ -259,6 +260,11 @@ def _topology_facts(deployment: Deployment) -> dict[str, object]:
     return {} if topology is None else {"topology": asdict(topology)}
 
 
+def _volume_facts(deployment: Deployment) -> dict[str, object]:
+    asked, seen = deployment.target.volume, deployment.examined
+    return {} if asked is None or seen is None else {"volume": seen.facts(asked)}
+
+
 def _facts(deployment: Deployment) -> dict[str, object]:
     """What the report says of a server: its version, effective settings, how words were mapped."""
     server = deployment.server
@@ -277,6 +283,7 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         **_topology_facts(deployment),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
         **({"network": deployment.network.facts()} if deployment.network else {}),
+        **_volume_facts(deployment),
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}
             for word in deployment.resolved.words

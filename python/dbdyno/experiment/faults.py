@@ -16,12 +16,20 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import ANY_NODE, PRIMARY, REPLICA, Fault, Group, Target
+from dbdyno.experiment.types import (
+    ALL_NODES,
+    ANY_NODE,
+    PRIMARY,
+    REPLICA,
+    Fault,
+    Group,
+    Target,
+)
 from dbdyno.experiment.values.scalars import Duration, Pause, Size, Strict
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
-ROLES = (PRIMARY, REPLICA, ANY_NODE)
+ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)
 Nodes = str | Annotated[list[str], Field(min_length=1, max_length=64)]
 
 
@@ -53,13 +61,25 @@ class Sql(Strict):
     sql: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="the statement")
 
 
+class DiskLimit(Strict):
+    """What a server may have of its volume, reads and writes each."""
+
+    iops: Annotated[int, Field(ge=1, le=10**9)] | None = Field(
+        None, description="operations per second"
+    )
+    bytes_per_s: Size | None = Field(None, description="bytes per second, such as 10M")
+
+
 class Limit(Lasting):
-    """Less CPU or memory for a server than the machine has. Needs root and cgroups."""
+    """Less CPU, memory or disk for a server than the machine has. Needs root and cgroups."""
 
     cpu: Annotated[float, Field(ge=0.01, le=1024)] | None = Field(
         None, description="CPUs that it may use, such as 0.5"
     )
     memory: Size | None = Field(None, description="memory that it may use, such as 256Mi")
+    disk: DiskLimit | None = Field(
+        None, description="share of its `volume`: `{iops: 500}`, `{bytes_per_s: 10M}`"
+    )
 
 
 class Nemesis(Strict):
@@ -84,10 +104,15 @@ KEYS: Mapping[str, type[Strict]] = {
     "resume": Alone,
     "stop": Ending,
     "restart": Alone,
+    "power_cut": Ending,
+    "fsync_error": Lasting,
     "limit": Limit,
     "sql": Sql,
     "nemesis": Nemesis,
 }
+
+
+ON_VOLUMES = ("power_cut", "fsync_error")  # faults of the disk that a target's `volume` describes
 
 
 class FaultBase(Strict):
@@ -97,8 +122,8 @@ class FaultBase(Strict):
     do: Literal[tuple(KEYS)] = Field(description="which fault")  # type: ignore[valid-type]
     node: Nodes = Field(
         PRIMARY,
-        description="`primary`, `replica`, `any` (the trial's seed chooses), the name of a node, or"
-        " a list of these",
+        description="`primary`, `replica`, `any` (the trial's seed chooses), `all` (each of them at"
+        " once), the name of a node, or a list of these",
     )
     target: str | None = Field(
         None, description="name of a target; default: the only one that dyno starts a server for"
@@ -109,7 +134,7 @@ def _model(name: str, own: type[Strict]) -> type[FaultBase]:
     bases: Any = (own, FaultBase)
     fields: dict[str, Any] = {"do": (Literal[name], Field(description="which fault"))}
     model: type[FaultBase] = create_model(
-        f"{name.title()}Fault", __base__=bases, __doc__=own.__doc__, **fields
+        f"{name.title().replace('_', '')}Fault", __base__=bases, __doc__=own.__doc__, **fields
     )
     return model
 
@@ -179,8 +204,7 @@ class _Reader:
         if model.do == "sql" and not kinds.of(target.kind).speaks_sql:
             title = kinds.of(target.kind).title
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
-        if model.do == "limit" and model.cpu is None and model.memory is None:
-            raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
+        self._check_limits(target)
         return Fault(
             at_s=model.at,
             do=model.do,
@@ -190,10 +214,29 @@ class _Reader:
             sql=getattr(model, "sql", ""),
             cpu_cores=getattr(model, "cpu", None),
             memory_bytes=getattr(model, "memory", None),
+            disk_iops=self._of_disk("iops"),
+            disk_bytes_per_s=self._of_disk("bytes_per_s"),
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),
         )
+
+    def _of_disk(self, key: str) -> int | None:
+        """A limit of the disk, where the fault has one."""
+        found: int | None = getattr(getattr(self.model, "disk", None), key, None)
+        return found
+
+    def _check_limits(self, target: Target) -> None:
+        model, of_disk = self.model, self._of_disk("iops") or self._of_disk("bytes_per_s")
+        if model.do == "limit" and not of_disk and model.cpu is None and model.memory is None:
+            raise self._wrong("do", "`limit` limits nothing", "add `cpu: 0.5` or `memory: 256Mi`")
+        if (model.do in ON_VOLUMES or of_disk) and target.volume is None:
+            raise self._wrong(
+                "do",
+                f"`{model.do}` needs a disk, and target `{target.name}` has none of its own",
+                f"add `volume: {{size: 2Gi}}` to target `{target.name}`",
+                "its data directory lies in the scratch directory, with those of all others",
+            )
 
     def _for_s(self) -> float | None:
         found: float | None = getattr(self.model, "for_", None)
@@ -260,7 +303,7 @@ class _Reader:
         names = [node.name for node in target.nodes]
         roles = {node.role for node in target.nodes}
         for asked in self._asked():
-            if asked in names or asked == ANY_NODE or asked in roles:
+            if asked in names or asked in (ANY_NODE, ALL_NODES) or asked in roles:
                 continue
             if asked == PRIMARY:
                 what = f"none of the {len(names)} instances of `{target.name}` is the primary"

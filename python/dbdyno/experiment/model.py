@@ -20,6 +20,7 @@ from dbdyno.experiment.targets.limits import LimitsModel
 from dbdyno.experiment.targets.permissions import Allowed, DataModel, MayModel, NodesModel
 from dbdyno.experiment.targets.setups import DataSetup
 from dbdyno.experiment.targets.topologies import TopologyModel
+from dbdyno.experiment.targets.volumes import VolumeModel
 from dbdyno.experiment.types import Scalar
 from dbdyno.experiment.values.scalars import (
     Duration,
@@ -99,6 +100,11 @@ class TargetModel(Strict):
     )
     limits: LimitsModel | None = Field(
         None, description="limits of a managed server: `{network: {delay: 2ms}}`"
+    )
+    volume: VolumeModel | None = Field(
+        None,
+        description="a disk of its own for the data directory of each managed server, whose power"
+        " can be cut: `{size: 2Gi}`; needs root; default: the scratch directory",
     )
     setup: DataSetup | None = Field(None, description="data loaded before the first trial")
     url: str | None = Field(

@@ -12,7 +12,7 @@ from dbdyno.experiment import faults, workloads
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.model import GroupBase, SetupModel, TargetModel
-from dbdyno.experiment.targets import external, limits, setups, topologies
+from dbdyno.experiment.targets import external, limits, setups, topologies, volumes
 from dbdyno.experiment.types import Cell, Cpus, Group, Setup, Target, Topology
 from dbdyno.experiment.workloads import arrivals, measuring
 
@@ -83,6 +83,7 @@ def _target(name: str, model: TargetModel, root: Node) -> Target:
         setup=_setup(name, kind, model, root),
         **external.fields(name, model, node, kind),
         limits=limits.typed(name, kind, model.transport, model.limits, node),
+        volume=volumes.typed(name, kind, model.volume, node),
     )
 
 

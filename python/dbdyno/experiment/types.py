@@ -19,6 +19,8 @@ DURABILITY = ("full", "os_crash_unsafe", "none")
 ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
 GALERA, REPLICAS, GROUP = "galera", "replicas", "group"
 """Kinds of topologies."""
+OBEYED, IGNORED = "obeyed", "ignored"
+"""What the disk of a volume does when it is told to flush its cache."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,17 @@ class Limits:
     network: Network | None = None  # None: loopback itself
 
 
+@dataclass(frozen=True)
+class Volume:
+    """Where the data directory of each server of a target lies: a file system on a disk of its own,
+    whose cache forgets what was not flushed when its power is cut."""
+
+    size_bytes: int = 2 << 30
+    filesystem: str = "ext4"  # ext4 | xfs | btrfs
+    mount_options: str = ""  # as mount(8) takes them: "nobarrier,noatime"
+    flushes: str = OBEYED  # OBEYED | IGNORED
+
+
 PRIMARY = "primary"  # the only one that takes writes
 INSTANCE = "instance"  # one of several alike, each with data of its own
 REPLICA = "replica"  # follows the primary, and is only read
@@ -93,6 +106,7 @@ TO_PRIMARY = "primary"  # the one that takes writes; of members, the first
 TO_REPLICAS = "replicas"  # all others
 TO_ANY = "any"
 ANY_NODE = "any"  # of a fault: the trial's seed chooses
+ALL_NODES = "all"  # of a fault: each of them, at once
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,7 @@ class Target:
     topology: Topology | None = None  # servers that work together; None: each is alone
     session: tuple[str, ...] = ()  # statements for each new connection of the load
     limits: Limits = field(default_factory=Limits)
+    volume: Volume | None = None  # None: data directories lie in the scratch directory
     setup: Setup | None = None
     # Of an external server: all of it empty for one that we start.
     url: str | None = None  # where it is written to; never with a password
@@ -258,6 +273,8 @@ class Fault:
     sql: str = ""  # of `sql`
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
+    disk_iops: int | None = None  # of `limit`: of reads and of writes each
+    disk_bytes_per_s: int | None = None  # of `limit`: the same
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from

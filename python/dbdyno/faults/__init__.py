@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.faults import kill, limit, pause, restart, resume, sql, stop
+from dbdyno.faults import fsync_error, kill, limit, pause, power_cut, restart, resume, sql, stop
 from dbdyno.faults.base import FaultKind
 
 FAULTS: Mapping[str, FaultKind] = {
@@ -15,6 +15,8 @@ FAULTS: Mapping[str, FaultKind] = {
         resume.FAULT,
         stop.FAULT,
         restart.FAULT,
+        power_cut.FAULT,
+        fsync_error.FAULT,
         limit.FAULT,
         sql.FAULT,
     )

@@ -36,6 +36,21 @@ class Struck(Protocol):
     def run(self, database: str, statements: Sequence[str]) -> Sequence[Sequence[Any]]: ...
 
 
+class Disk(Protocol):
+    """The volume that a server's directory lies on, as `storage.Volume`."""
+
+    is_on: bool
+
+    @property
+    def number(self) -> str: ...
+    def cut(self) -> None: ...
+    def release(self) -> None: ...
+    def restore(self) -> None: ...
+    def fail_flushes(self, failing: bool) -> None: ...
+    def can_be_written(self) -> bool: ...
+    def remount(self) -> None: ...
+
+
 @dataclass
 class Node:
     """A server and what faults must know of it. `lock`: one is begun or undone at a time."""
@@ -43,6 +58,7 @@ class Node:
     name: str
     server: Struck
     database: str
+    disk: Disk | None = None  # None: it has none of its own
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -50,6 +66,13 @@ class Node:
         """DynoError unless the server's process is there."""
         if not self.server.process.alive():
             raise DynoError(f"`{self.name}` does not run")
+
+    def start_again(self) -> None:
+        """Starts a server that has ended, on a disk that has power. DynoError if it does not come
+        back."""
+        if self.disk is not None and not self.disk.is_on:
+            self.disk.restore()
+        self.server.start_again()
 
 
 class FaultKind(Protocol):

@@ -26,7 +26,7 @@ class Kill(Fleeting):
     def undo(self, node: Node, fault: Fault, said: str) -> str:
         if node.server.process.alive():
             return "it runs already"
-        node.server.start_again()
+        node.start_again()
         return ""
 
 

@@ -1,5 +1,7 @@
-"""Less CPU or memory for one server: a control group of version 1 with `cpu.cfs_quota_us` and
-`memory.limit_in_bytes`, into which its processes are moved and out of which they are moved again.
+"""Less CPU, memory or disk for one server: a control group of version 1 with `cpu.cfs_quota_us`,
+`memory.limit_in_bytes` and `blkio.throttle.*_device` of its volume, into which its processes are
+moved and out of which they are moved again. Writes that the kernel makes later are not throttled;
+those of an fsync and of O_DIRECT are (cgroup-v1/blkio-controller.txt).
 
 Only for root. Memory that a server has touched before stays charged where it was, so that a limit
 is one of what it touches from then on (cgroup-v1/memory.txt, "move charges at task migration").
@@ -22,7 +24,7 @@ from dbdyno.hosts.base import began_ticks
 from dbdyno.systems.process import tree
 
 ROOT = Path("/sys/fs/cgroup")
-CONTROLLERS = ("cpu", "memory")
+CONTROLLERS = ("cpu", "memory", "blkio")
 PERIOD_US = 100_000  # the kernel's own
 NAME = re.compile(r"dyno-fault-(\d+)-(\d+)-[0-9a-f]{8}")
 
@@ -31,7 +33,10 @@ class Limit(Fleeting):
     """See the module."""
 
     name = "limit"
-    about = "gives the server less CPU (`cpu: 0.5`) or memory (`memory: 256Mi`); needs root"
+    about = (
+        "gives the server less CPU (`cpu: 0.5`), memory (`memory: 256Mi`) or disk"
+        " (`disk: {iops: 500}`, of its `volume`); needs root"
+    )
     lasts = True
 
     def __init__(self, root: Path = ROOT) -> None:
@@ -43,9 +48,9 @@ class Limit(Fleeting):
         me = os.getpid()
         name = f"dyno-fault-{me}-{began_ticks(me)}-{secrets.token_hex(4)}"
         try:
-            for controller, file, value in _asked(fault):
+            for controller, file, value in asked(fault, node):
                 group = self._ours(controller) / name
-                group.mkdir()
+                group.mkdir(exist_ok=True)
                 (group / file).write_text(f"{value}\n")
                 for pid in (node.server.pid, *tree.below(node.server.pid)):
                     _move(pid, group)
@@ -89,12 +94,18 @@ class Limit(Fleeting):
         raise FileNotFoundError(2, "No such controller", f"{self._root}/{controller}")
 
 
-def _asked(fault: Fault) -> Iterator[tuple[str, str, int]]:
+def asked(fault: Fault, node: Node) -> Iterator[tuple[str, str, str]]:
     """Controller, file and value of each limit."""
     if fault.cpu_cores is not None:
-        yield "cpu", "cpu.cfs_quota_us", round(fault.cpu_cores * PERIOD_US)
+        yield "cpu", "cpu.cfs_quota_us", f"{round(fault.cpu_cores * PERIOD_US)}"
     if fault.memory_bytes is not None:
-        yield "memory", "memory.limit_in_bytes", fault.memory_bytes
+        yield "memory", "memory.limit_in_bytes", f"{fault.memory_bytes}"
+    for unit, value in (("iops", fault.disk_iops), ("bps", fault.disk_bytes_per_s)):
+        if value is not None:
+            assert node.disk is not None, "checked by experiment.faults"
+            for way in ("read", "write"):
+                limit = f"{node.disk.number} {value}"
+                yield "blkio", f"blkio.throttle.{way}_{unit}_device", limit
 
 
 def _move(pid: int, group: Path) -> None:

@@ -12,13 +12,13 @@ class Restart(Fleeting):
     name = "restart"
     about = "stops the server gracefully and starts it; one that is down is only started"
     ends = True
-    heals: tuple[str, ...] = ("kill", "stop")
+    heals: tuple[str, ...] = ("kill", "stop", "power_cut")
 
     def begin(self, node: Node, fault: Fault) -> str:
         said = ""
         if node.server.process.alive() and not node.server.stop():
             said = "it did not end cleanly"
-        node.server.start_again()
+        node.start_again()
         return said
 
 

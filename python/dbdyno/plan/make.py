@@ -166,11 +166,11 @@ class _Maker:
         self, cells: Sequence[spec_types.Cell]
     ) -> tuple[list[spec_types.Cell], dict[int, tuple[spec_types.Target, str]]]:
         """The cells whose systems are here, and by index why the others are not."""
-        reasons: dict[tuple[str | None, ...], str | None] = {}
+        reasons: dict[tuple[object, ...], str | None] = {}
         present, missing = [], {}
         for cell in cells:
             for target in cell.targets:
-                key = (target.kind, target.version, target.basedir, target.url)
+                key = (target.kind, target.version, target.basedir, target.url, target.volume)
                 if key not in reasons:
                     reasons[key] = self.available(target)
                 reason = reasons[key]

@@ -171,10 +171,12 @@ def _same_memory(name: str, before: Facts, now: Facts) -> bool:
 
 def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     every = asdict(target)
-    # Only if set, so that runs without limits keep the fingerprints of earlier versions.
+    # Only if set, so that runs without them keep the fingerprints of earlier versions.
     limits = {"limits": every["limits"]} if target.limits != Limits() else {}
+    volume = {"volume": every["volume"]} if target.volume is not None else {}
     return {name: every[name] for name in _ASKED} | {
         **limits,
+        **volume,
         "setup": data.setup_facts(_readable(target)),
         # Workloads of other tools (imported runs) load nothing that dbdyno knows of.
         "data": data.data_sets([g for g in cell.groups if g.workload in WORKLOADS], target),

@@ -39,6 +39,7 @@ POWER = 0.8
 BLOCKS_MAX = 1000  # beyond, "more blocks" is no advice
 _MEANS = 41  # that are tried between two ends
 _CENTRE_MAX = 1e3  # largest non-centrality tried
+_QUANTILES = 2000
 _LOG_MAX = math.log(1e6)  # beyond, an effect is not reported as a number
 
 
@@ -107,13 +108,7 @@ def _centrality(freedom: int, t: float, share: float) -> float:
     """The non-centrality at which `t` >= 0 is the quantile `share`."""
 
     def short(centre: float) -> float:
-        # With a negative centre by symmetry: P(T <= t; -c) = 1 - P(T <= -t; c).
-        below = (
-            special.nctdtr(freedom, centre, t)
-            if centre >= 0
-            else 1 - special.nctdtr(freedom, -centre, -t)
-        )
-        return float(below) - share
+        return _chance_below(freedom, centre, t) - share
 
     width = 1.0
     while short(t - width) < 0 and width < 2 * _CENTRE_MAX:
@@ -123,6 +118,22 @@ def _centrality(freedom: int, t: float, share: float) -> float:
     while short(t + width) > 0 and width < 2 * _CENTRE_MAX:
         width *= 2
     return float(optimize.brentq(short, low, t + width, xtol=1e-6))
+
+
+def _chance_below(freedom: int, centre: float, t: float) -> float:
+    """P(T <= t) of a t with a non-centrality."""
+    # With a negative centre by symmetry: P(T <= t; -c) = 1 - P(T <= -t; c).
+    below = float(
+        special.nctdtr(freedom, centre, t)
+        if centre >= 0
+        else 1 - special.nctdtr(freedom, -centre, -t)
+    )
+    if math.isfinite(below):
+        return below
+    # SciPy's series gives up far out: the mean of P(Z <= t S - c) over the quantiles of S instead.
+    shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    scale = np.sqrt(special.chdtri(freedom, shares) / freedom)
+    return float(np.mean(special.ndtr(t * scale - centre)))
 
 
 def _until_equal(found: Fit, n: int, low: float, high: float, alpha: float) -> MoreBlocks:

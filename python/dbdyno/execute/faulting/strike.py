@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dbdyno.execute.timeline import TrialVoid
-from dbdyno.experiment.types import ANY_NODE, Fault
+from dbdyno.experiment.types import ALL_NODES, ANY_NODE, Fault
 from dbdyno.faults import DRAWN, FAULTS, nemesis
 from dbdyno.faults.base import Node
 from dbdyno.plan.types import Cell, TrialPlan
@@ -90,6 +90,9 @@ def chosen(fault: Fault, roles: Mapping[str, str], draw: random.Random) -> list[
     for asked in fault.nodes:
         if asked in roles:
             found[asked] = None
+            continue
+        if asked == ALL_NODES:
+            found |= dict.fromkeys(sorted(roles))
             continue
         able = sorted(name for name, role in roles.items() if asked in (role, ANY_NODE))
         if not able:

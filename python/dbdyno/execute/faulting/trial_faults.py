@@ -12,10 +12,11 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
@@ -30,6 +31,7 @@ from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, St
 from dbdyno.systems.process.managed import Managed
 
 POLL_S = 0.01
+T = TypeVar("T")
 
 
 class TrialFaults:
@@ -90,16 +92,19 @@ class TrialFaults:
         """A fault from its moment to its end: that of its own, or that of the load."""
         fault, _, is_drawn = self._planned[number]
         at_s = self._t_s() if is_drawn else fault.at_s  # it lasts as long however late it begins
-        begun = [strike for strike in self._chosen(number) if self._begin(strike)]
+        struck = self._chosen(number)
+        in_force = _at_once(self._begin, struck)
+        begun = [strike for strike, one in zip(struck, in_force, strict=True) if one]
         if fault.for_s is None or not begun:
             return
         until_s = at_s + fault.for_s
         self._over.wait(max(0.0, until_s - self._t_s()))
         if self._control.stop_now and FAULTS[fault.do].ends:
             return  # the servers are about to be removed
-        for strike in begun:
-            if strike.is_in_force:  # a `restart` may have ended it
-                self._undo(strike, until_s)
+        standing = [
+            strike for strike in begun if strike.is_in_force
+        ]  # a `restart` may have ended it
+        _at_once(lambda strike: self._undo(strike, until_s), standing)
         for strike in begun:
             if strike.problem:
                 raise TrialVoid(f"{strike.what} was not undone: {strike.problem}")
@@ -125,7 +130,8 @@ class TrialFaults:
             assert isinstance(server, Managed), "checked by experiment.faults"
             struck: Any = server  # every one of them has SQL or none, which was checked too
             stopped = partial(getattr, self._control, "stop_now")
-            self._nodes[name] = Node(name, struck, deployment.database, stopped)
+            disk = deployment.volumes.get(name)
+            self._nodes[name] = Node(name, struck, deployment.database, disk, stopped)
         return self._nodes[name]
 
     def _begin(self, strike: Strike) -> bool:
@@ -235,6 +241,15 @@ def recover(plan: Plan) -> None:
     for kind in FAULTS.values():
         if kind.name in used:
             kind.recover()
+
+
+def _at_once(do: Callable[[Strike], T], strikes: Sequence[Strike]) -> list[T]:
+    """What it returns for each of them; several at the same time. Raises, once all have ended,
+    what the first one that failed did."""
+    if len(strikes) < 2:
+        return [do(strike) for strike in strikes]
+    with ThreadPoolExecutor(len(strikes)) as pool:
+        return list(pool.map(do, strikes))
 
 
 def _reason(error: DynoError) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,8 @@ from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
 from dbdyno.experiment.types import GROUP, REPLICA, Node
+from dbdyno.storage.probe import Examined
+from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -32,6 +34,8 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
+    volumes: Mapping[str, Volume] = field(default_factory=dict)  # of its nodes, by name
+    examined: Examined | None = None  # what was seen of its volumes, where it has any
 
     def start(
         self,

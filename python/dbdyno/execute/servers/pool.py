@@ -26,6 +26,7 @@ from dbdyno.execute.servers.snapshots import Snapshots
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import data_sets
 from dbdyno.plan.types import Cell, GroupPlan
+from dbdyno.storage.volumes import Volumes
 from dbdyno.systems import versions
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.external import reach
@@ -53,6 +54,7 @@ class ServerPool:
         self._remarks: list[str] = []
         self._remotes = ExternalServers(context, self._fill)
         self._links = self._new_links(context.plan.generator_cpus)
+        self._volumes = Volumes(self._host, self._say, self._remarks.append)
 
     @property
     def scratch(self) -> Path:
@@ -113,7 +115,16 @@ class ServerPool:
             stop_all(deployment.servers.values())
             for node in deployment.target.nodes:
                 shutil.rmtree(self._work(node), ignore_errors=True)
+        self._volumes.close()
         self._loaded_from.clear()
+
+    def flush(self) -> None:
+        """Before a trial: what a power cut in it must not take away is on the volumes."""
+        for deployment in self.deployments.values():
+            if deployment.volumes:
+                for server in deployment.written.values():
+                    server.settle(deployment.database)
+        self._volumes.flush()
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the trial should know: of the first after a start, once, and of the
@@ -136,7 +147,9 @@ class ServerPool:
 
     def broken(self) -> str:
         """Why what was measured counts for nothing; empty if it counts."""
-        return "" if self._links.alive() else "the relay of `limits: network` ended in the trial"
+        if not self._links.alive():
+            return "the relay of `limits: network` ended in the trial"
+        return self._volumes.broken()
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
@@ -215,7 +228,7 @@ class ServerPool:
         cpus = cell.server_cpus or self._plan.server_cpus
 
         def placed(node: Node) -> Path:
-            return self._copied(snapshot.path, node)
+            return self._copied(snapshot.path, self._place(node, deployment))
 
         deployment.start(placed, cpus, self._control.check)
         deployment.connect(self._links)
@@ -223,9 +236,8 @@ class ServerPool:
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)
 
-    def _copied(self, snapshot: Path, node: Node) -> Path:
+    def _copied(self, snapshot: Path, work: Path) -> Path:
         """The directory that a node works in: a copy of loaded data."""
-        work = self._work(node)
         shutil.rmtree(work, ignore_errors=True)
         work.parent.mkdir(mode=0o711, exist_ok=True)
         copy_tree(self._host, snapshot, work)
@@ -233,6 +245,17 @@ class ServerPool:
 
     def _work(self, node: Node) -> Path:
         return self._scratch.path / "work" / node.name
+
+    def _place(self, node: Node, deployment: Deployment) -> Path:
+        """Where a node's directory will be: on a volume of its own, where the target has one."""
+        if deployment.target.volume is None:
+            return self._work(node)
+        directory = self._scratch.path / "volumes" / node.name
+        directory.parent.mkdir(mode=0o711, exist_ok=True)
+        volume, seen = self._volumes.make(deployment.target, node, directory)
+        deployment.volumes = {**deployment.volumes, node.name: volume}
+        deployment.examined = seen
+        return volume.path / "server"
 
     # ---- the machine around them
 

@@ -33,6 +33,7 @@ OURS_ONLY = {
     "instances": "each external server has its own URL",
     "topology": "its servers are wired as they are",
     "limits": "dbdyno limits only what it starts",
+    "volume": "its data directory stays where it is",
 }
 HAS_URL = tuple(name for name, kind in kinds.KINDS.items() if kind.schemes)
 

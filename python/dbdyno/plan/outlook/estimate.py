@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dbdyno import kinds
 from dbdyno.experiment.targets import server_url
-from dbdyno.experiment.types import Network, Setup
+from dbdyno.experiment.types import IGNORED, Network, Setup, Volume
 from dbdyno.experiment.workloads.measuring import CYCLES, MIN_S
 from dbdyno.plan import data, order
 from dbdyno.plan.types import Cell, Plan
@@ -287,6 +287,7 @@ def _words(target: TargetPlan) -> dict[str, str]:
         "isolation": target.isolation,
         "memory": None if target.memory_bytes is None else _size(target.memory_bytes) + each,
         "network": None if network is None else network_words(network),
+        "volume": None if target.volume is None else volume_words(target.volume) + each,
     }
     return {word: value for word, value in given.items() if value is not None}
 
@@ -296,6 +297,14 @@ def network_words(network: Network) -> str:
     words = [f"delay {network.delay_s * 1e3:g}ms"]
     if network.bytes_per_s is not None:
         words.append(f"{network.bytes_per_s:,} B/s")
+    return ", ".join(words)
+
+
+def volume_words(volume: Volume) -> str:
+    """A volume as one would write it: `2Gi, ext4, nobarrier, flushes ignored`."""
+    words = [_size(volume.size_bytes), volume.filesystem]
+    words += [volume.mount_options] if volume.mount_options else []
+    words += [f"flushes {IGNORED}"] if volume.flushes == IGNORED else []
     return ", ".join(words)
 
 

@@ -29,6 +29,7 @@ from dbdyno.report.sections.setting import (
     reproduce,
     settings,
     tested,
+    volume,
     warnings,
 )
 from dbdyno.report.sections.verdicts import (
@@ -69,6 +70,7 @@ SECTIONS = (  # in the order of the page, except for the summary at its head
     waits.SECTION,
     settings.SECTION,
     network.SECTION,
+    volume.SECTION,
     plans.SECTION,
     warnings.SECTION,
     hooks.SECTION,

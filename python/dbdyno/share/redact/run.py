@@ -175,6 +175,8 @@ class _Redaction:
                 made[key] = [texts.sql(sql) for sql in value]
             elif key == "network":
                 made[key] = {name: one for name, one in value.items() if not isinstance(one, str)}
+            elif key == "volume":
+                made[key] = dict(value)
             elif key == "words":
                 made[key] = [
                     {

@@ -2,8 +2,9 @@
 
 It runs one program (or none), holds the read end of a pipe from dyno on its standard input, and
 waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the program,
-removes what it left (socket directory, System V and POSIX shared memory) and its directory. Nothing
-is made before a guardian knows about it: directories that must not be left behind, it makes itself.
+removes what it left (socket directory, System V and POSIX shared memory) and its directory, with
+what is mounted in it. Nothing is made before a guardian knows about it: directories that must not
+be left behind, it makes itself.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
 work whatever happens to the environment. It sleeps until something happens: a message, a death, or
@@ -17,14 +18,15 @@ the end of its patience. Protocol, one JSON object a line:
     out: {"exited": status, "killed": bool}     the program is gone and cleaned up; then it ends
 
 Sources: prctl(2) PR_SET_PDEATHSIG (sent when the *thread* that forked ends: we have one only) and
-PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2); PostgreSQL's `pg_shmem.h` (PGShmemHeader) and `dsm.c`
-(the control segment lists handles).
+PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), umount2(2), loop(4); PostgreSQL's `pg_shmem.h`
+(PGShmemHeader) and `dsm.c` (the control segment lists handles).
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import resource
@@ -43,7 +45,10 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 IPC_RMID = 0
 SHM_RDONLY = 0o10000
+MNT_DETACH = 2
+LOOP_CLR_FD = 0x4C01
 SHM_DIRECTORY = Path("/dev/shm")
+BUSY_TIMEOUT_S = 15.0  # for a mount that a dying server uses
 ORPHAN_TIMEOUT_S = 5.0  # for a dead server's children to end by themselves
 LINE_BYTES_MAX = 1 << 20
 IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE)
@@ -298,12 +303,57 @@ def children_of(pid: int) -> list[int]:
 
 
 def remove_tree(path: str) -> None:
-    """Removes a directory of dbdyno, even if a dying process still writes in it, for a minute."""
-    deadline = time.monotonic() + 60.0
-    while os.path.lexists(path) and time.monotonic() < deadline:
-        shutil.rmtree(path, ignore_errors=True)
+    """Removes a directory of dbdyno and what is mounted in it, even if a dying process still uses
+    them, for a minute."""
+    begun = time.monotonic()
+    while os.path.lexists(path) and (waited_s := time.monotonic() - begun) < 60.0:
+        unmount_below(path, lazily=waited_s > BUSY_TIMEOUT_S)
+        if not mounts_below(path):
+            shutil.rmtree(path, ignore_errors=True)
         if os.path.lexists(path):
             time.sleep(0.05)
+
+
+def unmount_below(path: str, *, lazily: bool) -> None:
+    """Unmounts what is mounted below a directory of dbdyno, and detaches loop devices on files
+    below it. What is in use stays, or `lazily` goes once it is not. (A program that is about to
+    make a loop device holds its file: hence not lazily at once.)"""
+    for name in loops_below(path):
+        detach(name)
+    for mount in reversed(mounts_below(path)):  # the last one may lie on the others
+        if _libc.umount2(os.fsencode(mount), 0) != 0 and lazily:
+            _libc.umount2(os.fsencode(mount), MNT_DETACH)
+
+
+def detach(loop: str) -> None:
+    """Detaches a loop device (`loop3`) from its file once nothing uses it."""
+    with contextlib.suppress(OSError):  # it must not lie to its next user
+        Path("/sys/block", loop, "queue/write_cache").write_text("write back\n")
+    with contextlib.suppress(OSError):
+        device = os.open(f"/dev/{loop}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(device, LOOP_CLR_FD)
+        finally:
+            os.close(device)
+
+
+def loops_below(path: str) -> list[str]:
+    """Loop devices on files below a directory: `loop3`."""
+    found = []
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):  # detached meanwhile
+            if backing.read_text().startswith(f"{path}/"):
+                found.append(backing.parts[3])
+    return found
+
+
+def mounts_below(path: str) -> list[str]:
+    """Where something is mounted below a directory, in the order of the mounts."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        points = [line.split()[4].encode().decode("unicode_escape") for line in lines]
+        return [point for point in points if point.startswith(f"{path}/")]
+    return []
 
 
 class _ShmidDs(ctypes.Structure):

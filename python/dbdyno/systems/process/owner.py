@@ -48,13 +48,15 @@ class Owner:
 
 
 def sweep(root: Path) -> list[Path]:
-    """Removes directories in `root` whose owner is gone, with the shared memory of servers that
-    ran in them. Only what bears our mark, in a file of our own account; returns what it removed."""
+    """Removes directories in `root` whose owner is gone, with what is mounted in them and the
+    shared memory of servers that ran in them. Only what bears our mark, in a file of our own
+    account; returns what it removed."""
     removed = []
     for path in sorted(root.glob("dyno-*")):
         if NAME.fullmatch(path.name) and not path.is_symlink() and _is_abandoned(path):
             for data in path.glob("*/*/data"):
                 guardian.remove_shared_memory(set(), 0.0, guardian.identity(str(data)))
+            guardian.unmount_below(str(path), lazily=True)
             shutil.rmtree(path, ignore_errors=True)
             removed.append(path)
     return removed

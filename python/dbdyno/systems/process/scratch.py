@@ -16,6 +16,7 @@ from dbdyno import userconfig
 from dbdyno.errors import DynoError
 from dbdyno.hosts import LOCAL
 from dbdyno.hosts.base import Host
+from dbdyno.systems.process import guardian
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.owner import new_path, sweep
 
@@ -123,6 +124,7 @@ class Scratch:
         self._remove()
 
     def _remove(self) -> None:
+        guardian.unmount_below(str(self.path), lazily=True)
         shutil.rmtree(self.path, ignore_errors=True)
         self._guard.stop(5.0)
 

@@ -10,6 +10,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import environment
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.types import Plan
+from dbdyno.storage import needed
 from dbdyno.systems import versions
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.external import reach
@@ -21,6 +22,8 @@ def missing(target: TargetPlan) -> str | None:
     try:
         if target.url is None:
             topology.check_installed(target, versions.find(target))
+            if target.volume is not None:
+                needed.check(target.volume)
         elif target.optional:
             reach.connect(target, target.url).stop()
     except DynoError as error:

@@ -13,12 +13,14 @@ from dbdyno.cli.running.against import read as read_base
 from dbdyno.cli.running.before import schema_checks
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.digest.workload.yamltext import visible
-from dbdyno.errors import Mistakes
+from dbdyno.errors import DynoError, Mistakes
 from dbdyno.experiment import load
+from dbdyno.experiment.types import Spec
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import check_settings
 from dbdyno.plan.outlook import memory
 from dbdyno.plan.two_versions.against import unite
+from dbdyno.storage import needed
 
 
 def check(
@@ -44,16 +46,27 @@ def check(
     for mistake in found.refused:
         mistakes.add(mistake)
     mistakes.stop()
+    warnings = [*found.warnings, *_not_here(loaded)]
     if as_json:
         facts: dict[str, Any] = {"file": str(loaded.path), "experiment": loaded.name}
-        facts |= {
-            "cells": len(loaded.cells),
-            "blocks": loaded.blocks,
-            "warnings": [*found.warnings],
-        }
+        facts |= {"cells": len(loaded.cells), "blocks": loaded.blocks, "warnings": warnings}
         click.echo(json.dumps({"ok": True, **facts}, indent=1))
     else:
-        for line in found.warnings:
+        for line in warnings:
             click.echo(f"warning: {visible(line)}", err=True)
         click.echo(f"{loaded.path}: ok", err=True)
     return 0
+
+
+def _not_here(loaded: Spec) -> list[str]:
+    """Why cells of a valid experiment cannot be tested on this machine: volumes that it cannot
+    have, each reason once."""
+    said: dict[str, None] = {}
+    targets = {(target.name, target.volume) for cell in loaded.cells for target in cell.targets}
+    for name, volume in sorted(targets, key=str):
+        try:
+            if volume is not None:
+                needed.check(volume)
+        except DynoError as error:
+            said[f"not tested here: target `{name}`: {error.what}; {error.fix}"] = None
+    return list(said)
