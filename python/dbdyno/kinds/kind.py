@@ -32,6 +32,7 @@ class Kind:
     port: int = 0  # where an external server listens unless its URL says otherwise
     topologies: tuple[str, ...] = ()  # in which servers that we start can work together
     waits_for_replicas: int = 0  # how many a commit can wait for, at most
+    waits_for_ever: bool = False  # for them: without a limit of time
     programs: str = ""  # names of a server's main process, separated by spaces
     start_s: float = 0.0  # of a managed server; 0: nothing is started
     initialise_s: float = 0.0  # of a data directory

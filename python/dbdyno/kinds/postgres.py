@@ -17,6 +17,7 @@ KIND = Kind(
     port=5432,
     topologies=("replicas",),
     waits_for_replicas=8,
+    waits_for_ever=True,
     programs="postgres",
     start_s=1.0,
     initialise_s=2.5,

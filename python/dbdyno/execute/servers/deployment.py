@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
-from dbdyno.experiment.types import GROUP, REPLICA
+from dbdyno.experiment.types import GROUP, REPLICA, TO_PRIMARY, Network
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -31,10 +31,14 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
+    address_port: int | None = None  # of the address that follows the primary
 
     @property
     def written(self) -> dict[str, Server]:
-        """Those that take writes, by name: not the replicas."""
+        """Those that take writes, by name: not the replicas. Of a topology the primary, whichever
+        that is by now."""
+        if self.cluster is not None and self.cluster.leader in self.servers:
+            return {self.cluster.leader: self.servers[self.cluster.leader]}
         return self._started("write")
 
     @property
@@ -102,7 +106,28 @@ class Deployment:
         found = {name: self.engine_target(server) for name, server in self.servers.items()}
         for name, port in self.through.items():
             found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
+        if self.cluster is not None and self.address_port is not None:
+            leader = found[self.cluster.leader]
+            address = {"tcp": {"host": LOOPBACK, "port": self.address_port}}
+            found[self.address] = {**leader, "address": address}
         return found
+
+    @property
+    def address(self) -> str:
+        """The engine's name for the address that follows the primary."""
+        return f"{self.target.name}.primary"
+
+    @property
+    def follows(self) -> bool:
+        """Whether sessions follow a new primary."""
+        topology = self.target.topology
+        return self.cluster is not None and topology is not None and topology.failover is not None
+
+    def reached_by(self, access: str) -> tuple[str, ...]:
+        """The engine's names of what a group's sessions are dealt over."""
+        if self.follows and access in ("write", TO_PRIMARY):
+            return (self.address,)
+        return tuple(node.name for node in self.target.nodes_for(access))
 
     def connect(self, links: Links) -> None:
         """Puts the target's network between the load and its servers."""
@@ -114,6 +139,21 @@ class Deployment:
         links.set(self.target.name, self.target.limits.network, started)
         self.through = links.ports(tuple(started))
         self.network = links.measured(tuple(started))
+        self.address_port = None
+        if self.follows:
+            links.set(self.target.name, Network(), {self.address: self._leader_port()})
+            self.address_port = links.ports([self.address])[self.address]
+
+    def lead(self, links: Links) -> None:
+        """Has the address lead to the present primary; its connections are reset."""
+        links.lead(self.address, self._leader_port())
+
+    def _leader_port(self) -> int:
+        """Where the primary is reached: through its network, if it has one."""
+        assert self.cluster is not None
+        leader = self.cluster.leader
+        port = getattr(self.servers[leader], "port", 0)
+        return self.through.get(leader) or int(port)
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after

@@ -123,7 +123,7 @@ class ServerPool:
         busy = self._links.busy()
         if busy > RELAY_BUSY:
             told += (
-                f"the relay of `limits: network` used {busy:.0%} of a CPU in this trial: it may"
+                f"the relay between load and servers used {busy:.0%} of a CPU in this trial: it may"
                 " be what limits throughput",
             )
         return told
@@ -136,12 +136,17 @@ class ServerPool:
 
     def broken(self) -> str:
         """Why what was measured counts for nothing; empty if it counts."""
-        return "" if self._links.alive() else "the relay of `limits: network` ended in the trial"
+        return (
+            "" if self._links.alive() else "the relay between load and servers ended in the trial"
+        )
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
-        nodes = self.deployments[group.target].target.nodes_for(group.access)
-        return tuple(node.name for node in nodes)
+        return self.deployments[group.target].reached_by(group.access)
+
+    def lead(self, deployment: Deployment) -> None:
+        """Has the address of a deployment that follows its primary lead to the present one."""
+        deployment.lead(self._links)
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
         """Values of `column:` parameters: by group, then by parameter. They are those of the data

@@ -1,0 +1,148 @@
+"""Watches the primary of a topology during a trial, and has sessions follow a new one.
+
+It asks the primary a few times a second what it is. One that has not answered for the topology's
+`failover.after` is replaced: where the nodes elect none, the most advanced replica is promoted;
+where all take writes, another one that does is chosen. A group elects by itself, and is only asked.
+Then the address of dbdyno's own leads there, and its connections to the old primary are reset.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from dbdyno.errors import DynoError
+from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.experiment.types import MEMBER, PRIMARY
+from dbdyno.store.rolelog import RoleLog
+from dbdyno.topology import Cluster
+
+POLL_S = 0.05
+ASK_MIN_S, ASK_MAX_S = 0.05, 0.25  # between two questions to the primary
+SUSPICIOUS_S = 0.3  # without an answer: then a group is asked whom it has elected
+ASKS = 5  # at least so many questions before a primary is given up
+
+SILENT, ELECTED, CHOSEN, FAILED = "silent", "elected", "chosen", "failed"
+"""What else happens to nodes than `topology.failover` does to them."""
+
+
+class Watcher:
+    """Of one target in one trial; a part of its timeline. What it does is in `roles.ndjson`."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        lead: Callable[[], None],
+        log: RoleLog,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`lead` has the address lead to the present primary."""
+        topology, cluster = deployment.target.topology, deployment.cluster
+        assert topology is not None and topology.failover is not None and cluster is not None
+        self._cluster: Cluster = cluster
+        self._after_s = topology.failover.after_s
+        self._lead = lead
+        self._log = log
+        self._now = now
+        self._zero_unix_s = now()
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._answered = time.monotonic()  # when a question was asked that a primary answered
+        self._asked = 0  # questions since then
+        self._told: set[str] = set()  # failures, each once
+
+    # ---- a part of the timeline
+
+    def start(self, measure_unix_s: float) -> None:
+        """The clock is known: from here on it is watched."""
+        self._zero_unix_s = measure_unix_s
+        self._heard(time.monotonic())
+        self._cluster.tell = self.tell
+        for work in (self._ask, self._watch):
+            thread = threading.Thread(target=work, name="failover", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """The load has ended: no failover begins any more."""
+        self._over.set()
+
+    def close(self) -> None:
+        """Waits for a failover that is under way."""
+        self.stop()
+        for thread in self._threads:
+            thread.join()
+
+    def tell(self, node: str, change: str, said: str) -> None:
+        """Adds a change of roles to the trial's."""
+        self._log.append(round(self._now() - self._zero_unix_s, 4), node, change, said)
+
+    # ---- asking
+
+    def _ask(self) -> None:
+        every_s = min(ASK_MAX_S, max(ASK_MIN_S, (self._after_s or 1.0) / ASKS))
+        while not self._over.wait(every_s):
+            began = time.monotonic()
+            self._asked += 1
+            if self._leads(self._cluster.leader):
+                self._heard(began)
+
+    def _leads(self, name: str) -> bool:
+        return self._cluster.role(name) in (PRIMARY, MEMBER)
+
+    def _heard(self, at: float) -> None:
+        self._answered, self._asked = at, 0
+
+    # ---- deciding
+
+    def _watch(self) -> None:
+        while not self._over.wait(POLL_S):
+            try:
+                self._look()
+            except DynoError as error:
+                self._fail(error.what)
+            except Exception as error:  # a node that dies now; each client library says how
+                self._fail(str(error) or type(error).__name__)
+
+    def _fail(self, why: str) -> None:
+        """It is tried again."""
+        if why not in self._told:
+            self._told.add(why)
+            self.tell(self._cluster.leader, FAILED, why)
+
+    def _look(self) -> None:
+        silent_s = time.monotonic() - self._answered
+        if silent_s < (self._after_s or SUSPICIOUS_S) or not self._asked:
+            return
+        old = self._cluster.leader
+        if not self._cluster.elects:
+            self._silent(old, silent_s)
+            if not self._cluster.take_over():
+                self._heard(time.monotonic())  # it has come back
+                return
+        else:
+            other = self._another(old)
+            if other is None:
+                return
+            self._silent(old, silent_s)
+            self._cluster.accept(other)
+            self.tell(other, CHOSEN if self._after_s else ELECTED, "")
+        self._lead()
+        self.tell(self._cluster.leader, "address", "sessions are led here")
+        self._heard(time.monotonic())
+        if not self._cluster.elects:
+            self._cluster.regroup()
+
+    def _silent(self, node: str, silent_s: float) -> None:
+        said = f"no answer as a primary for {silent_s:.2f} s"
+        if f"{node} is silent" not in self._told:
+            self._told.add(f"{node} is silent")
+            self.tell(node, SILENT, said)
+
+    def _another(self, old: str) -> str | None:
+        """A node besides `old` that takes writes, the first in the order of their start."""
+        for name in self._cluster.names:
+            if name != old and self._leads(name):
+                return name
+        return None
