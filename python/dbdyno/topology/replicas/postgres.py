@@ -38,7 +38,7 @@ NOT_MINIMAL = ("wal_level", "max_wal_senders")
 NOTE = "each node starts on a copy of the loaded data; standbys stream from a slot of their own"
 PROMOTE_TIMEOUT_S = 60
 REWIND_TIMEOUT_S = 120.0
-FOLLOW_S = 5.0  # in which a standby begins to stream
+FOLLOW_S = 15.0  # in which a standby begins to stream: it tries each 5 s
 POLL_S = 0.05
 WAITING_NOTE = "; a commit waits until so many standbys have written and synced it, for ever"
 
@@ -133,9 +133,10 @@ class Standbys(Succession):
 
     def follow(self, members: Members, node: Node) -> str:
         server = members.server(node)
-        conninfo = _conninfo(members, node, server.directory).replace("'", "''")
-        server.rows(f"ALTER SYSTEM SET primary_conninfo = '{conninfo}'")
-        server.rows("SELECT pg_reload_conf()")
+        if node.name not in members.deposed:  # one that has just started has it in its file
+            conninfo = _conninfo(members, node, server.directory).replace("'", "''")
+            server.rows(f"ALTER SYSTEM SET primary_conninfo = '{conninfo}'")
+            server.rows("SELECT pg_reload_conf()")
         deadline = time.monotonic() + FOLLOW_S
         while time.monotonic() < deadline:
             rows = members.primary.rows(
@@ -151,6 +152,9 @@ class Standbys(Succession):
         data, account = directory / "data", account_for("postgres")
         (data / "postmaster.pid").unlink(missing_ok=True)
         _as_standby(members, directory, signal=False)
+        # Before its first checkpoint the new primary's files are those of the old timeline, and
+        # pg_rewind sees nothing to do (its manual, "Notes"; up to PostgreSQL 15).
+        members.primary.rows("CHECKPOINT")
         source = _conninfo(members, node, directory) + " dbname=postgres"
         program = members.binaries.paths["server"].parent / "pg_rewind"
         command: list[str | Path] = [
