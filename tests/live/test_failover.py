@@ -79,8 +79,8 @@ warmup: 300ms
 duration: {duration}
 interval: 500ms
 """
-KILL = "  - {at: 1500ms, do: kill, node: primary}\n"
-AWAY = "  - {at: 1s, do: sql, node: [db.2, db.3], sql: STOP SLAVE IO_THREAD}\n"
+KILL = "  - {at: 3s, do: kill, node: primary}\n"
+AWAY = "  - {at: 1100ms, do: sql, node: [db.2, db.3], sql: STOP SLAVE IO_THREAD}\n"
 
 
 def ran(there: Place, kind: str, topology: str, faults: str, duration: str) -> dict[str, Any]:
@@ -102,6 +102,8 @@ def ran(there: Place, kind: str, topology: str, faults: str, duration: str) -> d
     [stored] = complete_trials(there.path / "r").values()
     record: dict[str, Any] = json.loads(stored)
     assert record["status"] == "complete", record["void_reason"]
+    spoilt = list((there.path / "r/trials").glob("*.void-*"))
+    assert spoilt == [], [(one / "trial.json").read_text() for one in spoilt]
     audit, expected = record["audit"]["db"], recounted(there)
     assert {name: audit[name] for name in expected} == expected
     return record
@@ -129,11 +131,11 @@ def check_followed(record: dict[str, Any]) -> None:
     assert last < 99, "all sessions came back"
 
 
-FAILOVER = "{{kind: replicas, nodes: 3, wait_for_replicas: {}, failover: {{after: 500ms}}}}"
+FAILOVER = "{{kind: replicas, nodes: 3, wait_for_replicas: {}, failover: {{after: 700ms}}}}"
 
 
 def test_what_an_asynchronous_primary_had_alone_is_lost_and_counted(there: Place) -> None:
-    record = ran(there, "mariadb", FAILOVER.format(0), AWAY + KILL, "5s")
+    record = ran(there, "mariadb", FAILOVER.format(0), AWAY + KILL, "7s")
     check_followed(record)
     found = changes(record)
     assert (found["silent"], found["fenced"]) == ("db", "db")
@@ -148,7 +150,7 @@ def test_what_an_asynchronous_primary_had_alone_is_lost_and_counted(there: Place
 
 
 def test_a_synchronous_standby_of_postgres_loses_nothing(there: Place) -> None:
-    record = ran(there, "postgres", FAILOVER.format(1), KILL, "5s")
+    record = ran(there, "postgres", FAILOVER.format(1), KILL, "7s")
     check_followed(record)
     assert changes(record)["promoted"] in ("db.2", "db.3")
     audit = record["audit"]["db"]

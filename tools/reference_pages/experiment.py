@@ -113,6 +113,8 @@ def page() -> str:
         _part("targets.NAME.limits", parts["LimitsModel"], parts, ()),
         _part("targets.NAME.limits.network", parts["NetworkModel"], parts, ()),
         NETWORK,
+        _part("targets.NAME.topology", parts["TopologyModel"], parts, ()),
+        _part("targets.NAME.topology.failover", parts["FailoverModel"], parts, ()),
         _part("targets.NAME.data", parts["DataModel"], parts, ()),
         _part("groups.NAME, workload", GroupBase.model_json_schema(), parts, (), GROUP),
         "Further keys are the workload's own: see [workloads](workloads.md).",

@@ -258,6 +258,8 @@ class _Reader:
         """The nodes as written. DynoError for one that the target can never have."""
         names = [node.name for node in target.nodes]
         roles = {node.role for node in target.nodes}
+        if target.topology is not None and target.topology.failover is not None:
+            roles.add(PRIMARY)  # of members, the one that sessions are led to
         for asked in self._asked():
             if asked in names or asked == ANY_NODE or asked in roles:
                 continue

@@ -123,7 +123,7 @@ class Cluster:
 
     def take_over(self) -> bool:
         """Replaces a primary that does not answer. False if it was started again meanwhile; a
-        DynoError if nobody can take over."""
+        DynoError if no node can take over."""
         succession, old = self._wiring.succession, self._members.leader
         assert succession is not None
         process = self._members.server(old).process

@@ -53,7 +53,7 @@ def take_over(succession: Succession, members: Members, tell: Tell) -> Node:
     old = members.leader
     if candidate(positions(succession, members)) is None:
         raise DynoError(
-            f"nobody can take over from {old.name}: no replica answers",
+            f"no node can take over from {old.name}: no replica answers",
             cause="all others are down, or hang",
             fix="use more nodes, or fewer faults at once",
         )

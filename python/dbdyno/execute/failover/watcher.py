@@ -1,9 +1,11 @@
 """Watches the primary of a topology during a trial, and has sessions follow a new one.
 
 It asks the primary a few times a second what it is. One that has not answered for the topology's
-`failover.after` is replaced: where the nodes elect none, the most advanced replica is promoted;
-where all take writes, another one that does is chosen. A group elects by itself, and is only asked.
-Then the address of dbdyno's own leads there, and its connections to the old primary are reset.
+`failover.after`, and of which one question has failed (it was refused, or waited LOOK_TIMEOUT_S in
+vain), is replaced; a busy primary only answers late. Where the nodes elect none, the most advanced
+replica is promoted; where all take writes, another one that does is chosen. A group elects by
+itself, and is only asked. Then the address of dbdyno's own leads there, and its connections to the
+old primary are reset.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dbdyno.topology import Cluster
 POLL_S = 0.05
 ASK_MIN_S, ASK_MAX_S = 0.05, 0.25  # between two questions to the primary
 SUSPICIOUS_S = 0.3  # without an answer: then a group is asked whom it has elected
-ASKS = 5  # at least so many questions before a primary is given up
+ASKS = 5  # so many questions while a primary may be silent
 
 SILENT, ELECTED, CHOSEN, FAILED = "silent", "elected", "chosen", "failed"
 """What else happens to nodes than `topology.failover` does to them."""
@@ -48,8 +50,8 @@ class Watcher:
         self._zero_unix_s = now()
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._answered = time.monotonic()  # when a question was asked that a primary answered
-        self._asked = 0  # questions since then
+        self._answered = time.monotonic()  # when a primary last answered
+        self._failed = 0  # questions since then
         self._told: set[str] = set()  # failures, each once
 
     # ---- a part of the timeline
@@ -57,7 +59,7 @@ class Watcher:
     def start(self, measure_unix_s: float) -> None:
         """The clock is known: from here on it is watched."""
         self._zero_unix_s = measure_unix_s
-        self._heard(time.monotonic())
+        self._heard()
         self._cluster.tell = self.tell
         for work in (self._ask, self._watch):
             thread = threading.Thread(target=work, name="failover", daemon=True)
@@ -83,16 +85,16 @@ class Watcher:
     def _ask(self) -> None:
         every_s = min(ASK_MAX_S, max(ASK_MIN_S, (self._after_s or 1.0) / ASKS))
         while not self._over.wait(every_s):
-            began = time.monotonic()
-            self._asked += 1
             if self._leads(self._cluster.leader):
-                self._heard(began)
+                self._heard()
+            else:
+                self._failed += 1
 
     def _leads(self, name: str) -> bool:
         return self._cluster.role(name) in (PRIMARY, MEMBER)
 
-    def _heard(self, at: float) -> None:
-        self._answered, self._asked = at, 0
+    def _heard(self) -> None:
+        self._answered, self._failed = time.monotonic(), 0
 
     # ---- deciding
 
@@ -113,13 +115,13 @@ class Watcher:
 
     def _look(self) -> None:
         silent_s = time.monotonic() - self._answered
-        if silent_s < (self._after_s or SUSPICIOUS_S) or not self._asked:
+        if silent_s < (self._after_s or SUSPICIOUS_S) or not self._failed:
             return
         old = self._cluster.leader
         if not self._cluster.elects:
             self._silent(old, silent_s)
             if not self._cluster.take_over():
-                self._heard(time.monotonic())  # it has come back
+                self._heard()  # it has come back
                 return
         else:
             other = self._another(old)
@@ -130,7 +132,7 @@ class Watcher:
             self.tell(other, CHOSEN if self._after_s else ELECTED, "")
         self._lead()
         self.tell(self._cluster.leader, "address", "sessions are led here")
-        self._heard(time.monotonic())
+        self._heard()
         if not self._cluster.elects:
             self._cluster.regroup()
 

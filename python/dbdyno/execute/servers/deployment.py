@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
-from dbdyno.experiment.types import GROUP, REPLICA, TO_PRIMARY, Network
+from dbdyno.experiment.types import GROUP, MEMBER, PRIMARY, REPLICA, TO_PRIMARY, Network
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -65,9 +65,12 @@ class Deployment:
     def roles(self) -> dict[str, str]:
         """The role of each node, by name. Nodes of a topology say what they are now: PRIMARY,
         REPLICA, MEMBER or DOWN. Others are what the experiment calls them, also when they are down
-        or hang."""
+        or hang. Of members the one that sessions are led to is the primary."""
         if self.cluster is not None:
-            return self.cluster.roles()
+            roles, leader = self.cluster.roles(), self.cluster.leader
+            if self.follows and roles[leader] == MEMBER:
+                roles[leader] = PRIMARY
+            return roles
         return {node.name: node.role for node in self.target.nodes}
 
     def alive(self) -> bool:

@@ -92,7 +92,7 @@ class TopologyModel(Strict):
     failover: FailoverModel | None = Field(
         None,
         description="`{}` or `{after: 1s}`: another node takes over from a lost primary, and"
-        " sessions follow it; default: nobody takes over",
+        " sessions follow it; default: no node takes over",
     )
 
 
@@ -144,7 +144,7 @@ def typed(
 def _failover(
     name: str, kind: str, model: TopologyModel, transport: str, node: Node
 ) -> Failover | None:
-    """The `failover` of a topology. DynoError, with its place, where nobody could take over, or
+    """The `failover` of a topology. DynoError, with its place, where no node could take over, or
     no session could follow."""
     if model.failover is None:
         return None
@@ -155,7 +155,7 @@ def _failover(
         raise DynoError(
             f"target `{name}`: no failover is possible with `nodes: {model.nodes}`",
             where=written.place,
-            cause="there is nobody to take over"
+            cause="no other node could take over"
             if not left
             else f"the {left} that is left is no majority, and stops taking writes",
             fix=f"write `nodes: {form.survivable}` or more, or remove `failover`",

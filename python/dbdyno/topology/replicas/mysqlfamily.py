@@ -95,7 +95,7 @@ class MysqlSuccession(Succession):
 
 
 def following(server: Any, leader: str) -> str:
-    """What a replica says that was told to follow, within FOLLOW_S."""
+    """Whether a replica follows its new primary within FOLLOW_S, or its errors."""
     deadline = time.monotonic() + FOLLOW_S
     while True:
         status = server.replica_status()

@@ -24,7 +24,7 @@ from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
 from dbdyno.wording.within_trial import faults_text
 
-METRICS = ("outage_s", "failover_s", "brownout_s")
+METRICS = ("outage_s", "failover_s", "promotion_s", "brownout_s")
 SHOWN = 6  # cells with a chart
 ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
 IN_TERMINAL = 3  # cells
@@ -155,6 +155,10 @@ def _marks(record: TrialRecord) -> Iterator[tuple[float, str]]:
         yield float(fault["begun_s"]), faults_text.mark(fault["do"], visible(fault["node"]))
         if "undone_s" in fault and fault["do"] in faults_text.ENDS:
             yield float(fault["undone_s"]), faults_text.undone(fault["do"])
+    for change in record.roles:
+        if change["change"] in faults_text.TAKEN_OVER:
+            mark = faults_text.mark(change["change"], visible(change["node"]))
+            yield float(change["t_s"]), mark
 
 
 def form(found: Faults) -> Iterator[RenderableType]:
