@@ -83,11 +83,18 @@ KILL = "  - {at: 3s, do: kill, node: primary}\n"
 AWAY = "  - {at: 1100ms, do: sql, node: [db.2, db.3], sql: STOP SLAVE IO_THREAD}\n"
 
 
-def ran(there: Place, kind: str, topology: str, faults: str, duration: str) -> dict[str, Any]:
+def ran(
+    there: Place,
+    kind: str,
+    topology: str,
+    faults: str,
+    duration: str,
+    text: str = EXPERIMENT,
+) -> dict[str, Any]:
     """The record of the trial of a run that left nothing behind. Its audit is that of a recount."""
     binaries(kind)
-    text = EXPERIMENT.format(kind=kind, topology=topology, faults=faults, duration=duration)
-    there.experiment(text)
+    named = {"kind": kind, "topology": topology, "faults": faults, "duration": duration}
+    there.experiment(text.format(**named))
     spy = Path(__file__).with_name("spied_audit.py")
     done = subprocess.run(
         [sys.executable, spy, "run", "experiment.yaml", "--dir", "r"],
@@ -127,8 +134,10 @@ def check_followed(record: dict[str, Any]) -> None:
     metrics = record["metrics"]
     assert metrics["promotion_s"] < metrics["failover_s"] < 30
     assert metrics["transactions_per_s_before"] > 0
-    last = max(one["end_s"] or 99 for one in record["outages"])
-    assert last < 99, "all sessions came back"
+    assert all(one["end_s"] is not None for one in record["outages"]), "all sessions came back"
+    if record["targets"]["db"]["kind"] != "mariadb":  # whose log has whole seconds
+        [logged] = [one["t_s"] for one in record["roles"] if one["change"] == "logged"]
+        assert record["faults"][-1]["begun_s"] < logged < record["measured_s"]
 
 
 FAILOVER = "{{kind: replicas, nodes: 3, wait_for_replicas: {}, failover: {{after: 700ms}}}}"
@@ -173,3 +182,18 @@ def test_sessions_follow_the_primary_that_a_group_elects(there: Place) -> None:
     assert found["elected"] == found["address"] in ("db.2", "db.3")
     assert "fenced" not in found
     assert record["audit"]["db"]["lost"] == 0, record["roles"]
+
+
+def test_sessions_that_read_leave_a_dead_replica(there: Place) -> None:
+    groups = """groups:
+  writer: {{kind: oltp, preset: update_index, tables: 1, rows: 2000, sessions: 1}}
+  reader:
+    {{kind: oltp, preset: point_select, tables: 1, rows: 2000, sessions: 2, route: replicas}}
+"""
+    head, _, rest = EXPERIMENT.partition("workload:")
+    text = head + groups + "audit: commits" + rest.partition("audit: commits")[2]
+    kill = "  - {at: 1100ms, do: kill, node: db.2}\n"
+    record = ran(there, "mariadb", FAILOVER.format(0), kill, "5s", text)
+    assert [(one["change"], one["node"]) for one in record["roles"]] == [("left", "db.2")]
+    readers = [one for one in record["outages"] if one["group"] == "reader"]
+    assert readers and all(one["end_s"] is not None for one in readers)

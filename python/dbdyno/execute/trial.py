@@ -102,7 +102,7 @@ class Trial:
                 watcher.close()
         not_undone = faults.heal()
         record = self._record(
-            cell, trial, started_unix_s, outcome, steadiness, faults.facts(), tuple(roles.lines)
+            cell, trial, started_unix_s, outcome, steadiness, faults.facts(), roles.by_time()
         )
         record = record.replace(warnings=(*record.warnings, *not_undone))
         if record.status == "complete":

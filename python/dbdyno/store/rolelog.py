@@ -24,6 +24,10 @@ class RoleLog:
         self._lock = threading.Lock()
         self.lines: list[Mapping[str, Any]] = []
 
+    def by_time(self) -> tuple[Mapping[str, Any], ...]:
+        """All changes so far."""
+        return tuple(sorted(self.lines, key=lambda line: float(line["t_s"])))
+
     def append(self, t_s: float, node: str, change: str, said: str) -> None:
         """Adds a line: seconds on the trial's clock, what became of which node, in the servers'
         words. DynoError if it cannot be written."""

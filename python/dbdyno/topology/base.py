@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from abc import abstractmethod
@@ -35,7 +36,7 @@ class NodeServer(Server, Protocol):
     def look(self, sql: str, timeout_s: int) -> Sequence[Sequence[Any]]:
         """Rows of one statement on a connection of its own, which is not waited for longer."""
 
-    def log_tail(self) -> str:
+    def log_tail(self, lines: int = ...) -> str:
         """The end of its log."""
 
 
@@ -165,6 +166,9 @@ class Wiring(Protocol):
     topology: str
     kind: str
     succession: Succession | None = None  # None: the nodes elect a primary, or all take writes
+    # The line of its log by which a server says that it takes writes from now on, with its time
+    # (ISO 8601, UTC) as the group `time`; None where logs have whole seconds, or do not say it.
+    takes_writes: re.Pattern[str] | None = None
 
     @abstractmethod
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:

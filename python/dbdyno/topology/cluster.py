@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from dbdyno.topology.base import Members, NodeServer, Wiring
 READY_TIMEOUT_S = 120.0
 POLL_S = 0.05
 TRIES = 3  # starts of a node whose ports another process took meanwhile
+LOG_LINES_MAX = 1000  # that are searched
 LOG_LINES = 12  # of each node, in an error
 
 
@@ -130,8 +132,20 @@ class Cluster:
         with self._locks[old.name]:  # waits for a start that is under way
             if self._members.server(old).process is not process:
                 return False
-            failover.take_over(succession, self._members, self.tell)
+            failover.take_over(succession, self._members, self.tell, self._check)
         return True
+
+    def takes_writes_since(self) -> float | None:
+        """When the present primary began to, by its own log, in Unix seconds; None if that does
+        not say it to a fraction of a second."""
+        says = self._wiring.takes_writes
+        if says is None:
+            return None
+        found = list(says.finditer(self._running()[self.leader].log_tail(LOG_LINES_MAX)))
+        if not found:
+            return None
+        logged = datetime.fromisoformat(found[-1]["time"])
+        return logged.replace(tzinfo=UTC).timestamp()
 
     def regroup(self) -> None:
         """Has all living replicas follow a new primary."""

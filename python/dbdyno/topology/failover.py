@@ -48,8 +48,11 @@ def positions(succession: Succession, members: Members) -> dict[str, Position]:
     return found
 
 
-def take_over(succession: Succession, members: Members, tell: Tell) -> Node:
-    """Fences the primary and promotes a replica. DynoError if there is none that could be."""
+def take_over(
+    succession: Succession, members: Members, tell: Tell, check: Callable[[], None] = lambda: None
+) -> Node:
+    """Fences the primary and promotes a replica. DynoError if there is none that could be. `check`
+    is called while a replica applies what it has received, and raises to end that."""
     old = members.leader
     if candidate(positions(succession, members)) is None:
         raise DynoError(
@@ -66,7 +69,7 @@ def take_over(succession: Succession, members: Members, tell: Tell) -> Node:
     if name is None:
         raise DynoError(f"the last replica of {old.name} died while it took over")
     node = next(each for each in members.nodes if each.name == name)
-    applied = _applied(succession, members.server(node), found[name])
+    applied = _applied(succession, members.server(node), found[name], check)
     succession.prepare(members, node)
     succession.promote(members, node)
     members.deposed.add(old.name)
@@ -76,7 +79,9 @@ def take_over(succession: Succession, members: Members, tell: Tell) -> Node:
     return node
 
 
-def _applied(succession: Succession, server: Any, position: Position) -> Position:
+def _applied(
+    succession: Succession, server: Any, position: Position, check: Callable[[], None]
+) -> Position:
     """Waits until a replica has applied all that it has received."""
     deadline = time.monotonic() + APPLY_TIMEOUT_S
     while not position.applied:
@@ -86,6 +91,7 @@ def _applied(succession: Succession, server: Any, position: Position) -> Positio
                 cause=f"it is at {position.text}; its applier has stopped, or is far behind",
                 fix="see the server's log; a smaller load leaves replicas closer behind",
             )
+        check()
         time.sleep(POLL_S)
         position = succession.position(server)
     return position

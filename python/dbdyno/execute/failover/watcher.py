@@ -5,18 +5,19 @@ It asks the primary a few times a second what it is. One that has not answered f
 vain), is replaced; a busy primary only answers late. Where the nodes elect none, the most advanced
 replica is promoted; where all take writes, another one that does is chosen. A group elects by
 itself, and is only asked. Then the address of dbdyno's own leads there, and its connections to the
-old primary are reset.
+old primary are reset. Where sessions are sent to replicas, these are asked, too, and addresses
+leave one that does not answer.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.deployment import Deployment
-from dbdyno.experiment.types import MEMBER, PRIMARY
+from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY
 from dbdyno.store.rolelog import RoleLog
 from dbdyno.topology import Cluster
 
@@ -26,6 +27,8 @@ SUSPICIOUS_S = 0.3  # without an answer: then a group is asked whom it has elect
 ASKS = 5  # so many questions while a primary may be silent
 
 SILENT, ELECTED, CHOSEN, FAILED = "silent", "elected", "chosen", "failed"
+LOGGED = "logged"  # the server's own view of a promotion
+LEFT, JOINED = "left", "joined"  # by sessions that read
 """What else happens to nodes than `topology.failover` does to them."""
 
 
@@ -35,15 +38,17 @@ class Watcher:
     def __init__(
         self,
         deployment: Deployment,
-        lead: Callable[[], None],
+        lead: Callable[[Collection[str]], None],
         log: RoleLog,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`lead` has the address lead to the present primary."""
+        """`lead` has addresses lead where they should, except to the nodes that are down."""
         topology, cluster = deployment.target.topology, deployment.cluster
         assert topology is not None and topology.failover is not None and cluster is not None
         self._cluster: Cluster = cluster
+        self._first = cluster.leader
         self._after_s = topology.failover.after_s
+        self._every_s = min(ASK_MAX_S, max(ASK_MIN_S, (self._after_s or 1.0) / ASKS))
         self._lead = lead
         self._log = log
         self._now = now
@@ -52,7 +57,9 @@ class Watcher:
         self._threads: list[threading.Thread] = []
         self._answered = time.monotonic()  # when a primary last answered
         self._failed = 0  # questions since then
-        self._told: set[str] = set()  # failures, each once
+        self._told: set[str] = set()  # what is said once in a failover
+        self._down: set[str] = set()  # replicas
+        self._replicas = deployment.leads_to_replicas
 
     # ---- a part of the timeline
 
@@ -61,7 +68,7 @@ class Watcher:
         self._zero_unix_s = measure_unix_s
         self._heard()
         self._cluster.tell = self.tell
-        for work in (self._ask, self._watch):
+        for work in (self._ask, self._watch, *([self._read] if self._replicas else [])):
             thread = threading.Thread(target=work, name="failover", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -75,20 +82,41 @@ class Watcher:
         self.stop()
         for thread in self._threads:
             thread.join()
+        if self._threads and self._cluster.leader != self._first:
+            logged_unix_s = self._cluster.takes_writes_since()
+            if logged_unix_s is not None:
+                self._add(logged_unix_s, self._cluster.leader, LOGGED, "takes writes, by its log")
 
     def tell(self, node: str, change: str, said: str) -> None:
         """Adds a change of roles to the trial's."""
-        self._log.append(round(self._now() - self._zero_unix_s, 4), node, change, said)
+        self._add(self._now(), node, change, said)
+
+    def _add(self, unix_s: float, node: str, change: str, said: str) -> None:
+        self._log.append(round(unix_s - self._zero_unix_s, 4), node, change, said)
 
     # ---- asking
 
     def _ask(self) -> None:
-        every_s = min(ASK_MAX_S, max(ASK_MIN_S, (self._after_s or 1.0) / ASKS))
-        while not self._over.wait(every_s):
+        while not self._over.wait(self._every_s):
             if self._leads(self._cluster.leader):
                 self._heard()
             else:
                 self._failed += 1
+
+    def _read(self) -> None:
+        """Which of the others answer: sessions that read are led there."""
+        while not self._over.wait(self._every_s):
+            others = [name for name in self._cluster.names if name != self._cluster.leader]
+            down = {name for name in others if self._cluster.role(name) == DOWN}
+            if down == self._down:
+                continue
+            for name in sorted(down ^ self._down):
+                self.tell(name, LEFT if name in down else JOINED, "by sessions that read")
+            self._down = down
+            try:
+                self._lead(down)
+            except DynoError as error:  # the relay has ended, which voids the trial
+                self._fail(error.what)
 
     def _leads(self, name: str) -> bool:
         return self._cluster.role(name) in (PRIMARY, MEMBER)
@@ -130,9 +158,10 @@ class Watcher:
             self._silent(old, silent_s)
             self._cluster.accept(other)
             self.tell(other, CHOSEN if self._after_s else ELECTED, "")
-        self._lead()
+        self._lead(self._down | {old})
         self.tell(self._cluster.leader, "address", "sessions are led here")
         self._heard()
+        self._told.clear()
         if not self._cluster.elects:
             self._cluster.regroup()
 

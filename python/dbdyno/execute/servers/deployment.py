@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
-from dbdyno.experiment.types import GROUP, MEMBER, PRIMARY, REPLICA, TO_PRIMARY, Network
+from dbdyno.experiment.types import (
+    GROUP,
+    MEMBER,
+    PRIMARY,
+    REPLICA,
+    TO_PRIMARY,
+    TO_REPLICAS,
+    Network,
+)
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
 from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.topology import Cluster
+
+ACCESS_FOLLOWS = ("write", TO_PRIMARY, "read", TO_REPLICAS)  # those that name a role
 
 
 @dataclass
@@ -31,7 +41,8 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
-    address_port: int | None = None  # of the address that follows the primary
+    addresses: dict[str, int] = field(default_factory=dict)  # ports of those that follow roles
+    _accesses: Collection[str] = ()  # of the groups that use it
 
     @property
     def written(self) -> dict[str, Server]:
@@ -109,16 +120,11 @@ class Deployment:
         found = {name: self.engine_target(server) for name, server in self.servers.items()}
         for name, port in self.through.items():
             found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
-        if self.cluster is not None and self.address_port is not None:
-            leader = found[self.cluster.leader]
-            address = {"tcp": {"host": LOOPBACK, "port": self.address_port}}
-            found[self.address] = {**leader, "address": address}
+        # All nodes have one password and one certificate.
+        for name, port in self.addresses.items():
+            any_node = found[self.target.name]
+            found[name] = {**any_node, "address": {"tcp": {"host": LOOPBACK, "port": port}}}
         return found
-
-    @property
-    def address(self) -> str:
-        """The engine's name for the address that follows the primary."""
-        return f"{self.target.name}.primary"
 
     @property
     def follows(self) -> bool:
@@ -128,12 +134,29 @@ class Deployment:
 
     def reached_by(self, access: str) -> tuple[str, ...]:
         """The engine's names of what a group's sessions are dealt over."""
-        if self.follows and access in ("write", TO_PRIMARY):
-            return (self.address,)
+        if self.follows and access in ACCESS_FOLLOWS:
+            return tuple(self._led_to([access], ()))
         return tuple(node.name for node in self.target.nodes_for(access))
 
-    def connect(self, links: Links) -> None:
-        """Puts the target's network between the load and its servers."""
+    def _led_to(self, accesses: Collection[str], down: Collection[str]) -> dict[str, str]:
+        """Where addresses lead now, by the engine's names for them: one to the primary, and as many
+        to replicas as there are, each to its own node, or to another that is no primary and not
+        `down`."""
+        assert self.cluster is not None
+        names, leader = self.cluster.names, self.cluster.leader
+        found: dict[str, str] = {}
+        if set(accesses) & set(ACCESS_FOLLOWS[:2]):
+            found[f"{self.target.name}.primary"] = leader
+        if set(accesses) & set(ACCESS_FOLLOWS[2:]):
+            able = [name for name in names if name != leader and name not in down]
+            for number, own in enumerate(names[1:], 1):
+                other = able[(number - 1) % len(able)] if able else own
+                found[f"{self.target.name}.replica{number}"] = own if own in able else other
+        return found
+
+    def connect(self, links: Links, accesses: Collection[str] = ()) -> None:
+        """Puts the target's network between the load and its servers. `accesses` are those of the
+        groups that use it: their sessions may follow roles."""
         started = {
             name: server.port
             for name, server in self.servers.items()
@@ -142,21 +165,26 @@ class Deployment:
         links.set(self.target.name, self.target.limits.network, started)
         self.through = links.ports(tuple(started))
         self.network = links.measured(tuple(started))
-        self.address_port = None
-        if self.follows:
-            links.set(self.target.name, Network(), {self.address: self._leader_port()})
-            self.address_port = links.ports([self.address])[self.address]
+        self._accesses = accesses
+        led = self._led_to(accesses, ()) if self.follows else {}
+        links.set(self.target.name, None, dict.fromkeys(self.addresses.keys() - led.keys(), 0))
+        links.set(self.target.name, Network(), {name: self._port(led[name]) for name in led})
+        self.addresses = links.ports(tuple(led))
 
-    def lead(self, links: Links) -> None:
-        """Has the address lead to the present primary; its connections are reset."""
-        links.lead(self.address, self._leader_port())
+    @property
+    def leads_to_replicas(self) -> bool:
+        """Whether sessions leave a replica that is down."""
+        return any(name.startswith(f"{self.target.name}.replica") for name in self.addresses)
 
-    def _leader_port(self) -> int:
-        """Where the primary is reached: through its network, if it has one."""
-        assert self.cluster is not None
-        leader = self.cluster.leader
-        port = getattr(self.servers[leader], "port", 0)
-        return self.through.get(leader) or int(port)
+    def lead(self, links: Links, down: Collection[str] = ()) -> None:
+        """Has all addresses lead where they should by now, not to nodes that are `down`. The
+        connections of those that change are reset."""
+        for address, name in self._led_to(self._accesses, down).items():
+            links.lead(address, self._port(name))
+
+    def _port(self, name: str) -> int:
+        """Where a node is reached: through its network, if it has one."""
+        return self.through.get(name) or int(getattr(self.servers[name], "port", 0))
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after

@@ -100,7 +100,7 @@ class ServerPool:
             deployment.target = target
             if target.url is None:
                 deployment.resolved = topology.resolve(target)
-                deployment.connect(self._links)
+                deployment.connect(self._links, _accesses(cell, target.name))
             else:
                 deployment.resolved = self._remotes.adopt(target, cell)
         self._links.watch()
@@ -144,9 +144,9 @@ class ServerPool:
         """The engine's names of the servers that a group's sessions are dealt over."""
         return self.deployments[group.target].reached_by(group.access)
 
-    def lead(self, deployment: Deployment) -> None:
-        """Has the address of a deployment that follows its primary lead to the present one."""
-        deployment.lead(self._links)
+    def lead(self, deployment: Deployment, down: Collection[str]) -> None:
+        """See `Deployment.lead`."""
+        deployment.lead(self._links, down)
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
         """Values of `column:` parameters: by group, then by parameter. They are those of the data
@@ -234,7 +234,7 @@ class ServerPool:
                 deployment.servers[node.name] = deployment.system.start(
                     deployment.binaries, placed(node), deployment.resolved, cpus
                 )
-        deployment.connect(self._links)
+        deployment.connect(self._links, _accesses(cell, deployment.target.name))
 
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)
@@ -278,6 +278,10 @@ class ServerPool:
                 return
             self._control.check()
             time.sleep(0.2)
+
+
+def _accesses(cell: Cell, target: str) -> set[str]:
+    return {group.access for group in cell.groups if group.target == target}
 
 
 def stop_all(servers: Collection[Server]) -> None:

@@ -20,7 +20,7 @@ from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.process import starting
 from dbdyno.systems.process.account import Account, account_for, check_reachable
 from dbdyno.systems.process.guarded import Guarded
-from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.logtail import LINES, LogTail
 from dbdyno.systems.process.paths import LOOPBACK, socket_directory
 from dbdyno.systems.process.starting import (
     DISCARD_TIMEOUT_S,
@@ -118,9 +118,9 @@ class Managed(ABC):
     def close_connection(self) -> None:
         """Closes the control connection."""
 
-    def log_tail(self) -> str:
-        """The last lines that the server logged since this start."""
-        return self._log.text()
+    def log_tail(self, lines: int = LINES) -> str:
+        """The last lines that the server logged since this start, indented."""
+        return self._log.text(lines)
 
     def alive(self) -> bool:
         return self.process.alive() and self.answers()

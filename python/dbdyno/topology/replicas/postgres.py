@@ -6,6 +6,7 @@ synchronous_standby_names, replication slots, "Failover" and pg_rewind.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,9 @@ class PostgresReplicas(Wiring):
 
     topology = REPLICAS
     kind = "postgres"
+    takes_writes = re.compile(
+        r"^ *(?P<time>\S+ \S+) UTC .*database system is ready to accept connections", re.M
+    )
 
     def __init__(self) -> None:
         self.succession = Standbys()
