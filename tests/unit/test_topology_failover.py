@@ -267,3 +267,13 @@ def test_the_answer_names_what_kept_all_what_it_costs_and_what_lost() -> None:
     assert "not known what was lost at gone" in text
     ordered = sorted([unread, loser, slow, kept], key=Outcome.order)
     assert [one.where for one in ordered] == ["group", "sync", "async", "gone"]
+
+
+def test_of_many_set_ups_the_first_are_named() -> None:
+    many = [outcome(f"s{n}", (0,) * 3, 1.0, 9.0) for n in range(6)]
+    assert "lost at s0, s1, s2, s3 and 2 more." in survival_text.summary(many)[0]
+    losers = [outcome(f"s{n}", (1,), 1.0, 9.0) for n in range(6)]
+    [said] = survival_text.summary(losers)
+    assert said.endswith("1 (in 1 of 1 trials) at s3 and some at 2 more.")
+    cut = Outcome("a", (0,), 1, (3.0, 9.0), 1, ())
+    assert survival_text.outage(cut) == "at least 6.00 s (worst 9.00)"

@@ -87,8 +87,8 @@ def summary(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         said.append(_price(kept))
     if losers := [one for one in outcomes if one.total]:
         each = [f"{lost(one)}{f' at {one.where}' if one.where else ''}" for one in losers[:NAMED]]
-        more = f", and at {count(len(losers) - NAMED, 'more')}" if len(losers) > NAMED else ""
-        said.append(f"Acknowledged transactions were lost: {listed(each)}{more}.")
+        each += [f"some at {len(losers) - NAMED} more"] if len(losers) > NAMED else []
+        said.append(f"Acknowledged transactions were lost: {listed(each)}.")
     unknown = [one for one in outcomes if one.total is None]
     if unknown:
         said.append(f"It is not known what was lost {_at(unknown)}.")
@@ -115,9 +115,8 @@ def _at(outcomes: Sequence[Outcome]) -> str:
     names = [one.where for one in outcomes if one.where]
     if not names:
         return "in this run"
-    if len(names) <= NAMED:
-        return f"at {listed(names)}"
-    return f"at {', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'more')}"
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return f"at {listed([*names[:NAMED], *more])}"
 
 
 def _middle(values: Sequence[float]) -> float:
