@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from dbdyno import systems
+from dbdyno.execute.servers.auditing import _writers
 from dbdyno.execute.servers.deployment import Deployment
-from dbdyno.experiment.types import Failover, Network, Target, Topology
+from dbdyno.experiment.types import (
+    DOWN,
+    INSTANCE,
+    MEMBER,
+    PRIMARY,
+    REPLICA,
+    Failover,
+    Network,
+    Target,
+    Topology,
+)
 from dbdyno.systems.base import Resolved
 
 
@@ -97,3 +108,10 @@ def test_another_cell_may_need_no_address() -> None:
     assert set(links.at) == {"db.primary", "db.replica1"}
     found.connect(links, {"any"})
     assert links.at == found.addresses == {}
+
+
+def test_commits_are_looked_for_where_clients_would() -> None:
+    assert _writers({"db": REPLICA, "db.2": PRIMARY, "db.3": DOWN}) == {"db.2"}
+    assert _writers({"db": MEMBER, "db.2": MEMBER, "db.3": DOWN}) == {"db", "db.2"}
+    assert _writers({"db": INSTANCE, "db.2": INSTANCE}) == {"db", "db.2"}
+    assert _writers({"db": DOWN, "db.2": REPLICA}) == {"db"}  # nobody can tell

@@ -57,7 +57,7 @@ class Watcher:
         self._threads: list[threading.Thread] = []
         self._answered = time.monotonic()  # when a primary last answered
         self._failed = 0  # questions since then
-        self._told: set[str] = set()  # what is said once in a failover
+        self._told: set[str] = set()  # reported once in a failover
         self._down: set[str] = set()  # replicas
         self._replicas = deployment.leads_to_replicas
 
