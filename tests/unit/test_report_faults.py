@@ -124,12 +124,10 @@ def test_faults_with_audits_are_answered_at_the_head() -> None:
     changed: Any = replace(run, kept=kept)  # type: ignore[type-var]
     report = Report(changed, report.findings)
     view = report.views["survival"]
-    assert view.sentences == (
-        "Acknowledged transactions were lost: 3 (in 1 of 3 trials) at binlog 1G.",
-    )
+    assert view.sentences == ("Acknowledged transactions were lost: 3 (in 1 of 3 trials) at 1G.",)
     [row] = view.rows
     assert (row.where, row.lost, row.outage, row.tps, row.keeps) == (
-        *("binlog 1G", "3 (in 1 of 3 trials)", "1.50 s (worst 1.90)", "50.0"),
+        *("1G", "3 (in 1 of 3 trials)", "1.50 s (worst 1.90)", "50.0"),
         False,
     )
     [cell] = report.views["faults"].cells
