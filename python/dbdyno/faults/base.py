@@ -44,6 +44,7 @@ class Node:
     server: Struck
     database: str
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
+    is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def must_run(self) -> None:

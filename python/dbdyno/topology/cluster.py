@@ -119,6 +119,10 @@ class Cluster:
         """Whether the nodes themselves say which of them takes writes: none is promoted here."""
         return self._wiring.succession is None
 
+    def is_fenced(self, name: str) -> bool:
+        """Whether a node was killed by a failover, and has not come back since."""
+        return name in self._members.deposed
+
     def accept(self, name: str) -> None:
         """Another node leads now: the nodes have elected it, or it takes writes anyway."""
         self._members.leader_name = name

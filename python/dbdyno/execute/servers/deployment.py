@@ -84,6 +84,10 @@ class Deployment:
             return roles
         return {node.name: node.role for node in self.target.nodes}
 
+    def is_fenced(self, name: str) -> bool:
+        """Whether a failover has killed a node."""
+        return self.cluster is not None and self.cluster.is_fenced(name)
+
     def alive(self) -> bool:
         """Whether every server that is written to still answers; those of a topology are all what
         they were at its start."""

@@ -44,14 +44,17 @@ def view(context: Context) -> View | None:
     for record in context.complete:
         if record.faults and record.audit:
             cells.setdefault(record.cell, []).append(record)
-    outcomes = [
-        _outcome(context.layout.cell(context.plan.cells[cell].levels), own)
-        for cell, own in cells.items()
-    ]
+    outcomes = [_outcome(_where(context, cell), own) for cell, own in cells.items()]
     if not outcomes:
         return None
     outcomes.sort(key=Outcome.order)
     return View(survival_text.summary(outcomes), tuple(map(_row, outcomes)))
+
+
+def _where(context: Context, cell: int) -> str:
+    """Empty: the only cell."""
+    levels = context.plan.cells[cell].levels
+    return context.layout.cell(levels) if levels else ""
 
 
 def _outcome(where: str, own: Sequence[TrialRecord]) -> Outcome:
