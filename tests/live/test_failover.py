@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import spied_audit
 from private_servers import binaries
-from running import Place, complete_trials
+from running import Place, complete_trials, wait_for
 from test_topology_servers import seen, working
 
 from dbdyno.experiment.types import DOWN, PRIMARY, REPLICA, Topology
@@ -59,6 +59,45 @@ def test_a_replica_takes_over_and_the_old_primary_follows_it(kind: str, waits: i
             ("db", "returned"),
         ], told
         assert all("does not" not in said for _, _, said in told), told
+
+
+AWAY_SQL = {
+    "mariadb": ["STOP SLAVE IO_THREAD"],
+    "mysql": ["STOP REPLICA IO_THREAD"],
+    "postgres": ["ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"],
+}
+RETURNED = {
+    "mariadb": "does not follow db.2: ",
+    "mysql": "follows db.2, with 1 transaction that the new primary has not",
+    "postgres": "follows db.2",
+}
+
+
+@pytest.mark.parametrize("kind", AWAY_SQL)
+def test_what_only_the_old_primary_has_shows_or_is_rewound(kind: str) -> None:
+    with working(kind, Topology("replicas", 2), memory_bytes=32 << 20) as (cluster, servers):
+        told: list[tuple[str, str, str]] = []
+        cluster.tell = lambda *what: told.append(what)
+        insert(servers["db"], 1)
+        assert seen(servers["db.2"], 1)
+        for sql in AWAY_SQL[kind]:
+            servers["db.2"].rows(sql)
+        if kind == "postgres":  # until its receiver has ended
+            assert wait_for(lambda: not servers["db"].rows("SELECT 1 FROM pg_stat_replication"))
+        insert(servers["db"], 2)
+        os.kill(servers["db"].pid, signal.SIGKILL)
+        assert cluster.take_over()
+        insert(servers["db.2"], 3)
+        assert servers["db.2"].run("shop", ["SELECT id FROM t WHERE id = 2"]) in ([], ())
+        servers["db"].start_again()
+        assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}
+        assert told[-1][:2] == ("db", "returned")
+        assert told[-1][2].startswith(RETURNED[kind])
+        if kind == "postgres":
+            assert seen(servers["db"], 3)
+            assert servers["db"].run("shop", ["SELECT id FROM t WHERE id = 2"]) == []
+        else:
+            assert seen(servers["db"], 2)
 
 
 EXPERIMENT = """

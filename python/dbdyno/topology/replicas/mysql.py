@@ -23,6 +23,7 @@ from dbdyno.topology.base import (
     with_word,
 )
 from dbdyno.topology.replicas import mysqlfamily
+from dbdyno.wording.plurals import count
 
 WANTED = {
     **mysqlfamily.LOG,
@@ -107,8 +108,8 @@ class Gtids(mysqlfamily.MysqlSuccession):
         received = str(status[0].get("Retrieved_Gtid_Set") or "") if status else ""
         missing = f"GTID_SUBTRACT('{_one_line(received)}', @@GLOBAL.gtid_executed)"
         [[applied, left]] = server.look(f"SELECT @@GLOBAL.gtid_executed, {missing}", LOOK_TIMEOUT_S)
-        count = transactions(str(applied)) + transactions(str(left))
-        return Position(count, not str(left).strip(), f"{count} transactions")
+        number = transactions(str(applied)) + transactions(str(left))
+        return Position(number, not str(left).strip(), count(number, "transaction"))
 
     def promote(self, members: Members, node: Node) -> None:
         server = members.server(node)
@@ -127,21 +128,21 @@ class Gtids(mysqlfamily.MysqlSuccession):
             [[theirs]] = members.primary.rows("SELECT @@GLOBAL.gtid_executed")
             sql = f"SELECT GTID_SUBTRACT(@@GLOBAL.gtid_executed, '{_one_line(str(theirs))}')"
             [[only]] = server.rows(sql)
-            if count := transactions(str(only)):
-                errant = f", with {count} transactions that no other node has"
+            if errants := transactions(str(only)):
+                errant = f", with {count(errants, 'transaction')} that the new primary has not"
         _follow(members, server)
         return mysqlfamily.following(server, members.leader.name) + errant
 
 
 def transactions(gtids: str) -> int:
     """The number of transactions in a set such as `3E11FA47-...:1-5:7,...:1-3`."""
-    count = 0
+    found = 0
     for one in filter(None, (each.strip() for each in gtids.split(","))):
         for interval in one.split(":")[1:]:
             first, _, last = interval.partition("-")
             if first.isdigit():  # else a tag
-                count += int(last or first) - int(first) + 1
-    return count
+                found += int(last or first) - int(first) + 1
+    return found
 
 
 def _one_line(gtids: str) -> str:
