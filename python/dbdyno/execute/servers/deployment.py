@@ -174,6 +174,8 @@ class Deployment:
         links.set(self.target.name, None, dict.fromkeys(self.addresses.keys() - led.keys(), 0))
         links.set(self.target.name, Network(), {name: self._port(led[name]) for name in led})
         self.addresses = links.ports(tuple(led))
+        if self.network is None:  # the relay alone
+            self.network = links.measured(tuple(led))
 
     @property
     def leads_to_replicas(self) -> bool:
