@@ -68,6 +68,7 @@ def test_every_file_is_documented(run: Path) -> None:
         "trials/ID/audit.log",
         "trials/ID/engine.log",
         "trials/ID/faults.ndjson",
+        "trials/ID/roles.ndjson",
         "trials/ID/probe-N/",
         "trials/ID.void-N",
         "trials/ID.partial-N",

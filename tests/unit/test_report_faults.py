@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dbdyno.audit.findings import Audit
 from dbdyno.experiment.types import Fault
 from dbdyno.report import Report
 from dbdyno.report.sections.load import faults
@@ -97,3 +98,42 @@ def test_what_clients_saw(
     metric: str, values: list[float], trials: int, cut: int, said: str
 ) -> None:
     assert faults_text.effect(metric, values, trials, cut) == said
+
+
+def audited(lost: int) -> Audit:
+    return Audit(100, 0, 0, lost, 0, 0, 0, 0, 0, ())
+
+
+def test_faults_with_audits_are_answered_at_the_head() -> None:
+    report = struck((1.2, 1.5, 1.9))
+    run = report.run
+    roles = (
+        {"t_s": 11.25, "node": "db.2", "change": "promoted", "said": "it had 7"},
+        {"t_s": 11.5, "node": "db", "change": "returned", "said": "follows db.2"},
+    )
+    kept = [
+        record.replace(
+            audit={"db": audited(3 if record.block == 2 else 0)},
+            metrics={**record.metrics, "transactions_per_s_before": 50.0},
+            roles=roles,
+        )
+        if record.faults
+        else record
+        for record in run.kept  # type: ignore[attr-defined]
+    ]
+    changed: Any = replace(run, kept=kept)  # type: ignore[type-var]
+    report = Report(changed, report.findings)
+    view = report.views["survival"]
+    assert view.sentences == ("Acknowledged transactions were lost: 3 (in 1 of 3 trials) at 1G.",)
+    [row] = view.rows
+    assert (row.where, row.lost, row.outage, row.tps, row.keeps) == (
+        *("1G", "3 (in 1 of 3 trials)", "1.50 s (worst 1.90)", "50.0"),
+        False,
+    )
+    [cell] = report.views["faults"].cells
+    assert cell.changes[0] == faults.Change("11.2 s", "db.2", "promoted", "it had 7")
+    page, text = report.html(), report.markdown()
+    for one in (page, text):
+        assert "What was kept, and what it costs" in one
+        assert "change of roles" in one
+    assert page.index('id="survival"') < page.index('id="claims"')

@@ -197,6 +197,7 @@ def planted(path: Path) -> Run:
                 faults=(
                     {"do": "kill", "node": "db", "at_s": 1.0, "begun_s": 1.0, "problem": FAILURE},
                 ),
+                roles=({"t_s": 1.5, "node": "db", "change": "failed", "said": FAILURE},),
                 statements={"workload/find_one": SQL},
                 explain={"workload/find_one": EXPLAIN},
                 targets={

@@ -237,6 +237,14 @@ def test_settings_of_replicas() -> None:
         resolved("mariadb", "replicas", config={"log-bin": "mine"})
 
 
+def test_settings_of_a_group_are_those_of_its_nodes_only() -> None:
+    found = resolved("mysql", "group", config={"group_replication_member_expel_timeout": 0})
+    assert found.node_settings["group_replication_member_expel_timeout"] == "0"
+    assert "group_replication_member_expel_timeout" not in found.settings  # while loading
+    with pytest.raises(DynoError, match="cannot be set in `config:`"):
+        resolved("mysql", "group", config={"group_replication_group_name": "mine"})
+
+
 def test_settings_of_standbys() -> None:
     found = resolved("postgres", "replicas", 2)
     assert found.node_settings["synchronous_standby_names"] == "ANY 2 (*)"

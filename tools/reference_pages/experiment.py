@@ -89,8 +89,8 @@ Lost connections, errors and outages are what is measured: they do not void the 
 
 Each fault is undone at the end of the trial, if it has no earlier end: servers are started again, go on, or get their limits back. The next trial starts fresh servers on restored data.
 Refused: external servers (`url`), kinds without a server process, `until: steady`, `find`. With `--quick` faults come and end sooner by as much as the trial is shorter.
-`faults.ndjson` in the trial's directory has each step, with its time and outcome. [The guide](../guide/faults.md) has examples, the [metrics](metrics.md) `outage_s`, `failover_s` and
-`brownout_s` are for claims."""
+`faults.ndjson` in the trial's directory has each step, with its time and outcome. [The guide](../guide/faults.md) has examples, the [metrics](metrics.md) `outage_s`, `failover_s`,
+`promotion_s`, `tps_before` and `brownout_s` are for claims."""
 
 
 def page() -> str:
@@ -113,6 +113,8 @@ def page() -> str:
         _part("targets.NAME.limits", parts["LimitsModel"], parts, ()),
         _part("targets.NAME.limits.network", parts["NetworkModel"], parts, ()),
         NETWORK,
+        _part("targets.NAME.topology", parts["TopologyModel"], parts, ()),
+        _part("targets.NAME.topology.failover", parts["FailoverModel"], parts, ()),
         _part("targets.NAME.data", parts["DataModel"], parts, ()),
         _part("groups.NAME, workload", GroupBase.model_json_schema(), parts, (), GROUP),
         "Further keys are the workload's own: see [workloads](workloads.md).",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.report import write
 from dbdyno.share.redact import aliases
-from dbdyno.store import annotation, faultlog, hooklog, manifest, record, run
+from dbdyno.store import annotation, faultlog, hooklog, manifest, record, rolelog, run
 from reference_pages.markdown import code, sections, table
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -73,6 +73,11 @@ FILES = (
         f"trials/ID/{faultlog.FAULTS}",
         "only with `faults`: a line before each step and one with its outcome after it; times are "
         "seconds of the measured time",
+    ),
+    (
+        f"trials/ID/{rolelog.ROLES}",
+        "only with `failover`: who was silent, fenced, promoted, elected or chosen, who follows whom, "
+        "and where sessions are led, a line each; `logged` is a server's own time; times are seconds of the measured time",
     ),
     (
         "left-on-servers.json",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
+from dbdyno.execute.failover.watcher import Watcher
 from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
@@ -30,6 +32,7 @@ from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
 from dbdyno.store.metrics.reduce import Reduced, reduce_trial
 from dbdyno.store.record import NO_PLAN, VOID, TrialRecord
+from dbdyno.store.rolelog import RoleLog
 from dbdyno.store.text import files
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
@@ -81,8 +84,10 @@ class Trial:
         auditing.prepare()
         self._pool.flush()
         faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
+        roles = RoleLog(directory, self._run.path)
+        watchers = self._watchers(roles)
         timeline = Timeline(
-            [faults, *self._sampling(cell, directory)],
+            [faults, *watchers, *self._sampling(cell, directory)],
             [*self._hooks.during_trial(trial, cell), *faults.moments()],
         )
         steadiness = self._steadiness(cell)
@@ -93,8 +98,13 @@ class Trial:
         except BaseException:
             faults.release()
             raise
+        finally:
+            for watcher in watchers:
+                watcher.close()
         not_undone = faults.heal()
-        record = self._record(cell, trial, started_unix_s, outcome, steadiness, faults.facts())
+        record = self._record(
+            cell, trial, started_unix_s, outcome, steadiness, faults.facts(), roles.by_time()
+        )
         record = record.replace(warnings=(*record.warnings, *not_undone))
         if record.status == "complete":
             timeline.check()
@@ -121,6 +131,14 @@ class Trial:
         """The same with the values, of a load without an audit."""
         request = self._request(replace(cell, audit=None), trial, directory)
         return with_values(request, self._pool.looked_up(cell))
+
+    def _watchers(self, roles: RoleLog) -> list[Watcher]:
+        """Of the targets whose sessions follow a new primary."""
+        return [
+            Watcher(deployment, partial(self._pool.lead, deployment), roles)
+            for deployment in self._pool.deployments.values()
+            if deployment.follows
+        ]
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:
         if not cell.until_steady:
@@ -178,6 +196,7 @@ class Trial:
         outcome: Outcome,
         steadiness: Steadiness | None,
         faults: tuple[Mapping[str, Any], ...],
+        roles: tuple[Mapping[str, Any], ...],
     ) -> TrialRecord:
         events = self._run.events(trial.id)
         void_reason = ""
@@ -198,7 +217,9 @@ class Trial:
             if steadiness is not None:
                 steady, said = steadiness.part(events, self._run.histograms(trial.id))
             samples = self._run.samples(trial.id)
-            reduced = reduce_trial(events, samples, cell.groups, cell.targets, steady, faults)
+            reduced = reduce_trial(
+                *(events, samples, cell.groups, cell.targets, steady, faults, roles)
+            )
         return TrialRecord(
             id=trial.id,
             block=trial.block,
@@ -218,6 +239,7 @@ class Trial:
             measured_s=outcome.end["measured_s"] if outcome.end else None,
             steady_from_s=steady.from_s if steady else None,
             faults=faults,
+            roles=roles,
         )
 
     def _is_hopeless(self, kind: object) -> bool:

@@ -94,7 +94,9 @@ class Nemesis(Strict):
     of: Annotated[list[Literal["kill", "pause", "stop", "restart"]], Field(min_length=1)] = Field(
         ["kill", "pause"], description="faults that are drawn"
     )
-    node: Nodes = Field(ANY_NODE, description="as of other faults; chosen for each fault that is drawn")
+    node: Nodes = Field(
+        ANY_NODE, description="as of other faults; chosen for each fault that is drawn"
+    )
 
 
 # What each fault takes. A contract test compares it with `dbdyno.faults.FAULTS`.
@@ -302,6 +304,8 @@ class _Reader:
         """The nodes as written. DynoError for one that the target can never have."""
         names = [node.name for node in target.nodes]
         roles = {node.role for node in target.nodes}
+        if target.topology is not None and target.topology.failover is not None:
+            roles.add(PRIMARY)  # of members, the one that sessions are led to
         for asked in self._asked():
             if asked in names or asked in (ANY_NODE, ALL_NODES) or asked in roles:
                 continue

@@ -100,7 +100,11 @@ def _instances(name: str, model: TargetModel, node: Node) -> int:
 def _topology(name: str, kind: str, model: TargetModel, node: Node) -> Topology | None:
     if model.topology is None or model.url or model.nodes:  # an external server's is refused
         return None
-    others = {"instances": model.instances, "config": model.config}
+    others = {
+        "instances": model.instances,
+        "config": model.config,
+        "transport": model.transport,
+    }
     return topologies.typed(name, kind, model.topology, others, node)
 
 

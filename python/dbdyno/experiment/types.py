@@ -110,12 +110,20 @@ ALL_NODES = "all"  # of a fault: each of them, at once
 
 
 @dataclass(frozen=True)
+class Failover:
+    """Another node takes over from a primary that is lost, and sessions follow it."""
+
+    after_s: float | None = None  # how long it must not have answered; None: the nodes elect
+
+
+@dataclass(frozen=True)
 class Topology:
     """How the servers of a target work together; what a kind of it is, `topology` knows."""
 
     kind: str  # galera | replicas | group
     nodes: int = 3
     wait_for_replicas: int = 0  # that must have received a commit before it is acknowledged
+    failover: Failover | None = None
 
 
 @dataclass(frozen=True)

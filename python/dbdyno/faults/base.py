@@ -60,6 +60,7 @@ class Node:
     database: str
     disk: Disk | None = None  # None: it has none of its own
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
+    is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def must_run(self) -> None:

@@ -1,5 +1,6 @@
 """A server that hangs: SIGSTOP to all of its processes. Connections stay open and nothing answers,
-as with a frozen virtual machine; the kernel goes on to take what clients send."""
+as with a frozen virtual machine; the kernel goes on to take what clients send. A server that a
+failover has killed meanwhile is started again, as a fenced machine is."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ class Pause(Fleeting):
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:
         node.server.resume()
-        return ""
+        if not node.is_fenced() or node.server.process.alive() or node.stopped():
+            return ""
+        node.server.start_again()
+        return "a failover had killed it; it was started again"
 
 
 FAULT = Pause()

@@ -33,6 +33,7 @@ class Kind:
     port: int = 0  # where an external server listens unless its URL says otherwise
     topologies: tuple[str, ...] = ()  # in which servers that we start can work together
     waits_for_replicas: int = 0  # how many a commit can wait for, at most
+    waits_for_ever: bool = False  # for them: without a limit of time
     programs: str = ""  # names of a server's main process, separated by spaces
     clients: str = ""  # names of its own client program, the likeliest first, separated by spaces
     client_package: str = ""  # of Debian, in which that is

@@ -17,6 +17,7 @@ KIND = Kind(
     port=5432,
     topologies=("replicas",),
     waits_for_replicas=8,
+    waits_for_ever=True,
     programs="postgres",
     clients="psql",
     client_package="postgresql-client",

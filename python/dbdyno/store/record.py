@@ -52,6 +52,8 @@ class TrialRecord:
     # Faults that were begun, by time: {"do", "node", "at_s", "begun_s", "in_force_s", "undone_s",
     # "problem"}, seconds on the trial's clock; absent what did not happen.
     faults: tuple[Mapping[str, Any], ...] = ()
+    # Changes of roles, by time: {"t_s", "node", "change", "said"}; see `rolelog`.
+    roles: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status not in (COMPLETE, VOID):
@@ -94,6 +96,7 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         **({} if record.measured_s is None else {"measured_s": record.measured_s}),
         **({} if record.steady_from_s is None else {"steady_from_s": record.steady_from_s}),
         **({"faults": [dict(fault) for fault in record.faults]} if record.faults else {}),
+        **({"roles": [dict(change) for change in record.roles]} if record.roles else {}),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from abc import abstractmethod
@@ -35,7 +36,7 @@ class NodeServer(Server, Protocol):
     def look(self, sql: str, timeout_s: int) -> Sequence[Sequence[Any]]:
         """Rows of one statement on a connection of its own, which is not waited for longer."""
 
-    def log_tail(self) -> str:
+    def log_tail(self, lines: int = ...) -> str:
         """The end of its log."""
 
 
@@ -51,6 +52,8 @@ class Members:
     group: str = field(default_factory=lambda: str(uuid.uuid4()))  # names all of them together
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     certificate: Certificate = field(default_factory=Certificate.make)
+    leader_name: str = ""  # of the node that is the primary now; empty: that of the start
+    deposed: set[str] = field(default_factory=set)  # primaries that have not come back since
     _ports: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -86,14 +89,27 @@ class Members:
         return ",".join(self.address(node, use) for node in self.nodes)
 
     @property
+    def leader(self) -> Node:
+        """The node that is the primary: the first one, until another takes over. Of members that
+        all take writes, the one that sessions are led to."""
+        return next((node for node in self.nodes if node.name == self.leader_name), self.nodes[0])
+
+    @property
     def primary(self) -> Any:
-        """The server of the node that is started first."""
-        return self.servers[self.nodes[0].name]
+        """The server of the node that is the primary."""
+        return self.servers[self.leader.name]
+
+    @property
+    def waits(self) -> int:
+        """The number of replicas that a commit waits for."""
+        return self.target.topology.wait_for_replicas if self.target.topology else 0
 
     @property
     def followers(self) -> tuple[Node, ...]:
-        """The nodes that were started after the first one, so far."""
-        return tuple(node for node in self.nodes[1:] if node.name in self.servers)
+        """All other nodes that were started so far."""
+        leader = self.leader
+        others = (node for node in self.nodes if node != leader)
+        return tuple(node for node in others if node.name in self.servers)
 
     def forget_ports(self, node: Node) -> None:
         """Has new ones chosen: another process was faster."""
@@ -104,12 +120,55 @@ class Members:
 Start = Callable[[NodeOptions], Server]
 
 
+@dataclass(frozen=True)
+class Position:
+    """How far a replica is in the log of its primary."""
+
+    received: int  # transactions or bytes: what replicas of one primary are compared by
+    applied: bool  # whether it has applied all that it has received
+    text: str  # as the server says it
+
+
+class Succession(Protocol):
+    """How another node becomes the primary where the nodes do not elect one. Methods may raise
+    what client libraries do."""
+
+    @abstractmethod
+    def position(self, server: Any) -> Position:
+        """Of a replica, asked within LOOK_TIMEOUT_S."""
+
+    @abstractmethod
+    def prepare(self, members: Members, node: Node) -> None:
+        """Makes a replica ready for others to follow it, before it is promoted."""
+
+    @abstractmethod
+    def promote(self, members: Members, node: Node) -> None:
+        """Has a replica that has applied everything take writes; returns once it does."""
+
+    @abstractmethod
+    def follow(self, members: Members, node: Node) -> str:
+        """Has a running node follow the present leader. What came of it, in a sentence's end:
+        `follows db.2`."""
+
+    @abstractmethod
+    def prepare_return(self, members: Members, node: Node, directory: Path) -> None:
+        """Changes the directory of a deposed primary so that it can start as a replica."""
+
+    @abstractmethod
+    def return_sql(self) -> tuple[str, ...]:
+        """Statements of a node's init file that returns as a replica."""
+
+
 class Wiring(Protocol):
     """A topology of one kind of server. `resolve` is pure; all others are called in the order in
     which they stand here."""
 
     topology: str
     kind: str
+    succession: Succession | None = None  # None: the nodes elect a primary, or all take writes
+    # The line of its log by which a server says that it takes writes from now on, with its time
+    # (ISO 8601, UTC) as the group `time`; None where logs have whole seconds, or do not say it.
+    takes_writes: re.Pattern[str] | None = None
 
     @abstractmethod
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:

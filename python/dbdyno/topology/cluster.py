@@ -1,12 +1,15 @@
-"""The nodes of one topology: started in order, wired, asked for their roles, started again."""
+"""The nodes of one topology: started in order, wired, asked for their roles, started again, and
+one of them in the place of a lost primary."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +18,13 @@ from dbdyno.experiment.types import DOWN, Node
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
+from dbdyno.topology import failover
 from dbdyno.topology.base import Members, NodeServer, Wiring
 
 READY_TIMEOUT_S = 120.0
 POLL_S = 0.05
 TRIES = 3  # starts of a node whose ports another process took meanwhile
+LOG_LINES_MAX = 1000  # that are searched
 LOG_LINES = 12  # of each node, in an error
 
 
@@ -59,6 +64,9 @@ class Cluster:
         self._check = check
         self._members = Members(target, binaries, resolved, servers)
         self._roles: dict[str, str] = {}  # once all were ready
+        # One node is started again, or replaced, at a time.
+        self._locks = {node.name: threading.RLock() for node in target.nodes}
+        self.tell: failover.Tell = lambda node, what, said: None  # hears of changes of roles
 
     def start(self, place: Callable[[Node], Path]) -> None:
         """Starts all nodes, each in the directory that `place` makes of the loaded data. DynoError
@@ -78,13 +86,14 @@ class Cluster:
         """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER or DOWN."""
         names = [node.name for node in self._members.nodes]
         with ThreadPoolExecutor(len(names)) as pool:
-            return dict(zip(names, pool.map(self._role, names), strict=True))
+            return dict(zip(names, pool.map(self.role, names), strict=True))
 
     def healthy(self) -> bool:
         """Whether all nodes are what they were when they were ready."""
         return bool(self._roles) and self.roles() == self._roles
 
-    def _role(self, name: str) -> str:
+    def role(self, name: str) -> str:
+        """What one node is now, as it says within LOOK_TIMEOUT_S."""
         server = self._members.servers.get(name)
         try:
             if server is None or not server.process.alive():  # type: ignore[attr-defined]
@@ -92,6 +101,88 @@ class Cluster:
             return self._wiring.role(server)
         except Exception:  # a dead or hung server: each client library says that in its own way
             return DOWN
+
+    # ---- another primary
+
+    @property
+    def leader(self) -> str:
+        """The name of the node that is the primary, or that sessions are led to."""
+        return self._members.leader.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all nodes, in the order of their start."""
+        return tuple(node.name for node in self._members.nodes)
+
+    @property
+    def elects(self) -> bool:
+        """Whether the nodes themselves say which of them takes writes: none is promoted here."""
+        return self._wiring.succession is None
+
+    def is_fenced(self, name: str) -> bool:
+        """Whether a node was killed by a failover, and has not come back since."""
+        return name in self._members.deposed
+
+    def accept(self, name: str) -> None:
+        """Another node leads now: the nodes have elected it, or it takes writes anyway."""
+        self._members.leader_name = name
+
+    def take_over(self) -> bool:
+        """Replaces a primary that does not answer. False if it was started again meanwhile; a
+        DynoError if no node can take over."""
+        succession, old = self._wiring.succession, self._members.leader
+        assert succession is not None
+        process = self._members.server(old).process
+        with self._locks[old.name]:  # waits for a start that is under way
+            if self._members.server(old).process is not process:
+                return False
+            failover.take_over(succession, self._members, self.tell, self._check)
+        return True
+
+    def takes_writes_since(self) -> float | None:
+        """When the present primary began to, by its own log, in Unix seconds; None if that does
+        not say it to a fraction of a second."""
+        says = self._wiring.takes_writes
+        if says is None:
+            return None
+        found = list(says.finditer(self._running()[self.leader].log_tail(LOG_LINES_MAX)))
+        if not found:
+            return None
+        logged = datetime.fromisoformat(found[-1]["time"])
+        return logged.replace(tzinfo=UTC).timestamp()
+
+    def regroup(self) -> None:
+        """Has all living replicas follow a new primary."""
+        succession = self._wiring.succession
+        assert succession is not None
+        for node in self._members.followers:
+            with self._locks[node.name]:
+                if node.name not in self._members.deposed and self._running()[node.name].alive():
+                    said = succession.follow(self._members, node)
+                    self.tell(node.name, failover.FOLLOWS, said)
+
+    def _returning(self, node: Node, directory: Path, given: NodeOptions) -> NodeOptions:
+        """What a node is given that starts again: as a replica, if another leads by now."""
+        members, succession = self._members, self._wiring.succession
+        if succession is None or not members.leader_name:
+            return given
+        if node.name in members.deposed:
+            with self._explained(node):
+                succession.prepare_return(members, node, directory)
+        now = self._wiring.options(members, node, directory)
+        sql = () if node == members.leader else succession.return_sql()
+        return replace(given, settings=now.settings, init_sql=sql)
+
+    def _rewire(self, node: Node) -> None:
+        """Once a node has been started again."""
+        members, succession = self._members, self._wiring.succession
+        if succession is None or not members.leader_name:
+            self._wiring.rewire(members, node)
+        elif node != members.leader:
+            with self._explained(node):
+                said = succession.follow(members, node)
+            members.deposed.discard(node.name)
+            self.tell(node.name, failover.RETURNED, said)
 
     def _start(self, node: Node, directory: Path) -> None:
         for attempt in range(1, TRIES + 1):
@@ -116,7 +207,9 @@ class Cluster:
             self._wiring.options(members, node, directory),
             password=members.password,
             certificate=members.certificate,
-            rewire=partial(self._wiring.rewire, members, node),
+            returns=partial(self._returning, node, directory),
+            rewire=partial(self._rewire, node),
+            lock=self._locks[node.name],
         )
 
     @contextmanager

@@ -6,6 +6,8 @@ Sources: MySQL's reference manual on group replication: system variables, START 
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ from dbdyno.topology.replicas.mysql import FORGET, WANTED, plugins, without_iden
 
 TALK = "group"  # use of a node's port
 PLUGINS = "group_replication.so"
+PREFIX = "group_replication_"
 OWN = tuple(
-    f"group_replication_{name}"
+    f"{PREFIX}{name}"
     for name in (
         *("group_name", "local_address", "group_seeds", "bootstrap_group", "start_on_boot"),
         *("recovery_get_public_key", "single_primary_mode", "ip_allowlist"),
@@ -39,11 +42,17 @@ class Group(Wiring):
 
     topology = GROUP
     kind = "mysql"
+    takes_writes = re.compile(r"^ *(?P<time>\S+)Z .*This server is working as primary member", re.M)
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         refuse(target, (*mysqlfamily.OWN, *OWN))
         wanted = {**WANTED, **mysqlfamily.durable_log(target)}
-        return with_word(target, mysqlfamily.logged(resolved), wanted, NOTE)
+        # While loading there is no plugin yet that knows them.
+        plugins_own = {k: v for k, v in resolved.settings.items() if k.startswith(PREFIX)}
+        settings = {k: v for k, v in resolved.settings.items() if k not in plugins_own}
+        alone = mysqlfamily.logged(replace(resolved, settings=settings))
+        made = with_word(target, alone, wanted, NOTE)
+        return replace(made, node_settings={**made.node_settings, **plugins_own})
 
     def prepare(self, members: Members, node: Node, directory: Path) -> None:
         without_identity(directory)

@@ -85,6 +85,13 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "transactions_per_s_min": ("tps min", "Slowest second", "transactions/s", 1),
     "outage_s": ("outage s", "Longest time without a commit", "s", -1),
     "failover_s": ("failover s", "Time from a fault to the first commit after it", "s", -1),
+    "promotion_s": ("promotion s", "Time from a fault until another node took over", "s", -1),
+    "transactions_per_s_before": (
+        "tps before",
+        "Throughput before the first fault",
+        "transactions/s",
+        1,
+    ),
     "brownout_s": ("brown-out s", "Time below 80 % of the throughput before", "s", -1),
     "stalled_share": ("stalled", "Share of the time in stalls", "", -1),
     "stalls_per_min": ("stalls/min", "Stalls a minute", "stalls/min", -1),

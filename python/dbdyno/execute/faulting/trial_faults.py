@@ -130,8 +130,9 @@ class TrialFaults:
             assert isinstance(server, Managed), "checked by experiment.faults"
             struck: Any = server  # every one of them has SQL or none, which was checked too
             stopped = partial(getattr, self._control, "stop_now")
+            fenced = partial(deployment.is_fenced, name)
             disk = deployment.volumes.get(name)
-            self._nodes[name] = Node(name, struck, deployment.database, disk, stopped)
+            self._nodes[name] = Node(name, struck, deployment.database, disk, stopped, fenced)
         return self._nodes[name]
 
     def _begin(self, strike: Strike) -> bool:

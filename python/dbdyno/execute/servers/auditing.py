@@ -8,7 +8,7 @@ what counts is what its recovery brings back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
-from dbdyno.experiment.types import INSTANCE, REPLICA, Node
+from dbdyno.experiment.types import DOWN, INSTANCE, REPLICA, Node
 from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.process.managed import Managed
@@ -72,14 +72,21 @@ class Auditing:
         for store in _stores(deployment):
             restarted = [_revived(deployment, node.name) for node in store]
             _wait_for_equal_counts(deployment, store, self._check)
-            roles = deployment.roles()
+            writers = _writers(deployment.roles())
             stores.append(
                 [
-                    _read(deployment, node, roles.get(node.name) != REPLICA, was_down)
+                    _read(deployment, node, node.name in writers, was_down)
                     for node, was_down in zip(store, restarted, strict=True)
                 ]
             )
         return compare(seen, self._groups[deployment.target.name], stores)
+
+
+def _writers(roles: Mapping[str, str]) -> set[str]:
+    """The nodes that take writes, where clients look. One that is down does not, as long as
+    another does: a member that has left its group may be readable, and lacks what came later."""
+    found = {name for name, role in roles.items() if role not in (REPLICA, DOWN)}
+    return found or {name for name, role in roles.items() if role != REPLICA}
 
 
 def _revived(deployment: Deployment, name: str) -> bool:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+<<<<<<< HEAD
 from collections.abc import Callable, Mapping, Sequence
+=======
+from collections.abc import Collection, Sequence
+>>>>>>> follow
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -11,14 +15,28 @@ from typing import Any, cast
 from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
+<<<<<<< HEAD
 from dbdyno.experiment.types import GROUP, REPLICA, Node
 from dbdyno.storage.probe import Examined
 from dbdyno.storage.volume import Volume
+=======
+from dbdyno.experiment.types import (
+    GROUP,
+    MEMBER,
+    PRIMARY,
+    REPLICA,
+    TO_PRIMARY,
+    TO_REPLICAS,
+    Network,
+)
+>>>>>>> follow
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
 from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.topology import Cluster
+
+ACCESS_FOLLOWS = ("write", TO_PRIMARY, "read", TO_REPLICAS)  # those that name a role
 
 
 @dataclass
@@ -34,6 +52,7 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
+<<<<<<< HEAD
     volumes: Mapping[str, Volume] = field(default_factory=dict)  # of its nodes, by name
     examined: Examined | None = None  # what was seen of its volumes, where it has any
 
@@ -58,10 +77,17 @@ class Deployment:
             self.servers[node.name] = self.system.start(
                 self.binaries, place(node), self.resolved, cpus
             )
+=======
+    addresses: dict[str, int] = field(default_factory=dict)  # ports of those that follow roles
+    _accesses: Collection[str] = ()  # of the groups that use it
+>>>>>>> follow
 
     @property
     def written(self) -> dict[str, Server]:
-        """Those that take writes, by name: not the replicas."""
+        """Those that take writes, by name: not the replicas. Of a topology the primary, whichever
+        that is by now."""
+        if self.cluster is not None and self.cluster.leader in self.servers:
+            return {self.cluster.leader: self.servers[self.cluster.leader]}
         return self._started("write")
 
     @property
@@ -88,10 +114,17 @@ class Deployment:
     def roles(self) -> dict[str, str]:
         """The role of each node, by name. Nodes of a topology say what they are now: PRIMARY,
         REPLICA, MEMBER or DOWN. Others are what the experiment calls them, also when they are down
-        or hang."""
+        or hang. Of members the one that sessions are led to is the primary."""
         if self.cluster is not None:
-            return self.cluster.roles()
+            roles, leader = self.cluster.roles(), self.cluster.leader
+            if self.follows and roles[leader] == MEMBER:
+                roles[leader] = PRIMARY
+            return roles
         return {node.name: node.role for node in self.target.nodes}
+
+    def is_fenced(self, name: str) -> bool:
+        """Whether a failover has killed a node."""
+        return self.cluster is not None and self.cluster.is_fenced(name)
 
     def alive(self) -> bool:
         """Whether every server that is written to still answers; those of a topology are all what
@@ -129,10 +162,43 @@ class Deployment:
         found = {name: self.engine_target(server) for name, server in self.servers.items()}
         for name, port in self.through.items():
             found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
+        # All nodes have one password and one certificate.
+        for name, port in self.addresses.items():
+            any_node = found[self.target.name]
+            found[name] = {**any_node, "address": {"tcp": {"host": LOOPBACK, "port": port}}}
         return found
 
-    def connect(self, links: Links) -> None:
-        """Puts the target's network between the load and its servers."""
+    @property
+    def follows(self) -> bool:
+        """Whether sessions follow a new primary."""
+        topology = self.target.topology
+        return self.cluster is not None and topology is not None and topology.failover is not None
+
+    def reached_by(self, access: str) -> tuple[str, ...]:
+        """The engine's names of what a group's sessions are dealt over."""
+        if self.follows and access in ACCESS_FOLLOWS:
+            return tuple(self._led_to([access], ()))
+        return tuple(node.name for node in self.target.nodes_for(access))
+
+    def _led_to(self, accesses: Collection[str], down: Collection[str]) -> dict[str, str]:
+        """Where addresses lead now, by the engine's names for them: one to the primary, and as many
+        to replicas as there are, each to its own node, or to another that is no primary and not
+        `down`."""
+        assert self.cluster is not None
+        names, leader = self.cluster.names, self.cluster.leader
+        found: dict[str, str] = {}
+        if set(accesses) & set(ACCESS_FOLLOWS[:2]):
+            found[f"{self.target.name}.primary"] = leader
+        if set(accesses) & set(ACCESS_FOLLOWS[2:]):
+            able = [name for name in names if name != leader and name not in down]
+            for number, own in enumerate(names[1:], 1):
+                other = able[(number - 1) % len(able)] if able else own
+                found[f"{self.target.name}.replica{number}"] = own if own in able else other
+        return found
+
+    def connect(self, links: Links, accesses: Collection[str] = ()) -> None:
+        """Puts the target's network between the load and its servers. `accesses` are those of the
+        groups that use it: their sessions may follow roles."""
         started = {
             name: server.port
             for name, server in self.servers.items()
@@ -141,6 +207,28 @@ class Deployment:
         links.set(self.target.name, self.target.limits.network, started)
         self.through = links.ports(tuple(started))
         self.network = links.measured(tuple(started))
+        self._accesses = accesses
+        led = self._led_to(accesses, ()) if self.follows else {}
+        links.set(self.target.name, None, dict.fromkeys(self.addresses.keys() - led.keys(), 0))
+        links.set(self.target.name, Network(), {name: self._port(led[name]) for name in led})
+        self.addresses = links.ports(tuple(led))
+        if self.network is None:  # the relay alone
+            self.network = links.measured(tuple(led))
+
+    @property
+    def leads_to_replicas(self) -> bool:
+        """Whether sessions leave a replica that is down."""
+        return any(name.startswith(f"{self.target.name}.replica") for name in self.addresses)
+
+    def lead(self, links: Links, down: Collection[str] = ()) -> None:
+        """Has all addresses lead where they should by now, not to nodes that are `down`. The
+        connections of those that change are reset."""
+        for address, name in self._led_to(self._accesses, down).items():
+            links.lead(address, self._port(name))
+
+    def _port(self, name: str) -> int:
+        """Where a node is reached: through its network, if it has one."""
+        return self.through.get(name) or int(getattr(self.servers[name], "port", 0))
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after

@@ -102,7 +102,7 @@ class ServerPool:
             deployment.target = target
             if target.url is None:
                 deployment.resolved = topology.resolve(target)
-                deployment.connect(self._links)
+                deployment.connect(self._links, _accesses(cell, target.name))
             else:
                 deployment.resolved = self._remotes.adopt(target, cell)
         self._links.watch()
@@ -134,7 +134,7 @@ class ServerPool:
         busy = self._links.busy()
         if busy > RELAY_BUSY:
             told += (
-                f"the relay of `limits: network` used {busy:.0%} of a CPU in this trial: it may"
+                f"the relay between load and servers used {busy:.0%} of a CPU in this trial: it may"
                 " be what limits throughput",
             )
         return told
@@ -147,14 +147,23 @@ class ServerPool:
 
     def broken(self) -> str:
         """Why what was measured counts for nothing; empty if it counts."""
+<<<<<<< HEAD
         if not self._links.alive():
             return "the relay of `limits: network` ended in the trial"
         return self._volumes.broken()
+=======
+        return (
+            "" if self._links.alive() else "the relay between load and servers ended in the trial"
+        )
+>>>>>>> follow
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
-        nodes = self.deployments[group.target].target.nodes_for(group.access)
-        return tuple(node.name for node in nodes)
+        return self.deployments[group.target].reached_by(group.access)
+
+    def lead(self, deployment: Deployment, down: Collection[str]) -> None:
+        """See `Deployment.lead`."""
+        deployment.lead(self._links, down)
 
     def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
         """Values of `column:` parameters: by group, then by parameter. They are those of the data
@@ -230,8 +239,24 @@ class ServerPool:
         def placed(node: Node) -> Path:
             return self._copied(snapshot.path, self._place(node, deployment))
 
+<<<<<<< HEAD
         deployment.start(placed, cpus, self._control.check)
         deployment.connect(self._links)
+=======
+        if deployment.target.topology is not None:
+            deployment.cluster = topology.cluster(
+                *(deployment.target, deployment.system, deployment.binaries, deployment.resolved),
+                *(deployment.servers, cpus, self._control.check),
+            )
+            deployment.cluster.start(placed)
+        else:
+            for node in deployment.target.nodes:
+                self._control.check()
+                deployment.servers[node.name] = deployment.system.start(
+                    deployment.binaries, placed(node), deployment.resolved, cpus
+                )
+        deployment.connect(self._links, _accesses(cell, deployment.target.name))
+>>>>>>> follow
 
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)
@@ -285,6 +310,10 @@ class ServerPool:
                 return
             self._control.check()
             time.sleep(0.2)
+
+
+def _accesses(cell: Cell, target: str) -> set[str]:
+    return {group.access for group in cell.groups if group.target == target}
 
 
 def stop_all(servers: Collection[Server]) -> None:

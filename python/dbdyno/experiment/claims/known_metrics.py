@@ -209,6 +209,25 @@ METRICS: tuple[Metric, ...] = (
         loop=FAULTED,
     ),
     Metric(
+        "promotion_s",
+        "promotion s",
+        "s",
+        LOWER,
+        "longest time from the begin of a fault until another node had taken over, as"
+        " `roles.ndjson` says; absent where none did",
+        ("promotion",),
+        loop=FAULTED,
+    ),
+    Metric(
+        "transactions_per_s_before",
+        "tps before",
+        "1/s",
+        HIGHER,
+        "throughput until the first fault; absent if that came within the first second",
+        ("tps_before",),
+        loop=FAULTED,
+    ),
+    Metric(
         "brownout_s",
         "brown-out s",
         "s",

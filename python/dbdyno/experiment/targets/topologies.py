@@ -22,28 +22,50 @@ from dbdyno.experiment.types import (
     TO_ANY,
     TO_PRIMARY,
     TO_REPLICAS,
+    Failover,
     Target,
     Topology,
 )
-from dbdyno.experiment.values.scalars import Strict, Whole
+from dbdyno.experiment.values.scalars import Duration, Strict, Whole
 
 NODES_MAX = 9
+AFTER_S = 1.0
+AFTER_MIN_S = 0.2
 
 
 @dataclass(frozen=True)
 class Form:
-    """What is known of a kind of topology. `waits`: commits can wait for replicas."""
+    """What is known of a kind of topology. `waits`: commits can wait for replicas; `elects`: the
+    nodes themselves choose another primary; `survivable`: the fewest nodes of which one can be
+    lost."""
 
     about: str
     nodes_max: int
     waits: bool = False
+    elects: bool = False
+    survivable: int = 3  # others must be a majority
 
 
 FORMS: Mapping[str, Form] = {
     GALERA: Form("a Galera cluster: each node has all data and takes writes", 7),
-    REPLICAS: Form("a primary and its replicas, which are only read", NODES_MAX, waits=True),
-    GROUP: Form("group replication with a single primary, which the group elects", NODES_MAX),
+    REPLICAS: Form(
+        "a primary and its replicas, which are only read", NODES_MAX, waits=True, survivable=2
+    ),
+    GROUP: Form(
+        "group replication with a single primary, which the group elects", NODES_MAX, elects=True
+    ),
 }
+
+
+class FailoverModel(Strict):
+    """Another node takes over from a lost primary. Sessions with `route: primary` reach it by an
+    address of dbdyno's own, which leads to whichever node is the primary."""
+
+    after: Duration | None = Field(
+        None,
+        description=f"time without an answer of the primary after which it is replaced; at least"
+        f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; not of `group`, which decides that itself",
+    )
 
 
 class TopologyModel(Strict):
@@ -67,6 +89,11 @@ class TopologyModel(Strict):
         " is acknowledged; 0: asynchronous. MariaDB and MySQL: semi-synchronous, PostgreSQL:"
         " synchronous",
     )
+    failover: FailoverModel | None = Field(
+        None,
+        description="`{}` or `{after: 1s}`: another node takes over from a lost primary, and"
+        " sessions follow it; default: no node takes over",
+    )
 
 
 def typed(
@@ -76,8 +103,8 @@ def typed(
     others: Mapping[str, Any],
     node: Node,
 ) -> Topology:
-    """The topology of a target. `others`: its `instances` and `config`. DynoError, with its place,
-    for one that this kind of server does not have."""
+    """The topology of a target. `others`: its `instances`, `config` and `transport`. DynoError,
+    with its place, for one that this kind of server does not have."""
     written = node.mapping["topology"]
     form, known = FORMS[model.kind], kinds.of(kind)
     at = {key: child.where for key, child in written.mapping.items()}
@@ -97,6 +124,7 @@ def typed(
             fix=f"write `nodes: {form.nodes_max}` or fewer",
         )
     _check_waiting(name, kind, model, node)
+    failover = _failover(name, kind, model, others["transport"], node)
     if others["instances"] > 1:
         raise DynoError(
             f"target `{name}` has a topology and {others['instances']} instances",
@@ -110,7 +138,62 @@ def typed(
             where=node.mapping["config"].mapping["port"].place,
             fix="remove `port`: dyno chooses a free one for each",
         )
-    return Topology(model.kind, model.nodes, model.wait_for_replicas)
+    return Topology(model.kind, model.nodes, model.wait_for_replicas, failover)
+
+
+def _failover(
+    name: str, kind: str, model: TopologyModel, transport: str, node: Node
+) -> Failover | None:
+    """The `failover` of a topology. DynoError, with its place, where no node could take over, or
+    no session could follow."""
+    if model.failover is None:
+        return None
+    form, written = FORMS[model.kind], node.mapping["topology"].mapping["failover"]
+    after_s = model.failover.after
+    if model.nodes < form.survivable:
+        left = model.nodes - 1
+        raise DynoError(
+            f"target `{name}`: no failover is possible with `nodes: {model.nodes}`",
+            where=written.place,
+            cause="no other node could take over"
+            if not left
+            else f"the {left} that is left is no majority, and stops taking writes",
+            fix=f"write `nodes: {form.survivable}` or more, or remove `failover`",
+        )
+    if transport != "tcp":
+        raise DynoError(
+            f"target `{name}`: sessions cannot follow a primary by `transport: {transport}`",
+            where=written.place,
+            cause="a socket is that of one server",
+            fix="write `transport: tcp`, or remove `failover`",
+        )
+    if after_s is not None and form.elects:
+        raise DynoError(
+            f"target `{name}`: `failover.after` means nothing to `{model.kind}`",
+            where=written.mapping["after"].where,
+            cause="the group itself decides when its primary is lost",
+            fix="write `failover: {}`; `config: {group_replication_member_expel_timeout: ...}` says"
+            " how long the group waits",
+        )
+    if after_s is not None and after_s < AFTER_MIN_S:
+        raise DynoError(
+            f"target `{name}`: `failover.after` is {after_s:g} s, and at least {AFTER_MIN_S:g} s"
+            " are needed",
+            where=written.mapping["after"].where,
+            cause="a busy primary answers late, and is no lost one",
+            fix=f"write `after: {AFTER_MIN_S:g}s` or more",
+        )
+    left = model.nodes - 2
+    if kinds.of(kind).waits_for_ever and model.wait_for_replicas > left:
+        raise DynoError(
+            f"target `{name}`: after a failover commits would wait for"
+            f" {model.wait_for_replicas} of {left} replicas for ever",
+            where=written.place,
+            cause=f"{kinds.of(kind).title} waits without a limit of time, and one of the replicas"
+            " has become the primary",
+            fix=f"write `nodes: {model.wait_for_replicas + 2}` or more, or wait for fewer",
+        )
+    return Failover(None if form.elects else after_s or AFTER_S)
 
 
 def _check_waiting(name: str, kind: str, model: TopologyModel, node: Node) -> None:

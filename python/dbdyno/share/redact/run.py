@@ -126,6 +126,7 @@ class _Redaction:
             "warnings": tuple(texts.prose(text) for text in one.warnings),
             "outages": tuple(self._event(outage) for outage in one.outages),
             "faults": tuple(self._fault(fault) for fault in one.faults),
+            "roles": tuple(self._role(change) for change in one.roles),
             "statements": keyed(statements, one.statements),
             "explain": keyed(explain, one.explain),
             "targets": {texts.label(k): self._target(v) for k, v in one.targets.items()},
@@ -145,6 +146,10 @@ class _Redaction:
         if problem := facts.get("problem"):
             made["problem"] = self._texts.whole("message", problem)
         return made
+
+    def _role(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        said = facts["said"] and self._texts.whole("message", facts["said"])
+        return {**facts, "node": self._texts.label(facts["node"]), "said": said}
 
     def _audit(self, audit: Audit, target: str) -> Audit:
         """Nodes are called by their target's name, and a suffix of dbdyno's."""

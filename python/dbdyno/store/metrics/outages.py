@@ -22,6 +22,7 @@ from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
 LOW_SHARE = 0.8  # of the throughput before the first fault: below it is a brown-out
 SECOND = round(1 / TICK_S)  # brown-outs are counted by the second: fewer commits scatter more
 OUTAGE_TICKS = 3  # without a commit, after a fault, are an outage
+TAKES_OVER = ("promoted", "elected", "chosen")  # changes of roles
 SOON_TICKS = SECOND  # so long after a fault the outage begins that is taken for its effect
 
 
@@ -36,9 +37,16 @@ class Gap(NamedTuple):
         return self.end - self.first
 
 
-def of_group(trace: Trace, group: str, faults: Sequence[Mapping[str, Any]] = ()) -> Times:
+def of_group(
+    trace: Trace,
+    group: str,
+    faults: Sequence[Mapping[str, Any]] = (),
+    roles: Sequence[Mapping[str, Any]] = (),
+) -> Times:
     """Metrics of a group: `outage_s`, and where there were `faults` (a trial's record) that began
-    within the measured time, `failover_s` and `brownout_s` as far as they are known."""
+    within the measured time, `failover_s`, `brownout_s`, `transactions_per_s_before` and, where
+    `roles` changed (the record's, of the group's target), `promotion_s`, as far as they are
+    known."""
     measured = trace.measured()
     commits, ends_s = measured.commits.get(group, np.zeros(0)), measured.ends_s
     if not len(commits):
@@ -51,7 +59,12 @@ def of_group(trace: Trace, group: str, faults: Sequence[Mapping[str, Any]] = ())
         if 0 <= fault.get("begun_s", -1.0) < trace.measured_s
     )
     if began_s:
-        for more in (_failover(found, ends_s, began_s), _brownout(commits, ends_s, began_s[0])):
+        for more in (
+            _failover(found, ends_s, began_s),
+            _brownout(commits, ends_s, began_s[0]),
+            _before(commits, ends_s, began_s[0]),
+            _promotion(roles, began_s),
+        ):
             metrics |= more.metrics
             bounds |= more.bounds
     return Times(metrics, bounds)
@@ -104,6 +117,29 @@ def _brownout(commits: Floats, ends_s: Floats, from_s: float) -> Times:
         return Times({}, {})
     after = _seconds(commits[at + 1 :])
     return Times({"brownout_s": float(np.sum(after < LOW_SHARE * usual))}, {})
+
+
+def _before(commits: Floats, ends_s: Floats, from_s: float) -> Times:
+    """The throughput until the first fault; nothing where less than a second came before it."""
+    at = int(np.searchsorted(ends_s, from_s))
+    if at < SECOND:
+        return Times({}, {})
+    return Times(
+        {"transactions_per_s_before": float(commits[:at].sum()) / float(ends_s[at - 1])}, {}
+    )
+
+
+def _promotion(roles: Sequence[Mapping[str, Any]], began_s: Sequence[float]) -> Times:
+    """The longest time from a fault to the next node that took over, as the failover's own record
+    says."""
+    longest = 0.0
+    for change in roles:
+        if change["change"] not in TAKES_OVER:
+            continue
+        before = [at_s for at_s in began_s if at_s <= change["t_s"]]
+        if before:
+            longest = max(longest, change["t_s"] - before[-1])
+    return Times({"promotion_s": longest} if longest else {}, {})
 
 
 def _seconds(commits: Floats) -> Floats:

@@ -32,6 +32,7 @@ BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
 ENDING = frozenset({"kill", "stop", "restart"})  # faults that end a server's process
+FENCED = "fenced"  # a change of roles that does too
 STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
 WARNINGS_MAX = 50
 
@@ -56,13 +57,15 @@ def reduce_trial(
     targets: Sequence[TargetPlan] = (),
     part: Part | None = None,
     faults: Sequence[Mapping[str, Any]] = (),
+    roles: Sequence[Mapping[str, Any]] = (),
 ) -> Reduced:
     """Reduces one trial. Without an `end` event there is nothing measured: no metrics, a warning.
 
     `targets` (the cell's) say whose CPU the load threads use: those of an in-process system do the
     system's work, which is then `server_cpu_us_per_op`. With a server both kinds of work mix in the
     load threads, and no CPU per operation is given. Of a trial with a steady `part` only that
-    counts. `faults` are those of its record: where a server has ended, its CPU time is not known.
+    counts. `faults` and changes of `roles` are those of its record: where a server has ended, its
+    CPU time is not known.
     """
     end = next((event for event in reversed(events) if event.get("event") == "end"), None)
     if end is None or not end["measured_s"] > 0:
@@ -96,7 +99,8 @@ def reduce_trial(
         for found in parts:
             bounds.update({prefix + name: bound for name, bound in found.bounds.items()})
             metrics.update({prefix + name: value for name, value in found.metrics.items()})
-    over_time = _over_time([*intervals, end] if part else events, groups, faults)
+    changes = {target.name: _of_nodes(target, roles) for target in targets}
+    over_time = _over_time([*intervals, end] if part else events, groups, faults, changes)
     metrics.update(over_time.metrics)
     bounds.update(over_time.bounds)
     # What comes after a fault is its effect: neither lost connections nor gaps are accidents.
@@ -105,6 +109,7 @@ def reduce_trial(
     metrics.update(sampled.metrics)
     metrics.update(_load_threads(events))
     ended = any(fault["do"] in ENDING for fault in faults)
+    ended = ended or any(change["change"] == FENCED for change in roles)
     cpu = _cpu(end, None if ended else sampled.server_cpu_s, in_process)
     metrics.update({k: v for k, v in cpu.items() if not (mixed and k.endswith("_cpu_us_per_op"))})
 
@@ -183,8 +188,16 @@ def _classes(total: Mapping[str, Any], reads: Mapping[str, bool]) -> Times:
     return Times(metrics, {})
 
 
+def _of_nodes(target: TargetPlan, roles: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    names = {node.name for node in target.nodes} if roles else set()
+    return [change for change in roles if change["node"] in names]
+
+
 def _over_time(
-    events: Sequence[Event], groups: Sequence[GroupPlan], faults: Sequence[Mapping[str, Any]]
+    events: Sequence[Event],
+    groups: Sequence[GroupPlan],
+    faults: Sequence[Mapping[str, Any]],
+    changes: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> Times:
     """Metrics from the commits of each tick: how even the throughput was, and when there was
     none."""
@@ -198,7 +211,7 @@ def _over_time(
         prefix = f"{group.name}." if len(groups) > 1 else ""
         own = spread.of_group(trace, group.name)
         found.update({prefix + name: value for name, value in own.items()})
-        seen = outages.of_group(trace, group.name, faults)
+        seen = outages.of_group(trace, group.name, faults, changes.get(group.target, ()))
         found.update({prefix + name: value for name, value in seen.metrics.items()})
         bounds.update({prefix + name: bound for name, bound in seen.bounds.items()})
     return Times(found, bounds)

@@ -132,6 +132,10 @@ def record(value: Any) -> None:
                 _number(key, item)
             elif not isinstance(item, str):
                 raise ValueError(f"`faults`: `{key[:20]}` is no text")
+    for one in value.roles:
+        if not all(isinstance(one.get(key), str) for key in ("node", "change", "said")):
+            raise ValueError("`roles` have no `node`, `change` or `said`")
+        _number("t_s", one.get("t_s"))
     for probe in value.probes:
         if not isinstance(probe.get("passed"), bool) or not isinstance(probe.get("why"), str):
             raise ValueError("`probes` have no `passed` or `why`")

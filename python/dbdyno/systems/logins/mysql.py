@@ -47,9 +47,11 @@ def connect(
 ) -> pymysql.Connection[Any]:
     """A connection with autocommit and utf8mb4. `where`: host and port or socket, and encryption.
 
-    `timeout_s`: for the whole answer to a statement. DynoError: the server asks for what it may not
+    `timeout_s`: for the whole answer to a statement, and for the login if that is shorter than
+    CONTROL_TIMEOUT_S. DynoError: the server asks for what it may not
     have, or answers without end. pymysql.Error, OSError: anything else."""
-    bounds = Bounds(rules.place, CONTROL_TIMEOUT_S)
+    login_s = min(timeout_s, CONTROL_TIMEOUT_S)
+    bounds = Bounds(rules.place, login_s)
     connection = _Connection(
         **where,
         user=rules.user,
@@ -68,7 +70,7 @@ def connect(
         bind(connection.ctx, bounds)
     host, port, path = connection.host, connection.port, connection.unix_socket
     try:
-        way = opened(bounds, CONTROL_TIMEOUT_S, host=host, port=port, path=path)
+        way = opened(bounds, login_s, host=host, port=port, path=path)
     except OSError as error:
         said = f"Can't connect to MySQL server on {path or host!r} ({error})"
         raise pymysql.OperationalError(_CANNOT_CONNECT, said) from error

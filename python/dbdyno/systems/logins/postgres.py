@@ -55,10 +55,12 @@ def connect(
     port: int = 0,
     unix_sock: str | None = None,
 ) -> pg8000.native.Connection:
-    """`timeout_s`: for the whole answer to a statement. DynoError: the server asks for what it may
+    """`timeout_s`: for the whole answer to a statement, and for the login if that is shorter than
+    CONTROL_TIMEOUT_S. DynoError: the server asks for what it may
     not have, or answers without end. pg8000's Error, OSError: anything else."""
-    bounds = Bounds(rules.place, CONTROL_TIMEOUT_S)
-    way = _way(bounds, tls, host, port, unix_sock)
+    login_s = min(timeout_s, CONTROL_TIMEOUT_S)
+    bounds = Bounds(rules.place, login_s)
+    way = _way(bounds, login_s, tls, host, port, unix_sock)
     try:
         with _readable():
             made = _Connection(
@@ -83,11 +85,13 @@ def _readable() -> Iterator[None]:
         raise InterfaceError(what) from error
 
 
-def _way(bounds: Bounds, tls: str, host: str, port: int, unix_sock: str | None) -> socket.socket:
+def _way(
+    bounds: Bounds, timeout_s: float, tls: str, host: str, port: int, unix_sock: str | None
+) -> socket.socket:
     """The socket to a server, encrypted as `tls` says."""
     way = None
     try:
-        way = opened(bounds, CONTROL_TIMEOUT_S, host=host, port=port, path=unix_sock)
+        way = opened(bounds, timeout_s, host=host, port=port, path=unix_sock)
         return way if tls == "off" or unix_sock is not None else _encrypted(way, tls, host)
     except BaseException as error:
         if way is not None:

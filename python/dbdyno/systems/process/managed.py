@@ -8,6 +8,7 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.process import starting
 from dbdyno.systems.process.account import Account, account_for, check_reachable
 from dbdyno.systems.process.guarded import Guarded
-from dbdyno.systems.process.logtail import LogTail
+from dbdyno.systems.process.logtail import LINES, LogTail
 from dbdyno.systems.process.paths import LOOPBACK, socket_directory
 from dbdyno.systems.process.starting import (
     DISCARD_TIMEOUT_S,
@@ -41,15 +42,18 @@ class NodeOptions:
 
     settings: Mapping[str, str] = field(default_factory=dict)  # its own, not compared: addresses
     settings_again: Mapping[str, str] = field(default_factory=dict)  # instead, when it starts again
+    returns: Callable[[NodeOptions], NodeOptions] | None = None  # before it is started again
     rewire: Callable[[], None] | None = None  # once it has been started again
+    lock: AbstractContextManager[Any] = field(default_factory=nullcontext)  # while it is
     sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of its option file
     init_sql: tuple[str, ...] = ()  # statements before those that make the login
     password: str = ""  # empty: drawn
     certificate: Certificate | None = None  # None: made
 
     def again(self) -> NodeOptions:
-        """What it is given when it starts again."""
-        return replace(self, settings={**self.settings, **self.settings_again})
+        """What it is given when it starts again. `returns` may change its directory too."""
+        given = replace(self, settings={**self.settings, **self.settings_again})
+        return given if self.returns is None else self.returns(given)
 
 
 ALONE = NodeOptions()
@@ -114,9 +118,9 @@ class Managed(ABC):
     def close_connection(self) -> None:
         """Closes the control connection."""
 
-    def log_tail(self) -> str:
-        """The last lines that the server logged since this start."""
-        return self._log.text()
+    def log_tail(self, lines: int = LINES) -> str:
+        """The last lines that the server logged since this start, indented."""
+        return self._log.text(lines)
 
     def alive(self) -> bool:
         return self.process.alive() and self.answers()
@@ -153,6 +157,10 @@ class Managed(ABC):
     def start_again(self) -> None:
         """Starts it on its directory once it has ended: port, password, certificate and settings
         are as before. DynoError, with the log's end, if it does not come back."""
+        with self._started.node.lock:
+            self._start_again()
+
+    def _start_again(self) -> None:
         again = self._started.again
         assert again is not None
         assert not self.process.alive(), "it runs"

@@ -14,7 +14,14 @@ from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.mysql.managed import USER
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology.base import Members, Wiring, refuse, with_word
+from dbdyno.topology.base import (
+    LOOK_TIMEOUT_S,
+    Members,
+    Position,
+    Wiring,
+    refuse,
+    with_word,
+)
 from dbdyno.topology.replicas import mysqlfamily
 
 WANTED = {**mysqlfamily.LOG, "log_slave_updates": "ON", "gtid_strict_mode": "ON"}
@@ -30,6 +37,9 @@ class MariadbReplicas(Wiring):
 
     topology = REPLICAS
     kind = "mariadb"
+
+    def __init__(self) -> None:
+        self.succession = MariadbSuccession()
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         assert target.topology is not None
@@ -49,14 +59,7 @@ class MariadbReplicas(Wiring):
         if node == members.nodes[0]:
             return
         server.rows("SET GLOBAL gtid_slave_pos = ''")
-        server.rows(
-            f"CHANGE MASTER TO master_host = '{LOOPBACK}', master_port = {members.primary.port}, "
-            f"master_user = '{USER}', master_password = '{members.password}', "
-            f"master_connect_retry = {mysqlfamily.RETRY_S}, master_ssl = 0, "
-            "master_ssl_verify_server_cert = 0, master_use_gtid = slave_pos"
-        )
-        server.rows("START SLAVE")
-        server.rows("SET GLOBAL read_only = ON")
+        _follow(members, server)
 
     def rewire(self, members: Members, node: Node) -> None:
         server = members.server(node)
@@ -69,6 +72,51 @@ class MariadbReplicas(Wiring):
 
     def role(self, server: Any) -> str:
         return mysqlfamily.role(server)
+
+
+def _follow(members: Members, server: Any) -> None:
+    """Has a server replicate from the present leader, from its own position on."""
+    server.rows(
+        f"CHANGE MASTER TO master_host = '{LOOPBACK}', master_port = {members.primary.port}, "
+        f"master_user = '{USER}', master_password = '{members.password}', "
+        f"master_connect_retry = {mysqlfamily.RETRY_S}, master_ssl = 0, "
+        "master_ssl_verify_server_cert = 0, master_use_gtid = slave_pos"
+    )
+    server.rows("START SLAVE")
+    server.rows("SET GLOBAL read_only = ON")
+
+
+class MariadbSuccession(mysqlfamily.MysqlSuccession):
+    """By global transaction ids: domain, server, number. The numbers of a domain grow."""
+
+    def position(self, server: Any) -> Position:
+        [[applied]] = server.look("SELECT @@GLOBAL.gtid_slave_pos", LOOK_TIMEOUT_S)
+        status = server.replica_status()
+        received = str(status[0].get("Gtid_IO_Pos") or "") if status else ""
+        done, had = _number(str(applied)), _number(received)
+        return Position(max(done, had), done >= had, f"GTID {received or applied}")
+
+    def promote(self, members: Members, node: Node) -> None:
+        server = members.server(node)
+        server.rows("STOP SLAVE")
+        server.rows("RESET SLAVE ALL")
+        if members.waits:
+            mysqlfamily.switch_sides(server, *SIDES)
+        server.rows("SET GLOBAL read_only = OFF")
+
+    def follow(self, members: Members, node: Node) -> str:
+        server = members.server(node)
+        server.rows("STOP SLAVE")
+        if node.name in members.deposed:
+            # A primary's position is that of its own log.
+            server.rows("SET GLOBAL gtid_slave_pos = @@GLOBAL.gtid_current_pos")
+        _follow(members, server)
+        return mysqlfamily.following(server, members.leader.name)
+
+
+def _number(position: str) -> int:
+    """The transactions up to a position, such as `0-1-270`; 0 if it is empty."""
+    return sum(int(each.rpartition("-")[2]) for each in position.split(",") if each.strip())
 
 
 WIRING = MariadbReplicas()

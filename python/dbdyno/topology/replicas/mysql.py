@@ -14,8 +14,16 @@ from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.mysql.managed import USER
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology.base import Members, Wiring, refuse, with_word
+from dbdyno.topology.base import (
+    LOOK_TIMEOUT_S,
+    Members,
+    Position,
+    Wiring,
+    refuse,
+    with_word,
+)
 from dbdyno.topology.replicas import mysqlfamily
+from dbdyno.wording.plurals import count
 
 WANTED = {
     **mysqlfamily.LOG,
@@ -36,6 +44,9 @@ class MysqlReplicas(Wiring):
 
     topology = REPLICAS
     kind = "mysql"
+
+    def __init__(self) -> None:
+        self.succession = Gtids()
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         assert target.topology is not None
@@ -61,15 +72,7 @@ class MysqlReplicas(Wiring):
         server.rows(FORGET)  # the loaded data may come from a server with a log
         if node == members.nodes[0]:
             return
-        server.rows(
-            f"CHANGE REPLICATION SOURCE TO source_host = '{LOOPBACK}', "
-            f"source_port = {members.primary.port}, source_user = '{USER}', "
-            f"source_password = '{members.password}', get_source_public_key = 1, "
-            f"source_connect_retry = {mysqlfamily.RETRY_S}, source_retry_count = 0, "
-            "source_auto_position = 1"
-        )
-        server.rows("START REPLICA")
-        server.rows("SET GLOBAL super_read_only = ON")
+        _follow(members, server)
 
     def rewire(self, members: Members, node: Node) -> None:
         server = members.server(node)
@@ -82,6 +85,68 @@ class MysqlReplicas(Wiring):
 
     def role(self, server: Any) -> str:
         return mysqlfamily.role(server)
+
+
+def _follow(members: Members, server: Any) -> None:
+    """Has a server replicate from the present leader what it has not."""
+    server.rows(
+        f"CHANGE REPLICATION SOURCE TO source_host = '{LOOPBACK}', "
+        f"source_port = {members.primary.port}, source_user = '{USER}', "
+        f"source_password = '{members.password}', get_source_public_key = 1, "
+        f"source_connect_retry = {mysqlfamily.RETRY_S}, source_retry_count = 0, "
+        "source_auto_position = 1"
+    )
+    server.rows("START REPLICA")
+    server.rows("SET GLOBAL super_read_only = ON")
+
+
+class Gtids(mysqlfamily.MysqlSuccession):
+    """By sets of global transaction ids."""
+
+    def position(self, server: Any) -> Position:
+        status = server.replica_status()
+        received = str(status[0].get("Retrieved_Gtid_Set") or "") if status else ""
+        missing = f"GTID_SUBTRACT('{_one_line(received)}', @@GLOBAL.gtid_executed)"
+        [[applied, left]] = server.look(f"SELECT @@GLOBAL.gtid_executed, {missing}", LOOK_TIMEOUT_S)
+        number = transactions(str(applied)) + transactions(str(left))
+        return Position(number, not str(left).strip(), count(number, "transaction"))
+
+    def promote(self, members: Members, node: Node) -> None:
+        server = members.server(node)
+        server.rows("STOP REPLICA")
+        server.rows("RESET REPLICA ALL")
+        if members.waits:
+            mysqlfamily.switch_sides(server, *SIDES)
+        server.rows("SET GLOBAL super_read_only = OFF")
+        server.rows("SET GLOBAL read_only = OFF")
+
+    def follow(self, members: Members, node: Node) -> str:
+        server = members.server(node)
+        server.rows("STOP REPLICA")
+        errant = ""
+        if node.name in members.deposed:
+            [[theirs]] = members.primary.rows("SELECT @@GLOBAL.gtid_executed")
+            sql = f"SELECT GTID_SUBTRACT(@@GLOBAL.gtid_executed, '{_one_line(str(theirs))}')"
+            [[only]] = server.rows(sql)
+            if errants := transactions(str(only)):
+                errant = f", with {count(errants, 'transaction')} that the new primary has not"
+        _follow(members, server)
+        return mysqlfamily.following(server, members.leader.name) + errant
+
+
+def transactions(gtids: str) -> int:
+    """The number of transactions in a set such as `3E11FA47-...:1-5:7,...:1-3`."""
+    found = 0
+    for one in filter(None, (each.strip() for each in gtids.split(","))):
+        for interval in one.split(":")[1:]:
+            first, _, last = interval.partition("-")
+            if first.isdigit():  # else a tag
+                found += int(last or first) - int(first) + 1
+    return found
+
+
+def _one_line(gtids: str) -> str:
+    return gtids.replace("\n", "")
 
 
 def without_identity(directory: Path) -> None:

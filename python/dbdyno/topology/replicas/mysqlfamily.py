@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbdyno.experiment.types import PRIMARY, REPLICA, Node
 from dbdyno.systems.base import Resolved, TargetPlan, Word
-from dbdyno.topology.base import LOOK_TIMEOUT_S, Members
+from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Succession
 
 OWN = (
     *("server_id", "log_bin", "skip_log_bin", "disable_log_bin", "log_slave_updates"),
@@ -18,6 +19,8 @@ OWN = (
 LOG = {"log_bin": "binlog"}
 NO_LOG = "skip_log_bin"
 RETRY_S = 1  # between two tries to reach the primary
+FOLLOW_S = 5.0  # in which a replica reaches its primary, or says why it cannot
+POLL_S = 0.05
 _RUNNING = (
     *("Slave_IO_Running", "Slave_SQL_Running"),
     *("Replica_IO_Running", "Replica_SQL_Running"),
@@ -75,7 +78,39 @@ def waiting(members: Members, node: Node, source: str, replica: str) -> dict[str
     topology = members.target.topology
     if topology is None or not topology.wait_for_replicas:
         return {}
-    return {source if node == members.nodes[0] else replica: "ON"}
+    return {source if node == members.leader else replica: "ON"}
+
+
+class MysqlSuccession(Succession):
+    """What MariaDB and MySQL have in common."""
+
+    def prepare(self, members: Members, node: Node) -> None:
+        return  # it logs what it applies
+
+    def prepare_return(self, members: Members, node: Node, directory: Any) -> None:
+        return  # what only it has stays: it shows
+
+    def return_sql(self) -> tuple[str, ...]:
+        return ("SET GLOBAL read_only = ON",)
+
+
+def following(server: Any, leader: str) -> str:
+    """Whether a replica follows its new primary within FOLLOW_S, or its errors."""
+    deadline = time.monotonic() + FOLLOW_S
+    while True:
+        status = server.replica_status()
+        if status and _runs(status[0]):
+            return f"follows {leader}"
+        why = _why(status)
+        if why or time.monotonic() > deadline:
+            return f"does not follow {leader}: {why or 'it is not connected yet'}"
+        time.sleep(POLL_S)
+
+
+def switch_sides(server: Any, source: str, replica: str) -> None:
+    """Has a promoted replica wait for replicas of its own."""
+    server.rows(f"SET GLOBAL {replica} = OFF")
+    server.rows(f"SET GLOBAL {source} = ON")
 
 
 def role(server: Any) -> str:

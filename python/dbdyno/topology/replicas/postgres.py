@@ -1,11 +1,13 @@
 """A primary and standbys of PostgreSQL, by streaming replication.
 
 Sources: PostgreSQL's manual on "Log-Shipping Standby Servers", "Synchronous Replication",
-synchronous_standby_names and replication slots.
+synchronous_standby_names, replication slots, "Failover" and pg_rewind.
 """
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,16 +17,30 @@ from dbdyno.experiment.types import PRIMARY, REPLICA, REPLICAS, Node
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.postgres.managed import USER
+from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import account_for, private_file
-from dbdyno.systems.process.managed import NodeOptions
+from dbdyno.systems.process.guarded import run_guarded
+from dbdyno.systems.process.managed import ENVIRONMENT, NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Wiring, refuse, with_word
+from dbdyno.topology.base import (
+    LOOK_TIMEOUT_S,
+    Members,
+    Position,
+    Succession,
+    Wiring,
+    refuse,
+    with_word,
+)
 
 OWN = ("primary_conninfo", "primary_slot_name", "synchronous_standby_names", "hot_standby")
 WANTED = {"wal_level": "replica", "hot_standby": "on"}
 # While loading, too: a standby cannot begin in a log without what it needs.
 NOT_MINIMAL = ("wal_level", "max_wal_senders")
 NOTE = "each node starts on a copy of the loaded data; standbys stream from a slot of their own"
+PROMOTE_TIMEOUT_S = 60
+REWIND_TIMEOUT_S = 120.0
+FOLLOW_S = 15.0  # in which a standby begins to stream: it tries each 5 s
+POLL_S = 0.05
 WAITING_NOTE = "; a commit waits until so many standbys have written and synced it, for ever"
 
 
@@ -33,6 +49,12 @@ class PostgresReplicas(Wiring):
 
     topology = REPLICAS
     kind = "postgres"
+    takes_writes = re.compile(
+        r"^ *(?P<time>\S+ \S+) UTC .*database system is ready to accept connections", re.M
+    )
+
+    def __init__(self) -> None:
+        self.succession = Standbys()
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         assert target.topology is not None
@@ -54,26 +76,16 @@ class PostgresReplicas(Wiring):
     def prepare(self, members: Members, node: Node, directory: Path) -> None:
         if node == members.nodes[0]:
             return
-        account = account_for("postgres")
-        private_file(directory / "data" / "standby.signal", "", account)
-        private_file(_passwords(directory), f"*:*:*:{USER}:{members.password}\n", account)
+        _as_standby(members, directory)
         members.primary.rows(
             f"SELECT pg_create_physical_replication_slot('{_slot(members, node)}', true)"
         )
 
     def options(self, members: Members, node: Node, directory: Path) -> NodeOptions:
-        if node == members.nodes[0]:
+        if node == members.leader:
             return NodeOptions()
+        conninfo = _conninfo(members, node, directory)
         slot = _slot(members, node)
-        source = {
-            "host": LOOPBACK,
-            "port": str(members.primary.port),
-            "user": USER,
-            "passfile": str(_passwords(directory)),
-            "application_name": slot,
-            "sslmode": "disable",
-        }
-        conninfo = " ".join(f"{name}={value}" for name, value in source.items())
         return NodeOptions({"primary_conninfo": conninfo, "primary_slot_name": slot})
 
     def lacking(self, members: Members) -> str:
@@ -92,6 +104,109 @@ class PostgresReplicas(Wiring):
     def role(self, server: Any) -> str:
         [[recovering]] = server.look("SELECT pg_is_in_recovery()", LOOK_TIMEOUT_S)
         return REPLICA if recovering else PRIMARY
+
+
+class Standbys(Succession):
+    """By positions in the log (LSN). A standby that is promoted replays all that it has received,
+    as the manual says of "Failover"; so `applied` is not waited for."""
+
+    def position(self, server: Any) -> Position:
+        [[number, lsn]] = server.look(
+            "SELECT pg_wal_lsn_diff(lsn, '0/0')::bigint, lsn::text FROM (SELECT greatest("
+            "pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) AS lsn) AS received",
+            LOOK_TIMEOUT_S,
+        )
+        return Position(int(number), applied=True, text=f"LSN {lsn}")
+
+    def prepare(self, members: Members, node: Node) -> None:
+        server = members.server(node)
+        there = {str(name) for (name,) in server.rows("SELECT slot_name FROM pg_replication_slots")}
+        for other in members.nodes:
+            slot = _slot(members, other)
+            if other != node and slot not in there:
+                server.rows(f"SELECT pg_create_physical_replication_slot('{slot}', true)")
+
+    def promote(self, members: Members, node: Node) -> None:
+        [[done]] = members.server(node).rows(f"SELECT pg_promote(true, {PROMOTE_TIMEOUT_S})")
+        if not done:
+            raise DynoError(
+                f"{node.name} was not promoted within {PROMOTE_TIMEOUT_S} s",
+                cause="it has much to replay, or the machine is very busy",
+                fix="see its log; a smaller load leaves standbys closer behind",
+            )
+
+    def follow(self, members: Members, node: Node) -> str:
+        server = members.server(node)
+        if node.name not in members.deposed:  # one that has just started has it in its file
+            conninfo = _conninfo(members, node, server.directory).replace("'", "''")
+            server.rows(f"ALTER SYSTEM SET primary_conninfo = '{conninfo}'")
+            server.rows("SELECT pg_reload_conf()")
+        deadline = time.monotonic() + FOLLOW_S
+        while time.monotonic() < deadline:
+            rows = members.primary.rows(
+                "SELECT state FROM pg_stat_replication"
+                f" WHERE application_name = '{_slot(members, node)}'"
+            )
+            if rows and rows[0][0] == "streaming":
+                return f"follows {members.leader.name}"
+            time.sleep(POLL_S)
+        return f"does not follow {members.leader.name} yet"
+
+    def prepare_return(self, members: Members, node: Node, directory: Path) -> None:
+        data, account = directory / "data", account_for("postgres")
+        (data / "postmaster.pid").unlink(missing_ok=True)
+        _as_standby(members, directory, signal=False)
+        # Before its first checkpoint the new primary's files are those of the old timeline, and
+        # pg_rewind sees nothing to do (its manual, "Notes"; up to PostgreSQL 15).
+        members.primary.rows("CHECKPOINT")
+        source = _conninfo(members, node, directory) + " dbname=postgres"
+        program = members.binaries.paths["server"].parent / "pg_rewind"
+        command: list[str | Path] = [
+            *(program, f"--target-pgdata={data}", f"--source-server={source}"),
+            *(f"--config-file={directory / 'server.conf'}", "--no-sync"),
+        ]
+        done = run_guarded(
+            members.binaries.host,
+            account,
+            command,
+            ENVIRONMENT,
+            REWIND_TIMEOUT_S,
+            directory / "rewind.log",
+            data,
+        )
+        if done.returncode != 0:
+            raise DynoError(
+                f"pg_rewind of {node.name} failed: {logtail.telling(done.stdout + done.stderr)}",
+                cause="its log, or that of the new primary, does not reach back to where they part",
+                fix="set `wal_keep_size` in `config:`",
+            )
+        # Settings of the new primary, or of an earlier failover.
+        (data / "postgresql.auto.conf").unlink(missing_ok=True)
+        _as_standby(members, directory)
+
+    def return_sql(self) -> tuple[str, ...]:
+        return ()  # a standby takes no writes
+
+
+def _conninfo(members: Members, node: Node, directory: Path) -> str:
+    """How a standby reaches the present leader."""
+    source = {
+        "host": LOOPBACK,
+        "port": str(members.primary.port),
+        "user": USER,
+        "passfile": str(_passwords(directory)),
+        "application_name": _slot(members, node),
+        "sslmode": "disable",
+    }
+    return " ".join(f"{name}={value}" for name, value in source.items())
+
+
+def _as_standby(members: Members, directory: Path, *, signal: bool = True) -> None:
+    """Gives a directory what a standby needs: the password, and the `signal` to be one."""
+    account = account_for("postgres")
+    private_file(_passwords(directory), f"*:*:*:{USER}:{members.password}\n", account)
+    if signal:
+        private_file(directory / "data" / "standby.signal", "", account)
 
 
 def _slot(members: Members, node: Node) -> str:

@@ -36,6 +36,8 @@ _WORDS = {
     "failed_per_s": ("the rate of failed transactions", "a second"),
     "outage_s": ("the longest time without a commit", "s"),
     "failover_s": ("the time from a fault to the next commit", "s"),
+    "promotion_s": ("the time from a fault until another node had taken over", "s"),
+    "transactions_per_s_before": ("throughput before the first fault", "transactions a second"),
     "brownout_s": ("the time below 80 % of the throughput before", "s"),
     "server_cpu_us_per_op": ("server CPU per operation", "µs"),
     "generator_cpu_us_per_op": ("generator CPU per operation", "µs"),

@@ -18,6 +18,8 @@ ENDS = {
     "fsync_error": "mended",
 }
 
+TAKEN_OVER = ("promoted", "elected", "chosen", "returned")  # changes of roles in a chart
+
 RESOLUTION = (
     "From commits counted every 100 ms: outages and failovers are right to within 0.1 s. Clients"
     " that lost their connection try again after 10 ms, then after up to a second. A brown-out"
@@ -46,8 +48,8 @@ def lasted(seconds: Sequence[float]) -> str:
 
 
 def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
-    """A sentence on `outage_s`, `failover_s` or `brownout_s` of so many `trials`, of which
-    `values` are those that have it and `cut` of them are lower bounds."""
+    """A sentence on `outage_s`, `failover_s`, `promotion_s` or `brownout_s` of so many `trials`, of
+    which `values` are those that have it and `cut` of them are lower bounds."""
     if not values:
         return "No outage followed a fault." if metric == "failover_s" else ""
     middle, spread = f"{sig3(median(values))} s", ""
@@ -61,6 +63,8 @@ def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
         text = f"The first commit came {least}{middle} after the fault{spread}"
         missing = trials - len(values)
         return text + (f"; no outage in {count(missing, 'trial')}." if missing else ".")
+    if metric == "promotion_s":
+        return f"Another node had taken over {middle} after the fault{spread}."
     if not max(values):
         return "Throughput was back at 80 % of that before within the second."
     return f"Throughput was below 80 % of that before for {middle}{spread}, the outage included."

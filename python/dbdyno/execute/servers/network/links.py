@@ -1,4 +1,5 @@
-"""The networks of a cell: a relay between the load and each server whose target asks for one.
+"""The networks of a cell: a relay between the load and each server whose target asks for one, and
+addresses that lead to whichever node is the primary.
 
 A network is believed once it was measured: before its trials the relay leads to an echo, so
 that the very listener is measured that the load will use.
@@ -87,6 +88,15 @@ class Links:
                     self._leave(name)
             elif node is None or node.port != port or node.measured.network != network:
                 self._put(target, name, port, network)
+
+    def lead(self, name: str, port: int) -> None:
+        """Has an address of `set` lead to another server. Connections to the one before are
+        reset, and new ones go to this one."""
+        node = self._nodes[name]
+        if node.port != port:
+            assert self._relay is not None
+            self._relay.lead_to(name, port, reset=True)
+            node.port = port
 
     def ports(self, names: Sequence[str]) -> dict[str, int]:
         """Where the load reaches nodes behind a network, by name; without those that have none."""

@@ -24,7 +24,7 @@ from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
 from dbdyno.wording.within_trial import faults_text
 
-METRICS = ("outage_s", "failover_s", "brownout_s")
+METRICS = ("outage_s", "failover_s", "promotion_s", "brownout_s")
 SHOWN = 6  # cells with a chart
 ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
 IN_TERMINAL = 3  # cells
@@ -43,6 +43,16 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What became of a node's role in the trial of the chart."""
+
+    at: str
+    node: str
+    change: str
+    said: str  # by servers
+
+
+@dataclass(frozen=True)
 class View:
     """The faults of one cell."""
 
@@ -51,6 +61,7 @@ class View:
     rows: tuple[Row, ...]
     more: int  # rows that are omitted
     figure: Figure | None
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,8 @@ def view(context: Context) -> Faults | None:
         figure = _figure(context, own, where) if len(found) < SHOWN else None
         sentences = tuple(_sentences(cell, own))
         more = max(0, len(rows) - ROWS_MAX)
-        found.append(View(where, sentences, tuple(rows[:ROWS_MAX]), more, figure))
+        changes = tuple(_changes(_typical(own))) if len(found) < SHOWN else ()
+        found.append(View(where, sentences, tuple(rows[:ROWS_MAX]), more, figure, changes))
     return Faults(faults_text.RESOLUTION, tuple(found)) if found else None
 
 
@@ -116,10 +128,21 @@ def _rows(own: Sequence[TrialRecord]) -> list[Row]:
     return rows
 
 
+def _changes(record: TrialRecord) -> Iterator[Change]:
+    for each in record.roles[:ROWS_MAX]:
+        at, said = faults_text.when([float(each["t_s"])]), visible(each["said"])
+        yield Change(at, visible(each["node"]), each["change"], said)
+
+
+def _typical(own: Sequence[TrialRecord]) -> TrialRecord:
+    """The trial with the median outage."""
+    by_outage = sorted(own, key=lambda r: (_longest(r), r.id))
+    return by_outage[len(by_outage) // 2]
+
+
 def _figure(context: Context, own: Sequence[TrialRecord], where: str) -> Figure | None:
     """The trial with the median outage; None if its files cannot be read."""
-    by_outage = sorted(own, key=lambda r: (_longest(r), r.id))
-    typical = by_outage[len(by_outage) // 2]
+    typical = _typical(own)
     try:
         trace = context.run.trace(typical.id)
     except (DynoError, KeyError, ValueError):
@@ -155,6 +178,10 @@ def _marks(record: TrialRecord) -> Iterator[tuple[float, str]]:
         yield float(fault["begun_s"]), faults_text.mark(fault["do"], visible(fault["node"]))
         if "undone_s" in fault and fault["do"] in faults_text.ENDS:
             yield float(fault["undone_s"]), faults_text.undone(fault["do"])
+    for change in record.roles:
+        if change["change"] in faults_text.TAKEN_OVER:
+            mark = faults_text.mark(change["change"], visible(change["node"]))
+            yield float(change["t_s"]), mark
 
 
 def form(found: Faults) -> Iterator[RenderableType]:

@@ -1,0 +1,1 @@
+"""Failover within a trial: who is the primary, and where its address leads."""

@@ -1,0 +1,97 @@
+"""A lost primary is replaced, in a topology whose nodes elect none.
+
+In the order of the field's tools (Orchestrator, Patroni, MHA): the old primary is fenced (killed,
+since nothing else is certain of one that hangs), the most advanced of the living replicas applies
+all that it has received and is promoted, the others follow it. The old primary comes back as a
+replica or stays down: two primaries there never are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Node
+from dbdyno.topology.base import Members, Position, Succession
+
+APPLY_TIMEOUT_S = 120.0
+POLL_S = 0.02
+
+FENCED, PROMOTED, FOLLOWS, RETURNED = "fenced", "promoted", "follows", "returned"
+"""What became of a node."""
+
+Tell = Callable[[str, str, str], None]  # a node's name, one of the above, what servers say of it
+
+
+def candidate(positions: Mapping[str, Position]) -> str | None:
+    """The replica that has received most, the first of several; None if none is left. What a
+    replica has applied does not count: it will have applied all of it before it takes over."""
+    if not positions:
+        return None
+    most = max(each.received for each in positions.values())
+    return next(name for name, each in positions.items() if each.received == most)
+
+
+def positions(succession: Succession, members: Members) -> dict[str, Position]:
+    """Of the replicas that answer, in the order of their start."""
+    found = {}
+    for node in members.followers:
+        server = members.server(node)
+        if node.name in members.deposed or not server.process.alive():
+            continue
+        try:
+            found[node.name] = succession.position(server)
+        except Exception:  # it hangs, or died just now: each client library says it in its way
+            continue
+    return found
+
+
+def take_over(
+    succession: Succession, members: Members, tell: Tell, check: Callable[[], None] = lambda: None
+) -> Node:
+    """Fences the primary and promotes a replica. DynoError if there is none that could be. `check`
+    is called while a replica applies what it has received, and raises to end that."""
+    old = members.leader
+    if candidate(positions(succession, members)) is None:
+        raise DynoError(
+            f"no node can take over from {old.name}: no replica answers",
+            cause="all others are down, or hang",
+            fix="use more nodes, or fewer faults at once",
+        )
+    server = members.server(old)
+    server.kill()
+    server.close_connection()
+    tell(old.name, FENCED, "")
+    found = positions(succession, members)  # what was under way has arrived by now
+    name = candidate(found)
+    if name is None:
+        raise DynoError(f"the last replica of {old.name} died while it took over")
+    node = next(each for each in members.nodes if each.name == name)
+    applied = _applied(succession, members.server(node), found[name], check)
+    succession.prepare(members, node)
+    succession.promote(members, node)
+    members.deposed.add(old.name)
+    members.leader_name = name
+    others = (f"{other} {each.text}" for other, each in found.items() if other != name)
+    tell(name, PROMOTED, "; ".join([f"it had {applied.text}", *others]))
+    return node
+
+
+def _applied(
+    succession: Succession, server: Any, position: Position, check: Callable[[], None]
+) -> Position:
+    """Waits until a replica has applied all that it has received."""
+    deadline = time.monotonic() + APPLY_TIMEOUT_S
+    while not position.applied:
+        if time.monotonic() > deadline:
+            raise DynoError(
+                f"a replica has not applied what it received within {APPLY_TIMEOUT_S:.0f} s",
+                cause=f"it is at {position.text}; its applier has stopped, or is far behind",
+                fix="see the server's log; a smaller load leaves replicas closer behind",
+            )
+        check()
+        time.sleep(POLL_S)
+        position = succession.position(server)
+    return position

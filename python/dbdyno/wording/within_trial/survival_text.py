@@ -1,0 +1,123 @@
+"""What set-ups kept of what they acknowledged when a fault struck, and at what price, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from dbdyno.wording.numbers import listed, sig3
+from dbdyno.wording.plurals import count
+
+NOT_KNOWN = "not known"
+NAMED = 4  # set-ups in a sentence
+TAIL = 0.025  # of a two-sided interval of 95 %
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All trials of a cell in which a fault began. `lost` and `outages_s` have one number a trial;
+    None in `lost`: the audit could not read the nodes."""
+
+    where: str
+    lost: tuple[int | None, ...]
+    acknowledged: int
+    outages_s: tuple[float, ...]
+    cut: int  # outages that had not ended with the trial
+    tps_before: tuple[float, ...]
+
+    @property
+    def total(self) -> int | None:
+        """Transactions lost in all trials."""
+        known = [each for each in self.lost if each is not None]
+        return sum(known) if len(known) == len(self.lost) or any(known) else None
+
+    @property
+    def keeps(self) -> bool:
+        return self.total == 0
+
+    def order(self) -> tuple[float, float]:
+        """The most trustworthy first: fewest losses, then the fastest."""
+        total = self.total
+        return (float("inf") if total is None else total, -_middle(self.tps_before))
+
+
+def possible(trials: int) -> float:
+    """The share of trials in which losses remain possible when none was seen in so many: the upper
+    end of the exact interval of Clopper and Pearson (1934), 95 %."""
+    return float(1.0 - TAIL ** (1.0 / trials))
+
+
+def lost(outcome: Outcome) -> str:
+    """The transactions that were lost, and in how many trials."""
+    total = outcome.total
+    if total is None:
+        return NOT_KNOWN
+    trials = sum(bool(each) for each in outcome.lost)
+    return f"{total:,}" if not total else f"{total:,} (in {trials} of {len(outcome.lost)} trials)"
+
+
+def outage(outcome: Outcome) -> str:
+    """The longest time without a commit: its median, and that of the worst trial."""
+    if not outcome.outages_s:
+        return ""
+    worst, least = max(outcome.outages_s), "at least " if outcome.cut else ""
+    middle = _middle(outcome.outages_s)
+    more = f" (worst {sig3(worst)})" if worst > middle else ""
+    return f"{least}{sig3(middle)} s{more}"
+
+
+def tps(outcome: Outcome) -> str:
+    """Throughput before the fault."""
+    return sig3(_middle(outcome.tps_before)) if outcome.tps_before else ""
+
+
+def summary(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Which set-ups kept all, which of them cost least, and which lost something."""
+    kept = [one for one in outcomes if one.keeps]
+    said = []
+    if kept:
+        trials = min(len(one.lost) for one in kept)
+        said.append(
+            f"No acknowledged transaction was lost {_at(kept)}. None in"
+            f" {count(trials, 'trial')} leaves losses in up to {possible(trials):.0%} of such"
+            " faults possible (95 % confidence)."
+        )
+    if len(kept) > 1:
+        said.append(_price(kept))
+    if losers := [one for one in outcomes if one.total]:
+        each = [f"{lost(one)}{f' at {one.where}' if one.where else ''}" for one in losers[:NAMED]]
+        each += [f"some at {len(losers) - NAMED} more"] if len(losers) > NAMED else []
+        said.append(f"Acknowledged transactions were lost: {listed(each)}.")
+    unknown = [one for one in outcomes if one.total is None]
+    if unknown:
+        said.append(f"It is not known what was lost {_at(unknown)}.")
+    return tuple(said)
+
+
+def _price(kept: Sequence[Outcome]) -> str:
+    """Of those that lost nothing: the fastest, and the one that was back soonest."""
+    timed = [one for one in kept if one.outages_s]
+    fastest = max(kept, key=lambda one: _middle(one.tps_before))
+    said = f"Of these {fastest.where} was the fastest before the fault ({tps(fastest)} tps"
+    others = [one for one in kept if one is not fastest and one.tps_before]
+    if others:
+        slowest = min(others, key=lambda one: _middle(one.tps_before))
+        said += f", against {tps(slowest)} at {slowest.where}"
+    said += ")"
+    if timed:
+        soonest = min(timed, key=lambda one: _middle(one.outages_s))
+        said += f", and {soonest.where} committed again soonest (after {outage(soonest)})"
+    return f"{said}."
+
+
+def _at(outcomes: Sequence[Outcome]) -> str:
+    names = [one.where for one in outcomes if one.where]
+    if not names:
+        return "in this run"
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return f"at {listed([*names[:NAMED], *more])}"
+
+
+def _middle(values: Sequence[float]) -> float:
+    return median(values) if values else 0.0

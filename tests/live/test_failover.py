@@ -1,0 +1,240 @@
+"""Another primary on real servers: the most advanced replica takes over, the others follow it, and
+the old one comes back as a replica."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spied_audit
+from private_servers import binaries
+from running import Place, complete_trials, wait_for
+from test_topology_servers import seen, working
+
+from dbdyno.experiment.types import DOWN, PRIMARY, REPLICA, Topology
+from fixtures.audits import recount
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+
+def insert(server: Any, number: int) -> None:
+    server.run("shop", [f"INSERT INTO t VALUES ({number}, 7)"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits"),
+    [("mariadb", 0), ("mariadb", 1), ("postgres", 0), ("postgres", 1), ("mysql", 1)],
+)
+def test_a_replica_takes_over_and_the_old_primary_follows_it(kind: str, waits: int) -> None:
+    form = Topology("replicas", 3, waits)
+    with working(kind, form, memory_bytes=32 << 20) as (cluster, servers):
+        told: list[tuple[str, str, str]] = []
+        cluster.tell = lambda *what: told.append(what)
+        insert(servers["db"], 1)
+        assert seen(servers["db.2"], 1) and seen(servers["db.3"], 1)
+        os.kill(servers["db"].pid, signal.SIGKILL)
+        assert cluster.take_over()
+        leader = cluster.leader
+        other = ({"db.2", "db.3"} - {leader}).pop()
+        cluster.regroup()
+        assert cluster.roles() == {"db": DOWN, leader: PRIMARY, other: REPLICA}
+        insert(servers[leader], 2)
+        assert seen(servers[other], 2)
+        servers["db"].start_again()
+        assert cluster.roles()["db"] == REPLICA
+        assert seen(servers["db"], 1) and seen(servers["db"], 2)
+        insert(servers[leader], 3)
+        assert seen(servers["db"], 3)
+        assert [one[:2] for one in told] == [
+            ("db", "fenced"),
+            (leader, "promoted"),
+            (other, "follows"),
+            ("db", "returned"),
+        ], told
+        assert all("does not" not in said for _, _, said in told), told
+
+
+AWAY_SQL = {
+    "mariadb": ["STOP SLAVE IO_THREAD"],
+    "mysql": ["STOP REPLICA IO_THREAD"],
+    "postgres": ["ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"],
+}
+RETURNED = {
+    "mariadb": "does not follow db.2: ",
+    "mysql": "follows db.2, with 1 transaction that the new primary has not",
+    "postgres": "follows db.2",
+}
+
+
+@pytest.mark.parametrize("kind", AWAY_SQL)
+def test_what_only_the_old_primary_has_shows_or_is_rewound(kind: str) -> None:
+    with working(kind, Topology("replicas", 2), memory_bytes=32 << 20) as (cluster, servers):
+        told: list[tuple[str, str, str]] = []
+        cluster.tell = lambda *what: told.append(what)
+        insert(servers["db"], 1)
+        assert seen(servers["db.2"], 1)
+        for sql in AWAY_SQL[kind]:
+            servers["db.2"].rows(sql)
+        if kind == "postgres":  # until its receiver has ended
+            assert wait_for(lambda: not servers["db"].rows("SELECT 1 FROM pg_stat_replication"))
+        insert(servers["db"], 2)
+        os.kill(servers["db"].pid, signal.SIGKILL)
+        assert cluster.take_over()
+        insert(servers["db.2"], 3)
+        assert servers["db.2"].run("shop", ["SELECT id FROM t WHERE id = 2"]) in ([], ())
+        servers["db"].start_again()
+        assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}
+        assert told[-1][:2] == ("db", "returned")
+        assert told[-1][2].startswith(RETURNED[kind])
+        if kind == "postgres":
+            assert seen(servers["db"], 3)
+            assert servers["db"].run("shop", ["SELECT id FROM t WHERE id = 2"]) == []
+        else:
+            assert seen(servers["db"], 2)
+
+
+EXPERIMENT = """
+experiment: failover
+targets:
+  db:
+    kind: {kind}
+    memory: 64Mi
+    durability: full
+    topology: {topology}
+workload:
+  {{kind: oltp, preset: write_only, sessions: 3, tables: 1, rows: 2000, deadline: 2s, retries: 3}}
+audit: commits
+faults:
+{faults}
+blocks: 1
+warmup: 300ms
+duration: {duration}
+interval: 500ms
+"""
+KILL = "  - {at: 3s, do: kill, node: primary}\n"
+AWAY = "  - {at: 1100ms, do: sql, node: [db.2, db.3], sql: STOP SLAVE IO_THREAD}\n"
+
+
+def ran(
+    there: Place,
+    kind: str,
+    topology: str,
+    faults: str,
+    duration: str,
+    text: str = EXPERIMENT,
+) -> dict[str, Any]:
+    """The record of the trial of a run that left nothing behind. Its audit is that of a recount."""
+    binaries(kind)
+    named = {"kind": kind, "topology": topology, "faults": faults, "duration": duration}
+    there.experiment(text.format(**named))
+    spy = Path(__file__).with_name("spied_audit.py")
+    done = subprocess.run(
+        [sys.executable, spy, "run", "experiment.yaml", "--dir", "r"],
+        cwd=there.path,
+        env=there.environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert there.until_clean() == []
+    [stored] = complete_trials(there.path / "r").values()
+    record: dict[str, Any] = json.loads(stored)
+    assert record["status"] == "complete", record["void_reason"]
+    spoilt = list((there.path / "r/trials").glob("*.void-*"))
+    assert spoilt == [], [(one / "trial.json").read_text() for one in spoilt]
+    audit, expected = record["audit"]["db"], recounted(there)
+    assert {name: audit[name] for name in expected} == expected
+    return record
+
+
+def recounted(there: Place) -> Mapping[str, int]:
+    lines = map(json.loads, (there.path / spied_audit.NAME).read_text().splitlines())
+    store = [({tuple(row) for row in line["rows"]}, line["writes"]) for line in lines]
+    assert sum(writes for _, writes in store) == 1, "one primary"
+    [log] = (there.path / "r/trials").glob("*/audit.log")
+    return recount(log.read_bytes(), [store])
+
+
+def changes(record: dict[str, Any]) -> dict[str, str]:
+    """The node of each change of roles, the last of several."""
+    return {one["change"]: one["node"] for one in record["roles"]}
+
+
+def check_followed(record: dict[str, Any]) -> None:
+    """Sessions have committed on another node, after an outage that the record explains."""
+    metrics = record["metrics"]
+    assert metrics["promotion_s"] < metrics["failover_s"] < 30
+    assert metrics["transactions_per_s_before"] > 0
+    assert all(one["end_s"] is not None for one in record["outages"]), "all sessions came back"
+    if record["targets"]["db"]["kind"] != "mariadb":  # whose log has whole seconds
+        [logged] = [one["t_s"] for one in record["roles"] if one["change"] == "logged"]
+        assert record["faults"][-1]["begun_s"] < logged < record["measured_s"]
+
+
+FAILOVER = "{{kind: replicas, nodes: 3, wait_for_replicas: {}, failover: {{after: 700ms}}}}"
+
+
+def test_what_an_asynchronous_primary_had_alone_is_lost_and_counted(there: Place) -> None:
+    record = ran(there, "mariadb", FAILOVER.format(0), AWAY + KILL, "7s")
+    check_followed(record)
+    found = changes(record)
+    assert (found["silent"], found["fenced"]) == ("db", "db")
+    assert found["promoted"] == found["address"] in ("db.2", "db.3")
+    assert found["returned"] == "db"
+    audit = record["audit"]["db"]
+    assert audit["lost"] > 0, record["roles"]
+    # The old primary has them still, follows nobody, and no client is sent there.
+    assert audit["diverged"] >= audit["lost"]
+    [said] = [one["said"] for one in record["roles"] if one["change"] == "returned"]
+    assert said.startswith("does not follow")
+
+
+def test_a_synchronous_standby_of_postgres_loses_nothing(there: Place) -> None:
+    record = ran(there, "postgres", FAILOVER.format(1), KILL, "7s")
+    check_followed(record)
+    assert changes(record)["promoted"] in ("db.2", "db.3")
+    audit = record["audit"]["db"]
+    assert (audit["lost"], audit["diverged"]) == (0, 0), record["roles"]
+
+
+def test_a_hung_primary_is_fenced_and_never_a_second_one(there: Place) -> None:
+    # A question to a server that hangs waits for 2 s.
+    pause = "  - {at: 1100ms, do: pause, node: primary, for: 5s}\n"
+    record = ran(there, "mariadb", FAILOVER.format(1), pause, "9s")
+    check_followed(record)
+    found = changes(record)
+    assert found["fenced"] == found["returned"] == "db" != found["promoted"]
+    assert record["audit"]["db"]["lost"] == 0, record["roles"]
+
+
+def test_sessions_follow_the_primary_that_a_group_elects(there: Place) -> None:
+    topology = "{kind: group, nodes: 3, failover: {}}"
+    record = ran(there, "mysql", topology, KILL.replace("kill", "stop"), "12s")
+    check_followed(record)
+    found = changes(record)
+    assert found["elected"] == found["address"] in ("db.2", "db.3")
+    assert "fenced" not in found
+    assert record["audit"]["db"]["lost"] == 0, record["roles"]
+
+
+def test_sessions_that_read_leave_a_dead_replica(there: Place) -> None:
+    groups = """groups:
+  writer: {{kind: oltp, preset: update_index, tables: 1, rows: 2000, sessions: 1}}
+  reader:
+    {{kind: oltp, preset: point_select, tables: 1, rows: 2000, sessions: 2, route: replicas}}
+"""
+    head, _, rest = EXPERIMENT.partition("workload:")
+    text = head + groups + "audit: commits" + rest.partition("audit: commits")[2]
+    kill = "  - {at: 1100ms, do: kill, node: db.2}\n"
+    record = ran(there, "mariadb", FAILOVER.format(0), kill, "5s", text)
+    assert [(one["change"], one["node"]) for one in record["roles"]] == [("left", "db.2")]
+    readers = [one for one in record["outages"] if one["group"] == "reader"]
+    assert readers and all(one["end_s"] is not None for one in readers)
