@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-<<<<<<< HEAD
-from collections.abc import Callable, Mapping, Sequence
-=======
-from collections.abc import Collection, Sequence
->>>>>>> follow
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -15,11 +11,6 @@ from typing import Any, cast
 from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.links import Links, Measured
-<<<<<<< HEAD
-from dbdyno.experiment.types import GROUP, REPLICA, Node
-from dbdyno.storage.probe import Examined
-from dbdyno.storage.volume import Volume
-=======
 from dbdyno.experiment.types import (
     GROUP,
     MEMBER,
@@ -28,8 +19,10 @@ from dbdyno.experiment.types import (
     TO_PRIMARY,
     TO_REPLICAS,
     Network,
+    Node,
 )
->>>>>>> follow
+from dbdyno.storage.probe import Examined
+from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -52,7 +45,8 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
-<<<<<<< HEAD
+    addresses: dict[str, int] = field(default_factory=dict)  # ports of those that follow roles
+    _accesses: Collection[str] = ()  # of the groups that use it
     volumes: Mapping[str, Volume] = field(default_factory=dict)  # of its nodes, by name
     examined: Examined | None = None  # what was seen of its volumes, where it has any
 
@@ -77,10 +71,6 @@ class Deployment:
             self.servers[node.name] = self.system.start(
                 self.binaries, place(node), self.resolved, cpus
             )
-=======
-    addresses: dict[str, int] = field(default_factory=dict)  # ports of those that follow roles
-    _accesses: Collection[str] = ()  # of the groups that use it
->>>>>>> follow
 
     @property
     def written(self) -> dict[str, Server]:

@@ -147,15 +147,9 @@ class ServerPool:
 
     def broken(self) -> str:
         """Why what was measured counts for nothing; empty if it counts."""
-<<<<<<< HEAD
         if not self._links.alive():
-            return "the relay of `limits: network` ended in the trial"
+            return "the relay between load and servers ended in the trial"
         return self._volumes.broken()
-=======
-        return (
-            "" if self._links.alive() else "the relay between load and servers ended in the trial"
-        )
->>>>>>> follow
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
@@ -239,24 +233,8 @@ class ServerPool:
         def placed(node: Node) -> Path:
             return self._copied(snapshot.path, self._place(node, deployment))
 
-<<<<<<< HEAD
         deployment.start(placed, cpus, self._control.check)
-        deployment.connect(self._links)
-=======
-        if deployment.target.topology is not None:
-            deployment.cluster = topology.cluster(
-                *(deployment.target, deployment.system, deployment.binaries, deployment.resolved),
-                *(deployment.servers, cpus, self._control.check),
-            )
-            deployment.cluster.start(placed)
-        else:
-            for node in deployment.target.nodes:
-                self._control.check()
-                deployment.servers[node.name] = deployment.system.start(
-                    deployment.binaries, placed(node), deployment.resolved, cpus
-                )
         deployment.connect(self._links, _accesses(cell, deployment.target.name))
->>>>>>> follow
 
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)
