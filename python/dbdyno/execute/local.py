@@ -211,7 +211,7 @@ class LocalExecution:
         standing = self._standing
         same = standing.hard == cell.hard and standing.block == planned.block
         unspoilt = standing.fresh or (cell.state.data == "reuse" and cell.state.cache == "warm")
-        if same and unspoilt and pool.alive():
+        if same and unspoilt and pool.fits(cell) and pool.alive():
             pool.adopt(cell)
             return
         try:

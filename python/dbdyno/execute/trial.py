@@ -79,7 +79,9 @@ class Trial:
         self._run.save_request(trial.id, request)
         auditing = Auditing(self._pool, cell)
         auditing.prepare()
-        faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
+        faults = TrialFaults(
+            *(self._context, cell, trial, self._pool.deployments), paths=self._pool.paths
+        )
         timeline = Timeline(
             [faults, *self._sampling(cell, directory)],
             [*self._hooks.during_trial(trial, cell), *faults.moments()],
@@ -259,6 +261,12 @@ def _topology_facts(deployment: Deployment) -> dict[str, object]:
     return {} if topology is None else {"topology": asdict(topology)}
 
 
+def _network_facts(deployment: Deployment) -> dict[str, object]:
+    nodes = deployment.between.measured if deployment.between is not None else None
+    found = {"network": deployment.network, "network_of_nodes": nodes}
+    return {name: measured.facts() for name, measured in found.items() if measured is not None}
+
+
 def _facts(deployment: Deployment) -> dict[str, object]:
     """What the report says of a server: its version, effective settings, how words were mapped."""
     server = deployment.server
@@ -276,7 +284,7 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         "instances": len(deployment.written),
         **_topology_facts(deployment),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
-        **({"network": deployment.network.facts()} if deployment.network else {}),
+        **_network_facts(deployment),
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}
             for word in deployment.resolved.words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.faults import kill, limit, pause, restart, resume, sql, stop
+from dbdyno.faults import kill, limit, link, partition, pause, restart, resume, sql, stop
 from dbdyno.faults.base import FaultKind
 
 FAULTS: Mapping[str, FaultKind] = {
@@ -16,6 +16,8 @@ FAULTS: Mapping[str, FaultKind] = {
         stop.FAULT,
         restart.FAULT,
         limit.FAULT,
+        partition.FAULT,
+        link.FAULT,
         sql.FAULT,
     )
 }

@@ -8,9 +8,11 @@ that has nothing to undo (`restart`) is followed by the same pause.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from dbdyno.experiment.types import ANY_NODE, Fault
 
+LINKED = ("partition", "link")
 FAULTS_MAX = 1000  # in one trial
 
 
@@ -27,6 +29,11 @@ def drawn(nemesis: Fault, seed: int, number: int) -> tuple[Fault, ...]:
             break
         for_s = None if do == "restart" else nemesis.hold_s
         nodes = nemesis.nodes if nemesis.nodes != ("primary",) else (ANY_NODE,)
-        found.append(Fault(round(at_s, 3), do, nodes, nemesis.target, for_s))
+        drawn_one = Fault(round(at_s, 3), do, nodes, nemesis.target, for_s)
+        if do in LINKED:
+            drawn_one = replace(
+                drawn_one, peers=nemesis.peers, one_way=nemesis.one_way, line=nemesis.line
+            )
+        found.append(drawn_one)
         at_s += nemesis.hold_s
     return tuple(found)

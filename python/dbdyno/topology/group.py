@@ -6,6 +6,7 @@ Sources: MySQL's reference manual on group replication: system variables, START 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from dbdyno.topology.replicas.mysql import FORGET, WANTED, plugins, without_iden
 
 TALK = "group"  # use of a node's port
 PLUGINS = "group_replication.so"
+PREFIX = "group_replication_"
 OWN = tuple(
-    f"group_replication_{name}"
+    f"{PREFIX}{name}"
     for name in (
         *("group_name", "local_address", "group_seeds", "bootstrap_group", "start_on_boot"),
         *("recovery_get_public_key", "single_primary_mode", "ip_allowlist"),
@@ -39,11 +41,17 @@ class Group(Wiring):
 
     topology = GROUP
     kind = "mysql"
+    rejoins = True
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         refuse(target, (*mysqlfamily.OWN, *OWN))
+        # A server that is alone while it is loaded does not know the plugin's settings.
+        own = {k: v for k, v in resolved.settings.items() if k.startswith(PREFIX)}
+        others = {k: v for k, v in resolved.settings.items() if k not in own}
         wanted = {**WANTED, **mysqlfamily.durable_log(target)}
-        return with_word(target, mysqlfamily.logged(resolved), wanted, NOTE)
+        logged = mysqlfamily.logged(replace(resolved, settings=others))
+        made = with_word(target, logged, wanted, NOTE)
+        return replace(made, node_settings={**made.node_settings, **own})
 
     def prepare(self, members: Members, node: Node, directory: Path) -> None:
         without_identity(directory)
@@ -58,12 +66,14 @@ class Group(Wiring):
             "recovery_get_public_key": "ON",
             "ip_allowlist": "127.0.0.0/8",
         }
+        written = members.resolved.node_settings
         return NodeOptions(
             {
                 "server_id": str(members.number(node)),
                 "report_host": LOOPBACK,
                 **plugins(members, PLUGINS),
-                **{f"group_replication_{name}": value for name, value in own.items()},
+                **{name: value for name, value in written.items() if name.startswith(PREFIX)},
+                **{f"{PREFIX}{name}": value for name, value in own.items()},
             }
         )
 

@@ -173,6 +173,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     every = asdict(target)
     # Only if set, so that runs without limits keep the fingerprints of earlier versions.
     limits = {"limits": every["limits"]} if target.limits != Limits() else {}
+    if target.topology is not None and target.topology.network is None:
+        del every["topology"]["network"]
     return {name: every[name] for name in _ASKED} | {
         **limits,
         "setup": data.setup_facts(_readable(target)),

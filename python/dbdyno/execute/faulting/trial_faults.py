@@ -23,8 +23,9 @@ from dbdyno.execute.control import Interrupted
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.timeline import Moment, TrialVoid
-from dbdyno.faults import FAULTS
-from dbdyno.faults.base import Node, Stopped
+from dbdyno.experiment.types import Fault
+from dbdyno.faults import DRAWN, FAULTS
+from dbdyno.faults.base import Node, Paths, Stopped
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, Step
 from dbdyno.systems.process.managed import Managed
@@ -39,6 +40,7 @@ class TrialFaults:
         cell: Cell,
         trial: TrialPlan,
         deployments: Mapping[str, Deployment],
+        paths: Paths,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._control = context.control
@@ -49,6 +51,7 @@ class TrialFaults:
         self._planned = tuple(planned(cell, trial))
         self._seed = trial.seed
         self._deployments = deployments
+        self._paths = paths
         self._nodes: dict[str, Node] = {}
         self._strikes: list[Strike] = []
         self._lock = threading.Lock()  # of both
@@ -98,8 +101,9 @@ class TrialFaults:
         names = chosen(fault, deployment.roles(), draw)
         with self._lock:
             first = len(self._strikes) + 1
+            struck = replace(fault, nodes=tuple(names))
             found = [
-                Strike(first + nth, fault, self._node(name, deployment))
+                Strike(first + nth, struck, self._node(name, deployment))
                 for nth, name in enumerate(names)
             ]
             self._strikes += found
@@ -111,7 +115,10 @@ class TrialFaults:
             assert isinstance(server, Managed), "checked by experiment.faults"
             struck: Any = server  # every one of them has SQL or none, which was checked too
             stopped = partial(getattr, self._control, "stop_now")
-            self._nodes[name] = Node(name, struck, deployment.database, stopped)
+            others = tuple(other for other in deployment.servers if other != name)
+            self._nodes[name] = Node(
+                name, struck, deployment.database, self._paths, others, stopped
+            )
         return self._nodes[name]
 
     def _begin(self, strike: Strike) -> bool:
@@ -202,11 +209,17 @@ class TrialFaults:
 
 
 def recover(plan: Plan) -> None:
-    """Before a run's first trial: removes what processes that are gone have left on the machine."""
-    used = {fault.do for cell in plan.cells for fault in cell.faults}
-    for kind in FAULTS.values():
-        if kind.name in used:
-            kind.recover()
+    """Before a run's first trial: removes what processes that are gone have left on the machine.
+    DynoError for a fault that the machine cannot have."""
+    used = {(do, fault) for cell in plan.cells for fault in cell.faults for do in _kinds(fault)}
+    for name in dict.fromkeys(name for name, _ in used):
+        FAULTS[name].recover()
+    for name, fault in used:
+        FAULTS[name].check(fault)
+
+
+def _kinds(fault: Fault) -> tuple[str, ...]:
+    return fault.of if fault.do == DRAWN else (fault.do,)
 
 
 def _reason(error: DynoError) -> str:

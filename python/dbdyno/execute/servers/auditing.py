@@ -24,6 +24,7 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.process.managed import Managed
 
+REJOIN_S = 60.0  # how long nodes that have left the others are waited for
 CATCH_UP_S = 10.0  # how long replicas are waited for that receive no further row
 CATCH_UP_MAX_S = 600.0
 WHY_CHARS = 300
@@ -68,6 +69,7 @@ class Auditing:
         stores = []
         for store in _stores(deployment):
             restarted = [_revived(deployment, node.name) for node in store]
+            _wait_until_together(deployment)
             _wait_for_equal_counts(deployment, store)
             roles = deployment.roles()
             stores.append(
@@ -99,6 +101,13 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
     if all(node.role == INSTANCE for node in nodes):
         return [[node] for node in nodes]
     return [sorted(nodes, key=lambda node: node.role == REPLICA)]
+
+
+def _wait_until_together(deployment: Deployment) -> None:
+    """Waits for nodes of a topology that have left the others, as after a partition."""
+    cluster, given_up = deployment.cluster, time.monotonic() + REJOIN_S
+    while cluster is not None and not cluster.together() and time.monotonic() < given_up:
+        time.sleep(0.2)
 
 
 def _wait_for_equal_counts(deployment: Deployment, store: Sequence[Node]) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from dbdyno.execute.engine.request import DATABASE
+from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links, Measured
-from dbdyno.experiment.types import GROUP, REPLICA
+from dbdyno.experiment.types import GROUP, REPLICA, Fault, Network
+from dbdyno.plan.types import Cell
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
@@ -31,6 +33,7 @@ class Deployment:
     cluster: Cluster | None = None  # of a target with a topology
     through: dict[str, int] = field(default_factory=dict)  # ports of relays, by node
     network: Measured | None = None  # between the load and its servers
+    between: Between | None = None  # the network between its nodes
 
     @property
     def written(self) -> dict[str, Server]:
@@ -104,16 +107,31 @@ class Deployment:
             found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
         return found
 
-    def connect(self, links: Links) -> None:
-        """Puts the target's network between the load and its servers."""
+    def connect(self, links: Links, cell: Cell) -> None:
+        """Puts the target's network between the load and its servers; one without conditions where
+        faults of the cell change them."""
+        network = self.target.limits.network
+        if network is None and any(fault.is_on_clients for fault in self._faults(cell)):
+            network = Network()
         started = {
             name: server.port
             for name, server in self.servers.items()
             if isinstance(server, Managed)
         }
-        links.set(self.target.name, self.target.limits.network, started)
+        links.set(self.target.name, network, started)
         self.through = links.ports(tuple(started))
         self.network = links.measured(tuple(started))
+
+    def is_relayed_in(self, cell: Cell) -> bool:
+        """Whether its nodes reach each other by a relay in a cell."""
+        topology = self.target.topology
+        if topology is None:
+            return False
+        struck = any(fault.is_between_nodes for fault in self._faults(cell))
+        return topology.network is not None or struck
+
+    def _faults(self, cell: Cell) -> list[Fault]:
+        return [fault for fault in cell.faults if fault.target == self.target.name]
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after

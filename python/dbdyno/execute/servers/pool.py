@@ -21,7 +21,9 @@ from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.external import ExternalServers
+from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links
+from dbdyno.execute.servers.network.paths import Paths
 from dbdyno.execute.servers.snapshots import Snapshots
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import data_sets
@@ -100,7 +102,7 @@ class ServerPool:
             deployment.target = target
             if target.url is None:
                 deployment.resolved = topology.resolve(target)
-                deployment.connect(self._links)
+                deployment.connect(self._links, cell)
             else:
                 deployment.resolved = self._remotes.adopt(target, cell)
         self._links.watch()
@@ -123,8 +125,8 @@ class ServerPool:
         busy = self._links.busy()
         if busy > RELAY_BUSY:
             told += (
-                f"the relay of `limits: network` used {busy:.0%} of a CPU in this trial: it may"
-                " be what limits throughput",
+                f"the relay of the network used {busy:.0%} of a CPU in this trial: it may be what"
+                " limits throughput",
             )
         return told
 
@@ -134,9 +136,22 @@ class ServerPool:
             deployment.alive() for deployment in self.deployments.values()
         )
 
+    def fits(self, cell: Cell) -> bool:
+        """Whether the running servers of a cell's hard combination are as it needs them: nodes that
+        reach each other by a relay are started so."""
+        return all(
+            (deployment.between is not None) == deployment.is_relayed_in(cell)
+            for deployment in self.deployments.values()
+        )
+
+    @property
+    def paths(self) -> Paths:
+        """The network that nodes and load reach each other by."""
+        return self._links.paths
+
     def broken(self) -> str:
         """Why what was measured counts for nothing; empty if it counts."""
-        return "" if self._links.alive() else "the relay of `limits: network` ended in the trial"
+        return "" if self._links.alive() else "the relay of the network ended in the trial"
 
     def reached_by(self, group: GroupPlan) -> tuple[str, ...]:
         """The engine's names of the servers that a group's sessions are dealt over."""
@@ -218,9 +233,12 @@ class ServerPool:
             return self._copied(snapshot.path, node)
 
         if deployment.target.topology is not None:
+            if deployment.is_relayed_in(cell):
+                deployment.between = self._new_between(deployment.target)
             deployment.cluster = topology.cluster(
                 *(deployment.target, deployment.system, deployment.binaries, deployment.resolved),
                 *(deployment.servers, cpus, self._control.check),
+                between=deployment.between,
             )
             deployment.cluster.start(placed)
         else:
@@ -229,7 +247,16 @@ class ServerPool:
                 deployment.servers[node.name] = deployment.system.start(
                     deployment.binaries, placed(node), deployment.resolved, cpus
                 )
-        deployment.connect(self._links)
+        deployment.connect(self._links, cell)
+
+    def _new_between(self, target: TargetPlan) -> Between:
+        assert target.topology is not None
+        directory = self._scratch.path / "network" / target.name
+        shutil.rmtree(directory, ignore_errors=True)
+        return Between(
+            *(self._links, self._host, self._engine, directory, target.name),
+            target.topology.network,
+        )
 
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)

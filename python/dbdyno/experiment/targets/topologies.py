@@ -15,6 +15,7 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
+from dbdyno.experiment.targets.limits import NetworkModel
 from dbdyno.experiment.types import (
     GALERA,
     GROUP,
@@ -67,6 +68,10 @@ class TopologyModel(Strict):
         " is acknowledged; 0: asynchronous. MariaDB and MySQL: semi-synchronous, PostgreSQL:"
         " synchronous",
     )
+    network: NetworkModel | None = Field(
+        None,
+        description="network between the nodes, the same between any two; default: loopback itself",
+    )
 
 
 def typed(
@@ -110,7 +115,8 @@ def typed(
             where=node.mapping["config"].mapping["port"].place,
             fix="remove `port`: dyno chooses a free one for each",
         )
-    return Topology(model.kind, model.nodes, model.wait_for_replicas)
+    network = model.network.typed() if model.network is not None else None
+    return Topology(model.kind, model.nodes, model.wait_for_replicas, network)
 
 
 def _check_waiting(name: str, kind: str, model: TopologyModel, node: Node) -> None:

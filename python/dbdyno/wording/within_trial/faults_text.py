@@ -9,7 +9,14 @@ from dbdyno.store.metrics.timeseries import TICK_S
 from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
 
-ENDS = {"kill": "started again", "stop": "started again", "pause": "resumed", "limit": "lifted"}
+ENDS = {
+    "kill": "started again",
+    "stop": "started again",
+    "pause": "resumed",
+    "limit": "lifted",
+    "partition": "healed",
+    "link": "line restored",
+}
 
 RESOLUTION = (
     "From commits counted every 100 ms: outages and failovers are right to within 0.1 s. Clients"
