@@ -91,6 +91,13 @@ def test_a_minority_of_galera_refuses_and_comes_back() -> None:
         assert seen(servers["db.3"], 2)
         write(servers["db.3"], 3)
         assert seen(servers["db"], 3)
+        # Children of a server are led, too: rsync of the donor, once a node has lost its position.
+        servers["db.3"].kill()
+        servers["db.3"].start_again()
+        assert wait_for(cluster.together, 60)
+        assert links.relay is not None
+        donors = [links.relay.state(f"{donor}>db.3 sst") for donor in ("db", "db.2")]
+        assert sum(donor.accepted for donor in donors) > 0
 
 
 def test_a_group_elects_a_primary_without_the_one_that_is_cut_off() -> None:
@@ -220,6 +227,26 @@ def test_clients_are_cut_off_both_ways_and_one_way(there: Place) -> None:
         audit = record["audit"]["db"]
         assert (audit["lost"], audit["duplicated"], audit["diverged"]) == (0, 0, 0)
     assert "through a relay" in done.stderr
+
+
+def test_a_node_of_galera_is_cut_off_under_load_and_nothing_is_lost(there: Place) -> None:
+    quick = f"config: {{wsrep_provider_options: '{QUICK}'}}"
+    text = experiment(
+        "faults: [{at: 1s, do: partition, node: db.3, for: 4s}]\naudit: commits\n",
+        more=", topology: {kind: galera, nodes: 3}, " + quick,
+        duration="8s",
+    ).replace("workload: {", "groups:\n  load: {target: db, route: any, ")
+    done = there.dyno("run", there.experiment(text), "--dir", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert there.until_clean() == []
+    (record,) = records(there)
+    assert record["status"] == "complete", record["void_reason"]
+    assert record["metrics"]["errors_per_s"] > 0  # of the minority
+    audit = record["audit"]["db"]
+    assert (audit["lost"], audit["resurrected"], audit["diverged"]) == (0, 0, 0)
+    assert len({node["rows"] for node in audit["nodes"]}) == 1
+    (fault,) = record["faults"]
+    assert fault["links"] == "db.3 <> db, db.2"
 
 
 def test_commits_wait_for_a_standby_that_is_cut_off(there: Place) -> None:

@@ -22,7 +22,7 @@ def test_a_kernel_that_refuses_filters_is_an_error_with_a_next_step(
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(filters, "attach", refuse)
-    with pytest.raises(DynoError, match="`partition` cannot be had here") as caught:
+    with pytest.raises(DynoError, match="`partition` is not possible here") as caught:
         FAULTS["partition"].check(CUT)
     assert "NET_ADMIN" in caught.value.cause and "`delay`" in caught.value.fix
     lossy = Fault(1.0, "link", ("db",), "db", peers=("clients",), line=Line(loss=0.1))

@@ -163,6 +163,23 @@ def test_a_cut_that_nothing_is_left_for_is_an_error() -> None:
         FAULTS["partition"].begin(node("a", paths), fault)
 
 
+def test_a_relay_that_refuses_a_cut_has_none_of_it() -> None:
+    relay, paths = network()
+    fault = Fault(1.0, "partition", ("a",), "db", peers=("nodes",))
+    take = relay.change
+
+    def refuse(name: str, link: Any) -> None:
+        if name == "c>a" and link["drop"] != "none":
+            raise DynoError("the relay refuses")
+        take(name, link)
+
+    relay.change = refuse  # type: ignore[method-assign]
+    paths._change = refuse
+    with pytest.raises(DynoError, match="the relay refuses"):
+        FAULTS["partition"].begin(node("a", paths), fault)
+    assert drops(relay) == {}
+
+
 def test_conditions_on_top_of_others() -> None:
     base = Conditions(delay_s=0.1, bytes_per_s=1000)
     assert base.under(Conditions(delay_s=0.0)) == Conditions(delay_s=0.0, bytes_per_s=1000)

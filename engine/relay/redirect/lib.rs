@@ -25,7 +25,7 @@ unsafe extern "C" {
 
 #[cfg(target_arch = "x86_64")]
 const CONNECT: c_long = 42;
-#[cfg(target_arch = "aarch64")]
+#[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
 const CONNECT: c_long = 203;
 
 const CLOEXEC: c_int = 0o2_000_000;

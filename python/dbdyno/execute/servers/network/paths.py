@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Network
 from dbdyno.faults.base import Conditions, Way
 from dbdyno.systems.process.relay import Link, Ways
@@ -46,10 +48,18 @@ class Paths:
             self._listeners.pop(listener, None)
 
     def impose(self, key: Hashable, ways: Collection[Way], conditions: Conditions) -> None:
-        """Puts conditions on ways until `lift`. DynoError if the relay is gone."""
+        """Puts conditions on ways until `lift`. DynoError, and nothing is changed, if the relay
+        refuses one of them."""
+        struck = frozenset(ways)
         with self._lock:
-            self._imposed[key] = (frozenset(ways), conditions)
-            self._apply(frozenset(ways))
+            self._imposed[key] = (struck, conditions)
+            try:
+                self._apply(struck)
+            except DynoError:
+                del self._imposed[key]
+                with suppress(DynoError):  # a relay that is gone has no connections
+                    self._apply(struck)
+                raise
 
     def lift(self, key: Hashable) -> None:
         """Ends what was imposed under a key; nothing if nothing was."""
