@@ -23,8 +23,8 @@ def check(what: str) -> None:
             attach(probe)
         except OSError as error:
             raise DynoError(
-                f"{what} is not possible here: the kernel refuses socket filters ({error.strerror})",
-                cause="it asks for CAP_NET_ADMIN, which root has, and containers often not",
+                f"{what} is not possible here: the kernel refuses socket filters",
+                cause=f"{error.strerror}: it asks for CAP_NET_ADMIN, which root has, and containers often not",
                 fix="run dyno as root, or the container with --cap-add NET_ADMIN; `link` with"
                 " `delay`, `jitter` and `bytes_per_s` needs neither",
             ) from None
