@@ -24,7 +24,7 @@ def check(what: str) -> None:
         except OSError as error:
             raise DynoError(
                 f"{what} is not possible here: the kernel refuses socket filters",
-                cause=f"{error.strerror}: it asks for CAP_NET_ADMIN, which root has, and containers often not",
+                cause=f"{error.strerror}: CAP_NET_ADMIN is missing, which containers often lack",
                 fix="run dyno as root, or the container with --cap-add NET_ADMIN; `link` with"
                 " `delay`, `jitter` and `bytes_per_s` needs neither",
             ) from None
