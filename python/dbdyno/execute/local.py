@@ -64,6 +64,7 @@ class LocalExecution:
         if not waiting:
             self.not_undone = tuple(ExternalServers.finish(self._context))
             return "complete"
+        trial_faults.check(self._run.plan)
         try:
             self._around.before_run()
             return self._with_servers(waiting)

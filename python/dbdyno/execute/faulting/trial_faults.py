@@ -209,13 +209,22 @@ class TrialFaults:
 
 
 def recover(plan: Plan) -> None:
-    """Before a run's first trial: removes what processes that are gone have left on the machine.
-    DynoError for a fault that the machine cannot have."""
-    used = {(do, fault) for cell in plan.cells for fault in cell.faults for do in _kinds(fault)}
-    for name in dict.fromkeys(name for name, _ in used):
-        FAULTS[name].recover()
-    for name, fault in used:
+    """Before a run's first trial: removes what processes that are gone have left on the machine."""
+    used = {name for name, _ in _used(plan)}
+    for kind in FAULTS.values():
+        if kind.name in used:
+            kind.recover()
+
+
+def check(plan: Plan) -> None:
+    """DynoError for a fault of the plan that this machine cannot have."""
+    for name, fault in _used(plan):
         FAULTS[name].check(fault)
+
+
+def _used(plan: Plan) -> Iterator[tuple[str, Fault]]:
+    faults = dict.fromkeys(fault for cell in plan.cells for fault in cell.faults)
+    return ((name, fault) for fault in faults for name in _kinds(fault))
 
 
 def _kinds(fault: Fault) -> tuple[str, ...]:
