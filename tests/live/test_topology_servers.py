@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, REPLICA, Node, Topolo
 from dbdyno.systems.base import Server, TargetPlan
 from dbdyno.systems.process.scratch import Scratch
 from dbdyno.topology import Cluster
+from dbdyno.topology.base import Between
 from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -32,7 +34,9 @@ READ_AFTER_S = 8.0  # a wait for a confirmation that never comes takes 10 s
 
 
 @contextmanager
-def working(kind: str, form: Topology, **target: Any) -> Iterator[tuple[Cluster, dict[str, Any]]]:
+def working(
+    kind: str, form: Topology, between: Between | None = None, **target: Any
+) -> Iterator[tuple[Cluster, dict[str, Any]]]:
     """The nodes of a topology, ready, on copies of one initialised directory."""
     found = binaries(kind)
     plan = TargetPlan("db", kind, topology=form, **target)
@@ -44,7 +48,8 @@ def working(kind: str, form: Topology, **target: Any) -> Iterator[tuple[Cluster,
     with Scratch() as scratch:
         loaded = scratch.path / "loaded"
         copy(initialised(kind), loaded)
-        prepared = system.start(found, loaded, systems.load(kind).resolve(plan), cpus=[])
+        alone = systems.load(kind).resolve(replace(plan, config={}))
+        prepared = system.start(found, loaded, alone, cpus=[])
         prepared.create_schema("shop")
         prepared.run("shop", ["CREATE TABLE t (id INT PRIMARY KEY, v INT)"])
         assert prepared.stop()
@@ -55,7 +60,7 @@ def working(kind: str, form: Topology, **target: Any) -> Iterator[tuple[Cluster,
             return scratch.path / node.name
 
         servers: dict[str, Server] = {}
-        cluster = topology.cluster(plan, system, found, resolved, servers)
+        cluster = topology.cluster(plan, system, found, resolved, servers, between=between)
         try:
             cluster.start(place)
             yield cluster, servers

@@ -45,6 +45,19 @@ def test_a_row_has_what_was_asked_for_and_what_was_measured() -> None:
     assert near.cells != far.cells
 
 
+def test_a_network_between_nodes_has_a_row_of_its_own() -> None:
+    record = RUN.kept[0].replace(
+        targets={"db": {"kind": "mariadb", "network": NEAR, "network_of_nodes": FAR}}
+    )
+    context: Any = SimpleNamespace(complete=[record], plan=RUN.plan, layout=layout.choose(RUN.plan))
+    found = network.view(context)
+    assert found is not None
+    assert [(row.target, row.delay) for row in found] == [
+        ("db (mariadb)", "0 ms"),
+        ("db (mariadb), between nodes", "5 ms"),
+    ]
+
+
 @pytest.mark.parametrize("facts", [None, "far", {}, {**FAR, "round_trip_s": "long"}, []])
 def test_a_record_without_a_network_or_a_damaged_one_leaves_no_row(facts: Any) -> None:
     assert rows(facts) is None

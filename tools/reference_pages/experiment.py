@@ -40,6 +40,9 @@ THERE = """A URL is `mysql://`, `mariadb://`, `postgres://` or `postgresql://`, 
 With a URL these are errors: `basedir`, `version`, `memory`, `durability`, `transport`, `instances`, `limits`, `setup.template`, in PostgreSQL files of SQL, and `config` without
 `may.set_global`. [The guide](../guide/external-servers.md) has grants and examples."""
 
+TOPOLOGY = """The keys of `topology.network` are those of [limits.network](#targetsnamelimitsnetwork), with the bandwidth of each port and from
+each node. [The guide](../guide/lab.md) has examples."""
+
 NETWORK = """For `transport: tcp`. A relay on loopback delays what passes; dbdyno measures it before the trials. A connection costs three ways before the server sees it, as TCP's
 handshake does; the load of the data does not pass through it. A target without `network` is reached directly: compare delays with `delay: 0ms`, which has the relay's
 own cost too. [What it is and is not](../decisions/relay.md)."""
@@ -89,6 +92,7 @@ Lost connections, errors and outages are what is measured: they do not void the 
 
 Each fault is undone at the end of the trial, if it has no earlier end: servers are started again, go on, or get their limits back. The next trial starts fresh servers on restored data.
 Refused: external servers (`url`), kinds without a server process, `until: steady`, `find`. With `--quick` faults come and end sooner by as much as the trial is shorter.
+`partition` and `link` are on links of nodes to each other or to the load, which then go through a relay on loopback ([decision](../decisions/between-nodes.md)).
 `faults.ndjson` in the trial's directory has each step, with its time and outcome. [The guide](../guide/faults.md) has examples, the [metrics](metrics.md) `outage_s`, `failover_s`,
 `promotion_s`, `tps_before` and `brownout_s` are for claims."""
 
@@ -110,6 +114,8 @@ def page() -> str:
         THERE,
         _part("targets.NAME.nodes", parts["NodesModel"], parts, ()),
         _part("targets.NAME.may", parts["MayModel"], parts, ()),
+        _part("targets.NAME.topology", parts["TopologyModel"], parts, ()),
+        TOPOLOGY,
         _part("targets.NAME.limits", parts["LimitsModel"], parts, ()),
         _part("targets.NAME.limits.network", parts["NetworkModel"], parts, ()),
         NETWORK,

@@ -10,6 +10,7 @@
 //! | [`conditions`] | what a listener's network is like |
 //! | [`mod@line`], [`flow`] | bandwidth that connections share; bytes under way in one direction. No sockets, no clock |
 //! | [`connection`], [`listener`], [`filter`] | the sockets |
+//! | [`redirect`] | a library that leads connections of servers here |
 //! | [`swallow`] | planted defects: commits that are acknowledged and rolled back |
 //! | [`relay`], `passing`, `commands`, [`table`], [`timers`], [`input`] | the event loop |
 //!
@@ -25,6 +26,7 @@ pub mod input;
 pub mod line;
 pub mod listener;
 mod passing;
+pub mod redirect;
 pub mod relay;
 pub mod swallow;
 pub mod table;
@@ -33,10 +35,11 @@ pub mod timers;
 use dyno_core::shown::shown;
 use dyno_generator::machine;
 use std::io::{Read, Write};
+use std::path::Path;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
-Usage: dyno-engine relay [--cpus LIST]
+Usage: dyno-engine relay [--cpus LIST | --redirect FILE]
 
 Passes TCP connections on, on 127.0.0.1 only, under the conditions of a network: delay, jitter, bandwidth,
 loss, partition. Commands are JSON objects, one a line, on standard input; each is answered by one line on
@@ -61,7 +64,9 @@ A link, each value one number or {\"to_server\":N,\"to_client\":N}:
                in N commits is answered and rolled back, to try an audit with; \"every\":0 ends it
 
 Options:
-  --cpus LIST  Run on these CPUs only: 0,2
+  --cpus LIST      Run on these CPUs only: 0,2
+  --redirect FILE  Write a library for LD_PRELOAD, and end: it leads connections of a server to relays, by the
+                   lines PORT RELAYPORT of the file that DYNO_REDIRECT names
 ";
 
 /// Runs the relay until the end of standard input. `args` are the arguments after `relay`. Returns the exit
@@ -74,7 +79,13 @@ pub fn main(args: &[String]) -> i32 {
         }
         [] => run(&[]),
         ["--cpus", list] => cpus(list).and_then(|cpus| run(&cpus)),
-        _ => Err(format!("unknown option: {}; allowed is --cpus LIST", words.join(" "))),
+        ["--redirect", file] => {
+            redirect::write(Path::new(file)).map_err(|why| format!("{file}: {why}"))
+        }
+        _ => Err(format!(
+            "unknown option: {}; allowed are --cpus LIST and --redirect FILE",
+            words.join(" ")
+        )),
     };
     match done {
         Ok(()) => 0,
@@ -113,7 +124,13 @@ mod tests {
     fn a_wrong_option_is_refused() {
         assert_eq!(cpus("0,2"), Ok(vec![0, 2]));
         assert!(cpus("0-2").unwrap_err().contains("0,2"));
-        for args in [&["--cpu", "1"][..], &["--cpus"], &["--cpus", "x"], &["--cpus", "100000"]] {
+        for args in [
+            &["--cpu", "1"][..],
+            &["--cpus"],
+            &["--cpus", "x"],
+            &["--cpus", "100000"],
+            &["--redirect"],
+        ] {
             let args: Vec<String> = args.iter().map(ToString::to_string).collect();
             assert_eq!(main(&args), 2, "{args:?}");
         }

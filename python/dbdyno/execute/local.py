@@ -64,6 +64,7 @@ class LocalExecution:
         if not waiting:
             self.not_undone = tuple(ExternalServers.finish(self._context))
             return "complete"
+        trial_faults.check(self._run.plan)
         try:
             self._around.before_run()
             return self._with_servers(waiting)
@@ -211,7 +212,7 @@ class LocalExecution:
         standing = self._standing
         same = standing.hard == cell.hard and standing.block == planned.block
         unspoilt = standing.fresh or (cell.state.data == "reuse" and cell.state.cache == "warm")
-        if same and unspoilt and pool.alive():
+        if same and unspoilt and pool.fits(cell) and pool.alive():
             pool.adopt(cell)
             return
         try:

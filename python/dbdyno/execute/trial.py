@@ -83,7 +83,9 @@ class Trial:
         auditing = Auditing(self._pool, cell, self._context.control.check)
         auditing.prepare()
         self._pool.flush()
-        faults = TrialFaults(self._context, cell, trial, self._pool.deployments)
+        faults = TrialFaults(
+            *(self._context, cell, trial, self._pool.deployments), paths=self._pool.paths
+        )
         roles = RoleLog(directory, self._run.path)
         watchers = self._watchers(roles)
         timeline = Timeline(
@@ -287,6 +289,12 @@ def _volume_facts(deployment: Deployment) -> dict[str, object]:
     return {} if asked is None or seen is None else {"volume": seen.facts(asked)}
 
 
+def _network_facts(deployment: Deployment) -> dict[str, object]:
+    nodes = deployment.between.measured if deployment.between is not None else None
+    found = {"network": deployment.network, "network_of_nodes": nodes}
+    return {name: measured.facts() for name, measured in found.items() if measured is not None}
+
+
 def _facts(deployment: Deployment) -> dict[str, object]:
     """What the report says of a server: its version, effective settings, how words were mapped."""
     server = deployment.server
@@ -304,7 +312,7 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         "instances": len(deployment.written),
         **_topology_facts(deployment),
         "session_sql": [*deployment.resolved.session_sql, *deployment.target.session],
-        **({"network": deployment.network.facts()} if deployment.network else {}),
+        **_network_facts(deployment),
         **_volume_facts(deployment),
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, create_model
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
+from dbdyno.experiment import links
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.types import (
@@ -82,18 +83,28 @@ class Limit(Lasting):
     )
 
 
-class Nemesis(Strict):
+class Partition(links.OnLinks, Lasting):
+    """All packets on links of the nodes are lost: those to the other nodes, or to clients. Links
+    between the nodes of the fault stay."""
+
+
+class Link(links.LineModel, links.OnLinks, Lasting):
+    """A bad line on links of the nodes. What is not named stays as it is."""
+
+
+class Nemesis(links.LineModel, links.OnLinks):
     """Faults drawn at random: which, when, on which node. The trial's seed decides, so that a
-    trial that runs again meets the same."""
+    trial that runs again meets the same. `from` and `one_way` are of `partition` and `link`, the
+    line is that of `link`."""
 
     for_: Duration = Field(alias="for", description="time in which faults begin and are undone")
     every: Duration = Field(
         description="mean time between the end of one fault and the next one (exponential)"
     )
     hold: Duration = Field(2.0, description="how long each fault lasts")
-    of: Annotated[list[Literal["kill", "pause", "stop", "restart"]], Field(min_length=1)] = Field(
-        ["kill", "pause"], description="faults that are drawn"
-    )
+    of: Annotated[
+        list[Literal["kill", "pause", "stop", "restart", "partition", "link"]], Field(min_length=1)
+    ] = Field(["kill", "pause"], description="faults that are drawn")
     node: Nodes = Field(
         ANY_NODE, description="as of other faults; chosen for each fault that is drawn"
     )
@@ -109,6 +120,8 @@ KEYS: Mapping[str, type[Strict]] = {
     "power_cut": Ending,
     "fsync_error": Lasting,
     "limit": Limit,
+    "partition": Partition,
+    "link": Link,
     "sql": Sql,
     "nemesis": Nemesis,
 }
@@ -207,12 +220,16 @@ class _Reader:
             title = kinds.of(target.kind).title
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
         self._check_limits(target)
+        nodes = self._nodes(target)
         return Fault(
             at_s=model.at,
             do=model.do,
-            nodes=self._nodes(target),
+            nodes=nodes,
             target=target.name,
             for_s=self._for_s(),
+            peers=links.peers(model, nodes, target, self._wrong),
+            one_way=getattr(model, "one_way", None) or "",
+            line=links.line(model),
             sql=getattr(model, "sql", ""),
             cpu_cores=getattr(model, "cpu", None),
             memory_bytes=getattr(model, "memory", None),
@@ -309,6 +326,8 @@ class _Reader:
         for asked in self._asked():
             if asked in names or asked in (ANY_NODE, ALL_NODES) or asked in roles:
                 continue
+            if self.model.do == "nemesis" and "node" not in self.model.model_fields_set:
+                continue  # it draws from all of them
             if asked == PRIMARY:
                 what = f"none of the {len(names)} instances of `{target.name}` is the primary"
                 fix = f"name one: {listed(names)}; or `any`"

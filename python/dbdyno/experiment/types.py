@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Network:
-    """A network between the load and a server: a relay on loopback."""
+    """A network between the load and a server, or between nodes: a relay on loopback."""
 
     delay_s: float = 0.0  # of one way
     bytes_per_s: int | None = None  # of each direction, all connections together; None: no limit
@@ -124,6 +124,7 @@ class Topology:
     nodes: int = 3
     wait_for_replicas: int = 0  # that must have received a commit before it is acknowledged
     failover: Failover | None = None
+    network: Network | None = None  # between the nodes; None: loopback itself
 
 
 @dataclass(frozen=True)
@@ -268,6 +269,20 @@ class Group:
         return self.route or self.node
 
 
+NODES, CLIENTS = "nodes", "clients"  # other ends of links: the nodes of the target, the load
+OUT, IN = "out", "in"  # what the fault's nodes send, what is sent to them
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a line is like, each way; None: as it is otherwise."""
+
+    delay_s: float | None = None
+    jitter_s: float | None = None  # up to so much more
+    bytes_per_s: int | None = None
+    loss: float | None = None  # share of packets
+
+
 @dataclass(frozen=True)
 class Fault:
     """Something done to servers at second `at_s` of a trial's measured time. `nodes`: roles, `any`,
@@ -278,6 +293,9 @@ class Fault:
     nodes: tuple[str, ...]
     target: str
     for_s: float | None = None
+    peers: tuple[str, ...] = ()  # of faults on links: NODES, CLIENTS, names of nodes
+    one_way: str = ""  # of these: OUT, IN, or both ways
+    line: Line = field(default_factory=Line)  # of `link`
     sql: str = ""  # of `sql`
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
@@ -286,6 +304,16 @@ class Fault:
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
+
+    @property
+    def is_between_nodes(self) -> bool:
+        """Whether it is on links between nodes."""
+        return any(peer != CLIENTS for peer in self.peers)
+
+    @property
+    def is_on_clients(self) -> bool:
+        """Whether it is on links to clients."""
+        return CLIENTS in self.peers
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.faults import fsync_error, kill, limit, pause, power_cut, restart, resume, sql, stop
+from dbdyno.faults import (
+    fsync_error,
+    kill,
+    limit,
+    link,
+    partition,
+    pause,
+    power_cut,
+    restart,
+    resume,
+    sql,
+    stop,
+)
 from dbdyno.faults.base import FaultKind
 
 FAULTS: Mapping[str, FaultKind] = {
@@ -18,6 +30,8 @@ FAULTS: Mapping[str, FaultKind] = {
         power_cut.FAULT,
         fsync_error.FAULT,
         limit.FAULT,
+        partition.FAULT,
+        link.FAULT,
         sql.FAULT,
     )
 }

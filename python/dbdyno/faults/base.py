@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dbdyno.errors import DynoError
@@ -51,13 +51,63 @@ class Disk(Protocol):
     def remount(self) -> None: ...
 
 
+Way = tuple[str, str]  # of packets: from whom, to whom; nodes by name, and CLIENTS
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a network does to packets on one way; None: what it did before."""
+
+    delay_s: float | None = None
+    jitter_s: float | None = None  # up to so much more
+    bytes_per_s: int | None = None
+    loss: float | None = None  # share of packets
+    cut: bool = False  # all packets
+
+    def under(self, other: Conditions) -> Conditions:
+        """These, and `other` on top of them."""
+        own = {key: value for key, value in vars(other).items() if value is not None}
+        return replace(self, **{**own, "cut": self.cut or other.cut})
+
+
+class Paths(Protocol):
+    """The network that the nodes of a cell's targets and its clients reach each other by."""
+
+    def impose(self, key: Hashable, ways: Collection[Way], conditions: Conditions) -> None:
+        """Puts conditions on ways until `lift`. DynoError if that is impossible."""
+
+    def lift(self, key: Hashable) -> None:
+        """Ends what was imposed under a key; nothing if nothing was."""
+
+    def relayed(self) -> frozenset[Way]:
+        """All ways on which conditions can be imposed."""
+
+
+class Direct:
+    """Servers and clients that reach each other without a relay: nothing can be put on the way."""
+
+    def impose(self, key: Hashable, ways: Collection[Way], conditions: Conditions) -> None:
+        """Always a DynoError."""
+        raise DynoError("no relay is on the way, so that no link can be cut or slowed down")
+
+    def lift(self, key: Hashable) -> None:
+        """Nothing was imposed."""
+
+    def relayed(self) -> frozenset[Way]:
+        """None."""
+        return frozenset()
+
+
 @dataclass
 class Node:
-    """A server and what faults must know of it. `lock`: one is begun or undone at a time."""
+    """A server and what faults must know of it. `lock`: one is begun or undone at a time. `others`:
+    the names of the target's other nodes."""
 
     name: str
     server: Struck
     database: str
+    paths: Paths = field(default_factory=Direct)
+    others: tuple[str, ...] = ()
     disk: Disk | None = None  # None: it has none of its own
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
     is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
@@ -95,6 +145,9 @@ class FaultKind(Protocol):
     def recover(self) -> None:
         """Removes what processes of dyno that are gone have left of it on this machine."""
 
+    def check(self, fault: Fault) -> None:
+        """DynoError, with the reason, if this machine cannot have such a fault."""
+
 
 class Fleeting:
     """The base of a fault of which nothing is left on the machine when its server is gone."""
@@ -110,3 +163,6 @@ class Fleeting:
 
     def recover(self) -> None:
         """The server's guardian has removed it."""
+
+    def check(self, fault: Fault) -> None:
+        """Every machine can have it."""

@@ -8,9 +8,11 @@ that would end too late. A fault that has nothing to undo (`restart`) is followe
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from dbdyno.experiment.types import Fault
 
+LINKED = ("partition", "link")
 FAULTS_MAX = 1000  # in one trial
 
 
@@ -26,6 +28,11 @@ def drawn(nemesis: Fault, seed: int, number: int) -> tuple[Fault, ...]:
         if at_s + nemesis.hold_s > end_s:
             break
         for_s = None if do == "restart" else nemesis.hold_s
-        found.append(Fault(round(at_s, 3), do, nemesis.nodes, nemesis.target, for_s))
+        drawn_one = Fault(round(at_s, 3), do, nemesis.nodes, nemesis.target, for_s)
+        if do in LINKED:
+            drawn_one = replace(
+                drawn_one, peers=nemesis.peers, one_way=nemesis.one_way, line=nemesis.line
+            )
+        found.append(drawn_one)
         at_s += nemesis.hold_s
     return tuple(found)

@@ -14,7 +14,7 @@ from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external import reach
 from dbdyno.systems.process.managed import ManagedSystem
 from dbdyno.topology import galera, group
-from dbdyno.topology.base import Members, Wiring
+from dbdyno.topology.base import Between, Members, Wiring
 from dbdyno.topology.cluster import Cluster, start_node
 from dbdyno.topology.replicas import mariadb, mysql, postgres
 
@@ -62,13 +62,17 @@ def cluster(
     servers: dict[str, Server],
     cpus: Sequence[int] = (),
     check: Callable[[], None] = lambda: None,
+    between: Between | None = None,
 ) -> Cluster:
     """The nodes of a target, not started yet. `resolved` is that of `resolve`; `check` is called
-    between slow steps, and raises to end them."""
+    between slow steps, and raises to end them. `between`: the network that the nodes reach each
+    other by."""
     wiring = of(target)
     assert wiring is not None
     managed = cast(ManagedSystem, system)
-    return Cluster(wiring, managed, target, binaries, resolved, servers, cpus, check)
+    return Cluster(
+        wiring, managed, target, binaries, resolved, servers, cpus, check, between=between
+    )
 
 
 def seed(

@@ -20,6 +20,7 @@ from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK, free_port
 
+CLIENTS = "clients"  # use of the port of a server that its clients know
 LOOK_TIMEOUT_S = 2  # for a server to say what its role is
 
 
@@ -38,6 +39,20 @@ class NodeServer(Server, Protocol):
 
     def log_tail(self, lines: int = ...) -> str:
         """The end of its log."""
+
+
+class Between(Protocol):
+    """The network between the nodes of a topology, which leads their connections."""
+
+    def open(self, ports: Mapping[str, Mapping[str, int]]) -> None:
+        """Leads connections of all nodes to these ports of the others, from now on; by node, then
+        by use of the port. DynoError if it cannot."""
+
+    def environment(self, node: str) -> Mapping[str, str]:
+        """What makes a node's process take part."""
+
+    def check(self) -> None:
+        """Once all nodes work together: DynoError if they do so without this network."""
 
 
 @dataclass
@@ -79,6 +94,16 @@ class Members:
                 found = free_port()
             self._ports[key] = found
         return self._ports[key]
+
+    def ports(self) -> dict[str, dict[str, int]]:
+        """All that were chosen so far, and those of clients of the servers that were started: by
+        name of node, then by use."""
+        found: dict[str, dict[str, int]] = {node.name: {} for node in self.nodes}
+        for (name, use), port in self._ports.items():
+            found[name][use] = port
+        for name, server in self.servers.items():
+            found[name][CLIENTS] = server.port  # type: ignore[attr-defined]
+        return found
 
     def address(self, node: Node, use: str) -> str:
         """Host and port of `port`."""
@@ -169,6 +194,7 @@ class Wiring(Protocol):
     # The line of its log by which a server says that it takes writes from now on, with its time
     # (ISO 8601, UTC) as the group `time`; None where logs have whole seconds, or do not say it.
     takes_writes: re.Pattern[str] | None = None
+    rejoins: bool = False  # whether a node that has left the others joins them again by itself
 
     @abstractmethod
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:

@@ -19,7 +19,7 @@ from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology import failover
-from dbdyno.topology.base import Members, NodeServer, Wiring
+from dbdyno.topology.base import Between, Members, NodeServer, Wiring
 
 READY_TIMEOUT_S = 120.0
 POLL_S = 0.05
@@ -56,12 +56,15 @@ class Cluster:
         servers: dict[str, Server],
         cpus: Sequence[int] = (),
         check: Callable[[], None] = lambda: None,
+        between: Between | None = None,
     ) -> None:
-        """`check` is called between slow steps, and raises to end them."""
+        """`check` is called between slow steps, and raises to end them. `between`: the network that
+        the nodes reach each other by; None: they do so directly."""
         self._wiring = wiring
         self._system = system
         self._cpus = cpus
         self._check = check
+        self._between = between
         self._members = Members(target, binaries, resolved, servers)
         self._roles: dict[str, str] = {}  # once all were ready
         # One node is started again, or replaced, at a time.
@@ -80,6 +83,8 @@ class Cluster:
             with self._explained(node):
                 self._wiring.wire(self._members, node)
         self._wait()
+        if self._between is not None:
+            self._between.check()
         self._roles = self.roles()
 
     def roles(self) -> dict[str, str]:
@@ -91,6 +96,14 @@ class Cluster:
     def healthy(self) -> bool:
         """Whether all nodes are what they were when they were ready."""
         return bool(self._roles) and self.roles() == self._roles
+
+    def together(self) -> bool:
+        """Whether all nodes answer, and work together again where nodes that have left the others
+        join them by themselves. One that was expelled does not know it at once: its role alone does
+        not tell."""
+        if self._wiring.rejoins:
+            return not self._lacking()
+        return DOWN not in self.roles().values()
 
     def role(self, name: str) -> str:
         """What one node is now, as it says within LOOK_TIMEOUT_S."""
@@ -187,6 +200,7 @@ class Cluster:
     def _start(self, node: Node, directory: Path) -> None:
         for attempt in range(1, TRIES + 1):
             options = self._options(node, directory)
+            self._lead()
             try:
                 server = start_node(self._system, self._members, directory, self._cpus, options)
             except PortTaken:
@@ -199,12 +213,20 @@ class Cluster:
                 ) from None
             else:
                 self._members.servers[node.name] = server
+                self._lead()
                 return
+
+    def _lead(self) -> None:
+        """Puts the network in front of all ports that are known."""
+        if self._between is not None:
+            self._between.open(self._members.ports())
 
     def _options(self, node: Node, directory: Path) -> NodeOptions:
         members = self._members
+        between = self._between
         return replace(
             self._wiring.options(members, node, directory),
+            environment={} if between is None else between.environment(node.name),
             password=members.password,
             certificate=members.certificate,
             returns=partial(self._returning, node, directory),

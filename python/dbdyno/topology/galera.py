@@ -57,6 +57,7 @@ class Galera(Wiring):
 
     topology = GALERA
     kind = "mariadb"
+    rejoins = True
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         refuse(target, OWN)

@@ -43,16 +43,17 @@ class Group(Wiring):
     topology = GROUP
     kind = "mysql"
     takes_writes = re.compile(r"^ *(?P<time>\S+)Z .*This server is working as primary member", re.M)
+    rejoins = True
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         refuse(target, (*mysqlfamily.OWN, *OWN))
+        # A server that is alone while it is loaded does not know the plugin's settings.
+        own = {k: v for k, v in resolved.settings.items() if k.startswith(PREFIX)}
+        others = {k: v for k, v in resolved.settings.items() if k not in own}
         wanted = {**WANTED, **mysqlfamily.durable_log(target)}
-        # While loading there is no plugin yet that knows them.
-        plugins_own = {k: v for k, v in resolved.settings.items() if k.startswith(PREFIX)}
-        settings = {k: v for k, v in resolved.settings.items() if k not in plugins_own}
-        alone = mysqlfamily.logged(replace(resolved, settings=settings))
-        made = with_word(target, alone, wanted, NOTE)
-        return replace(made, node_settings={**made.node_settings, **plugins_own})
+        logged = mysqlfamily.logged(replace(resolved, settings=others))
+        made = with_word(target, logged, wanted, NOTE)
+        return replace(made, node_settings={**made.node_settings, **own})
 
     def prepare(self, members: Members, node: Node, directory: Path) -> None:
         without_identity(directory)
@@ -67,12 +68,14 @@ class Group(Wiring):
             "recovery_get_public_key": "ON",
             "ip_allowlist": "127.0.0.0/8",
         }
+        written = members.resolved.node_settings
         return NodeOptions(
             {
                 "server_id": str(members.number(node)),
                 "report_host": LOOPBACK,
                 **plugins(members, PLUGINS),
-                **{f"group_replication_{name}": value for name, value in own.items()},
+                **{name: value for name, value in written.items() if name.startswith(PREFIX)},
+                **{f"{PREFIX}{name}": value for name, value in own.items()},
             }
         )
 

@@ -174,6 +174,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     # Only if set, so that runs without them keep the fingerprints of earlier versions.
     limits = {"limits": every["limits"]} if target.limits != Limits() else {}
     volume = {"volume": every["volume"]} if target.volume is not None else {}
+    if target.topology is not None and target.topology.network is None:
+        del every["topology"]["network"]
     return {name: every[name] for name in _ASKED} | {
         **limits,
         **volume,

@@ -56,6 +56,7 @@ class Strike:
             "in_force_s": self.in_force_s,
             "undone_s": self.undone_s,
             "problem": self.problem,
+            "links": self.said if self.fault.peers else "",
         }
         return {key: value for key, value in facts.items() if value not in (None, "")}
 

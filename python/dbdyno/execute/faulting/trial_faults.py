@@ -24,8 +24,9 @@ from dbdyno.execute.control import Interrupted
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.timeline import Moment, TrialVoid
-from dbdyno.faults import FAULTS
-from dbdyno.faults.base import Node, Stopped
+from dbdyno.experiment.types import Fault
+from dbdyno.faults import DRAWN, FAULTS
+from dbdyno.faults.base import Node, Paths, Stopped
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, Step
 from dbdyno.systems.process.managed import Managed
@@ -43,6 +44,7 @@ class TrialFaults:
         cell: Cell,
         trial: TrialPlan,
         deployments: Mapping[str, Deployment],
+        paths: Paths,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._control = context.control
@@ -54,6 +56,7 @@ class TrialFaults:
         self._ended = tuple(threading.Event() for _ in self._planned)
         self._seed = trial.seed
         self._deployments = deployments
+        self._paths = paths
         self._nodes: dict[str, Node] = {}
         self._strikes: list[Strike] = []
         self._lock = threading.Lock()  # of both
@@ -117,8 +120,9 @@ class TrialFaults:
         names = chosen(fault, deployment.roles(), draw)
         with self._lock:
             first = len(self._strikes) + 1
+            struck = replace(fault, nodes=tuple(names))
             found = [
-                Strike(first + nth, fault, self._node(name, deployment))
+                Strike(first + nth, struck, self._node(name, deployment))
                 for nth, name in enumerate(names)
             ]
             self._strikes += found
@@ -132,7 +136,10 @@ class TrialFaults:
             stopped = partial(getattr, self._control, "stop_now")
             fenced = partial(deployment.is_fenced, name)
             disk = deployment.volumes.get(name)
-            self._nodes[name] = Node(name, struck, deployment.database, disk, stopped, fenced)
+            others = tuple(other for other in deployment.servers if other != name)
+            self._nodes[name] = Node(
+                *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced)
+            )
         return self._nodes[name]
 
     def _begin(self, strike: Strike) -> bool:
@@ -238,7 +245,7 @@ class TrialFaults:
 
 def recover(plan: Plan) -> None:
     """Before a run's first trial: removes what processes that are gone have left on the machine."""
-    used = {fault.do for cell in plan.cells for fault in cell.faults}
+    used = {name for name, _ in _used(plan)}
     for kind in FAULTS.values():
         if kind.name in used:
             kind.recover()
@@ -251,6 +258,21 @@ def _at_once(do: Callable[[Strike], T], strikes: Sequence[Strike]) -> list[T]:
         return [do(strike) for strike in strikes]
     with ThreadPoolExecutor(len(strikes)) as pool:
         return list(pool.map(do, strikes))
+
+
+def check(plan: Plan) -> None:
+    """DynoError for a fault of the plan that this machine cannot have."""
+    for name, fault in _used(plan):
+        FAULTS[name].check(fault)
+
+
+def _used(plan: Plan) -> Iterator[tuple[str, Fault]]:
+    faults = dict.fromkeys(fault for cell in plan.cells for fault in cell.faults)
+    return ((name, fault) for fault in faults for name in _kinds(fault))
+
+
+def _kinds(fault: Fault) -> tuple[str, ...]:
+    return fault.of if fault.do == DRAWN else (fault.do,)
 
 
 def _reason(error: DynoError) -> str:

@@ -24,6 +24,7 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.process.managed import Managed
 
+REJOIN_S = 60.0  # how long nodes that have left the others are waited for
 CATCH_UP_S = 10.0  # how long replicas are waited for that receive no further row
 JOIN_S = 60.0  # how long a node is waited for that runs and cannot be read, such as a joining one
 CATCH_UP_MAX_S = 600.0
@@ -71,6 +72,7 @@ class Auditing:
         stores = []
         for store in _stores(deployment):
             restarted = [_revived(deployment, node.name) for node in store]
+            _wait_until_together(deployment, self._check)
             _wait_for_equal_counts(deployment, store, self._check)
             writers = _writers(deployment.roles())
             stores.append(
@@ -109,6 +111,14 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
     if all(node.role == INSTANCE for node in nodes):
         return [[node] for node in nodes]
     return [sorted(nodes, key=lambda node: node.role == REPLICA)]
+
+
+def _wait_until_together(deployment: Deployment, check: Callable[[], None]) -> None:
+    """Waits for nodes of a topology that have left the others, as after a partition."""
+    cluster, given_up = deployment.cluster, time.monotonic() + REJOIN_S
+    while cluster is not None and not cluster.together() and time.monotonic() < given_up:
+        check()
+        time.sleep(0.2)
 
 
 def _wait_for_equal_counts(

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
+from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links, Measured
 from dbdyno.experiment.types import (
     GROUP,
@@ -18,9 +19,11 @@ from dbdyno.experiment.types import (
     REPLICA,
     TO_PRIMARY,
     TO_REPLICAS,
+    Fault,
     Network,
     Node,
 )
+from dbdyno.plan.types import Cell
 from dbdyno.storage.probe import Examined
 from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
@@ -49,6 +52,7 @@ class Deployment:
     _accesses: Collection[str] = ()  # of the groups that use it
     volumes: Mapping[str, Volume] = field(default_factory=dict)  # of its nodes, by name
     examined: Examined | None = None  # what was seen of its volumes, where it has any
+    between: Between | None = None  # the network between its nodes
 
     def start(
         self,
@@ -63,6 +67,7 @@ class Deployment:
             self.cluster = topology.cluster(
                 *(self.target, self.system, self.binaries, self.resolved),
                 *(self.servers, cpus, check),
+                between=self.between,
             )
             self.cluster.start(place)
             return
@@ -186,15 +191,19 @@ class Deployment:
                 found[f"{self.target.name}.replica{number}"] = own if own in able else other
         return found
 
-    def connect(self, links: Links, accesses: Collection[str] = ()) -> None:
-        """Puts the target's network between the load and its servers. `accesses` are those of the
-        groups that use it: their sessions may follow roles."""
+    def connect(self, links: Links, cell: Cell) -> None:
+        """Puts the target's network between the load and its servers; one without conditions where
+        faults of the cell change them. Sessions of the cell's groups may follow roles."""
+        accesses = {group.access for group in cell.groups if group.target == self.target.name}
+        network = self.target.limits.network
+        if network is None and any(fault.is_on_clients for fault in self._faults(cell)):
+            network = Network()
         started = {
             name: server.port
             for name, server in self.servers.items()
             if isinstance(server, Managed)
         }
-        links.set(self.target.name, self.target.limits.network, started)
+        links.set(self.target.name, network, started)
         self.through = links.ports(tuple(started))
         self.network = links.measured(tuple(started))
         self._accesses = accesses
@@ -219,6 +228,17 @@ class Deployment:
     def _port(self, name: str) -> int:
         """Where a node is reached: through its network, if it has one."""
         return self.through.get(name) or int(getattr(self.servers[name], "port", 0))
+
+    def is_relayed_in(self, cell: Cell) -> bool:
+        """Whether its nodes reach each other by a relay in a cell."""
+        topology = self.target.topology
+        if topology is None:
+            return False
+        struck = any(fault.is_between_nodes for fault in self._faults(cell))
+        return topology.network is not None or struck
+
+    def _faults(self, cell: Cell) -> list[Fault]:
+        return [fault for fault in cell.faults if fault.target == self.target.name]
 
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after

@@ -21,7 +21,9 @@ from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.external import ExternalServers
+from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links
+from dbdyno.execute.servers.network.paths import Paths
 from dbdyno.execute.servers.snapshots import Snapshots
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import data_sets
@@ -102,7 +104,7 @@ class ServerPool:
             deployment.target = target
             if target.url is None:
                 deployment.resolved = topology.resolve(target)
-                deployment.connect(self._links, _accesses(cell, target.name))
+                deployment.connect(self._links, cell)
             else:
                 deployment.resolved = self._remotes.adopt(target, cell)
         self._links.watch()
@@ -144,6 +146,19 @@ class ServerPool:
         return self._links.alive() and all(
             deployment.alive() for deployment in self.deployments.values()
         )
+
+    def fits(self, cell: Cell) -> bool:
+        """Whether the running servers of a cell's hard combination are as it needs them: nodes that
+        reach each other by a relay are started so."""
+        return all(
+            (deployment.between is not None) == deployment.is_relayed_in(cell)
+            for deployment in self.deployments.values()
+        )
+
+    @property
+    def paths(self) -> Paths:
+        """The network that nodes and load reach each other by."""
+        return self._links.paths
 
     def broken(self) -> str:
         """Why what was measured counts for nothing; empty if it counts."""
@@ -233,8 +248,19 @@ class ServerPool:
         def placed(node: Node) -> Path:
             return self._copied(snapshot.path, self._place(node, deployment))
 
+        if deployment.is_relayed_in(cell):
+            deployment.between = self._new_between(deployment.target)
         deployment.start(placed, cpus, self._control.check)
-        deployment.connect(self._links, _accesses(cell, deployment.target.name))
+        deployment.connect(self._links, cell)
+
+    def _new_between(self, target: TargetPlan) -> Between:
+        assert target.topology is not None
+        directory = self._scratch.path / "network" / target.name
+        shutil.rmtree(directory, ignore_errors=True)
+        return Between(
+            *(self._links, self._host, self._engine, directory, target.name),
+            target.topology.network,
+        )
 
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)
@@ -288,10 +314,6 @@ class ServerPool:
                 return
             self._control.check()
             time.sleep(0.2)
-
-
-def _accesses(cell: Cell, target: str) -> set[str]:
-    return {group.access for group in cell.groups if group.target == target}
 
 
 def stop_all(servers: Collection[Server]) -> None:

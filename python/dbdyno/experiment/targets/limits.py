@@ -28,17 +28,26 @@ def _bandwidth(bytes_per_s: int) -> int:
     return bytes_per_s
 
 
-class NetworkModel(Strict):
-    """Network between the load and each server of the target: a relay on loopback."""
+Delay = Annotated[Pause, AfterValidator(_delay)]
+BytesPerS = Annotated[Size, AfterValidator(_bandwidth)]
 
-    delay: Annotated[Pause, AfterValidator(_delay)] = Field(
+
+class NetworkModel(Strict):
+    """Network between the load and each server of the target, or between the nodes of a topology:
+    a relay on loopback."""
+
+    delay: Delay = Field(
         0.0, description="delay of one way, at most 10s: a round trip takes twice as long"
     )
-    bytes_per_s: Annotated[Size, AfterValidator(_bandwidth)] | None = Field(
+    bytes_per_s: BytesPerS | None = Field(
         None,
         description="bandwidth of each direction, shared by all connections to a server, such as"
         " 10M; default: no limit",
     )
+
+    def typed(self) -> Network:
+        """The network."""
+        return Network(self.delay, self.bytes_per_s)
 
 
 class LimitsModel(Strict):
@@ -69,4 +78,4 @@ def typed(name: str, kind: str, transport: str, model: LimitsModel | None, node:
         raise DynoError(
             f"target `{name}`: `limits.network` means nothing here", where=place, **problem
         )
-    return Limits(Network(model.network.delay, model.network.bytes_per_s))
+    return Limits(model.network.typed())

@@ -15,6 +15,7 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
+from dbdyno.experiment.targets.limits import NetworkModel
 from dbdyno.experiment.types import (
     GALERA,
     GROUP,
@@ -94,6 +95,10 @@ class TopologyModel(Strict):
         description="`{}` or `{after: 1s}`: another node takes over from a lost primary, and"
         " sessions follow it; default: no node takes over",
     )
+    network: NetworkModel | None = Field(
+        None,
+        description="network between the nodes, the same between any two; default: loopback itself",
+    )
 
 
 def typed(
@@ -138,7 +143,8 @@ def typed(
             where=node.mapping["config"].mapping["port"].place,
             fix="remove `port`: dyno chooses a free one for each",
         )
-    return Topology(model.kind, model.nodes, model.wait_for_replicas, failover)
+    network = model.network.typed() if model.network is not None else None
+    return Topology(model.kind, model.nodes, model.wait_for_replicas, failover, network)
 
 
 def _failover(

@@ -282,11 +282,13 @@ def setup_words(setup: Setup | None) -> list[str]:
 def _words(target: TargetPlan) -> dict[str, str]:
     each = " for each server" if target.server_count > 1 else ""
     network = target.limits.network
+    between = target.topology.network if target.topology is not None else None
     given = {
         "durability": target.durability,
         "isolation": target.isolation,
         "memory": None if target.memory_bytes is None else _size(target.memory_bytes) + each,
         "network": None if network is None else network_words(network),
+        "network between nodes": None if between is None else network_words(between),
         "volume": None if target.volume is None else volume_words(target.volume) + each,
     }
     return {word: value for word, value in given.items() if value is not None}

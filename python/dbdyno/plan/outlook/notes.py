@@ -107,7 +107,25 @@ def faults(cells: Sequence[Cell]) -> list[str]:
     kinds_of_fault = dict.fromkeys(f"`{fault.do}`" for cell in struck for fault in cell.faults)
     where = "all cells" if len(struck) == len(cells) else f"{len(struck)} of {len(cells)} cells"
     return [
-        f"Faults in {where}: {_and(list(kinds_of_fault))}. The next trial starts fresh servers."
+        f"Faults in {where}: {_and(list(kinds_of_fault))}. The next trial starts fresh servers.",
+        *_relayed(cells),
+    ]
+
+
+def _relayed(cells: Sequence[Cell]) -> list[str]:
+    """Sentences if faults on links put a relay into some cells that others do not have."""
+    between = {any(fault.is_between_nodes for fault in cell.faults) for cell in cells}
+    clients = {any(fault.is_on_clients for fault in cell.faults) for cell in cells}
+    topologies = [t.topology for cell in cells for t in cell.targets if t.topology]
+    found = []
+    if len(between) > 1 and any(topology.network is None for topology in topologies):
+        found.append(("nodes reach each other", "topology: {network: {delay: 0s}}"))
+    if len(clients) > 1 and any(t.limits.network is None for cell in cells for t in cell.targets):
+        found.append(("the load reaches servers", "limits: {network: {delay: 0s}}"))
+    return [
+        f"Where faults are on links, {who} through a relay, which takes time too; in the other"
+        f" cells directly: to compare throughput, write `{cure}`."
+        for who, cure in found
     ]
 
 

@@ -49,6 +49,7 @@ class NodeOptions:
     init_sql: tuple[str, ...] = ()  # statements before those that make the login
     password: str = ""  # empty: drawn
     certificate: Certificate | None = None  # None: made
+    environment: Mapping[str, str] = field(default_factory=dict)  # of its process, and more of it
 
     def again(self) -> NodeOptions:
         """What it is given when it starts again. `returns` may change its directory too."""
@@ -272,7 +273,11 @@ class ManagedSystem(ABC):
             command, make = self.configured(started, resolved)
             started.process.launch(
                 command,
-                environment={**ENVIRONMENT, "HOME": str(directory)},
+                environment={
+                    **ENVIRONMENT,
+                    "HOME": str(directory),
+                    **started.node.environment,
+                },
                 log=started.log.path,
                 cpus=cpus,
                 stop_signal=self.stop_signal,

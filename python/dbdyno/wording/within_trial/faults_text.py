@@ -16,6 +16,8 @@ ENDS = {
     "pause": "resumed",
     "limit": "lifted",
     "fsync_error": "mended",
+    "partition": "healed",
+    "link": "line restored",
 }
 
 TAKEN_OVER = ("promoted", "elected", "chosen", "returned")  # changes of roles in a chart

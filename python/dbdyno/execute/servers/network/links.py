@@ -15,7 +15,9 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.network import measuring
-from dbdyno.experiment.types import Network
+from dbdyno.execute.servers.network.paths import Paths
+from dbdyno.experiment.types import CLIENTS, Network
+from dbdyno.faults.base import Way
 from dbdyno.hosts.base import Host
 from dbdyno.systems.process.relay import Link, Relay
 
@@ -56,8 +58,8 @@ class _Node:
 
 
 class Links:
-    """The relay of a cell's servers, and its listeners by nodes' names. It runs from the first
-    network on until `close`."""
+    """The relay of a cell's servers, and its listeners: those for the load are called as the nodes
+    are. It runs from the first network on until `close`."""
 
     def __init__(
         self, host: Host, engine: Path, cpus: Sequence[int], remark: Callable[[str], None]
@@ -70,11 +72,13 @@ class Links:
         self._remark = remark
         self._relay: Relay | None = None
         self._nodes: dict[str, _Node] = {}
+        self._open: dict[str, int] = {}  # all listeners, and the relay's ports of them
         self._watched = (time.monotonic(), 0.0)
+        self.paths = Paths(self._change)
 
     @property
     def relay(self) -> Relay | None:
-        """The relay, where a network was asked for: its listeners are called as the nodes are."""
+        """The relay, where a network was asked for."""
         return self._relay
 
     def set(self, target: str, network: Network | None, ports: Mapping[str, int]) -> None:
@@ -118,7 +122,7 @@ class Links:
 
     def _cpu_s(self) -> tuple[float, float]:
         """The time, and the relay's CPU time, seconds."""
-        name = next(iter(self._nodes), None)
+        name = next(iter(self._open), None)
         if self._relay is None or name is None or not self.alive():
             return time.monotonic(), 0.0
         return time.monotonic(), self._relay.state(name).cpu_s
@@ -130,32 +134,64 @@ class Links:
     def close(self) -> None:
         """Ends the relay, and with it all connections through it."""
         self._nodes.clear()
+        self._open.clear()
         if self._relay is not None:
             self._relay.stop()
             self._relay = None
 
+    def listen(self, name: str, way: Way, port: int, network: Network) -> int:
+        """The relay's port of a listener for connections to a server's port, `way` being from who
+        connects to the server. One of that name leads there from now on."""
+        relay, link = self._started(), self.paths.put(name, way, network)
+        if name in self._open:
+            relay.change(name, link)
+            relay.lead_to(name, port, reset=True)
+        else:
+            self._open[name] = relay.listen(name, port, link).port
+        return self._open[name]
+
+    def measure(self, what: str, network: Network) -> Measured:
+        """Measures a network on a listener of its own. DynoError if it is not what was asked
+        for."""
+        with measuring.echo() as echo:
+            measured = self._believed(what, network, what, (CLIENTS, what), echo)
+        self._end(what)
+        return measured
+
+    def _believed(self, what: str, network: Network, name: str, way: Way, echo: int) -> Measured:
+        at = self.listen(name, way, echo, network)
+        try:
+            measured = _measured(what, network, at, echo)
+        except OSError as error:
+            raise _broken(what, f"the measurement of it failed: {error}") from error
+        self._judge(what, measured)
+        return measured
+
     def _leave(self, name: str) -> None:
-        assert self._relay is not None
-        self._relay.close(name)
+        self._end(name)
         del self._nodes[name]
 
+    def _end(self, name: str) -> None:
+        """Closes a listener."""
+        self.paths.remove(name)
+        self._started().close(name)
+        del self._open[name]
+
     def _put(self, target: str, name: str, port: int, network: Network) -> None:
+        way = (CLIENTS, name)
+        with measuring.echo() as echo:
+            measured = self._believed(target, network, name, way, echo)
+        at = self.listen(name, way, port, network)
+        self._nodes[name] = _Node(port, at, measured)
+
+    def _started(self) -> Relay:
         if self._relay is None:
             self._relay = Relay(self._host, self._engine, self._cpus)
-        link = Link(delay_s=network.delay_s, bytes_per_s=network.bytes_per_s or 0)
-        with measuring.echo() as echo:
-            if name in self._nodes:
-                self._relay.change(name, link)
-                at = self._relay.lead_to(name, echo, reset=True).port
-            else:
-                at = self._relay.listen(name, echo, link).port
-            try:
-                measured = _measured(target, network, at, echo)
-            except OSError as error:
-                raise _broken(target, f"the measurement of it failed: {error}") from error
-        self._relay.lead_to(name, port, reset=True)
-        self._nodes[name] = _Node(port, at, measured)
-        self._judge(target, measured)
+        return self._relay
+
+    def _change(self, name: str, link: Link) -> None:
+        if self._relay is not None:  # else all connections have ended
+            self._relay.change(name, link)
 
     def _judge(self, target: str, measured: Measured) -> None:
         asked_s = 2 * measured.network.delay_s

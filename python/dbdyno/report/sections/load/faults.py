@@ -109,7 +109,7 @@ def _rows(own: Sequence[TrialRecord]) -> list[Row]:
     alike: dict[tuple[float, str, str], list[dict[str, Any]]] = {}
     for record in own:
         for fault in record.faults:
-            key = (float(fault["at_s"]), fault["do"], fault["node"])
+            key = (float(fault["at_s"]), fault["do"], str(fault.get("links") or fault["node"]))
             alike.setdefault(key, []).append(dict(fault))
     rows = []
     for (_, do, node), each in sorted(alike.items()):

@@ -1,4 +1,5 @@
-"""Networks between the load and the servers: what was asked for, and what was measured."""
+"""Networks between the load and the servers, and between nodes: what was asked for, and what was
+measured."""
 
 from __future__ import annotations
 
@@ -39,14 +40,16 @@ class _Network:
 
 
 def view(context: Context) -> list[Row] | None:
-    """None where the load reached all servers directly."""
+    """None where the load reached all servers directly, and nodes each other."""
     found: dict[tuple[str, float, float | None], list[tuple[int, _Network]]] = {}
     for record in context.complete:
         for name, facts in record.targets.items():
-            network = _read(facts.get("network"))
-            if network is not None:
-                key = (target_label(name, facts), network.delay_s, network.bytes_per_s)
-                found.setdefault(key, []).append((record.cell, network))
+            label = target_label(name, facts)
+            for where, key in ((label, "network"), (f"{label}, between nodes", "network_of_nodes")):
+                network = _read(facts.get(key))
+                if network is not None:
+                    asked = (where, network.delay_s, network.bytes_per_s)
+                    found.setdefault(asked, []).append((record.cell, network))
     return [_row(key[0], each, context) for key, each in found.items()] or None
 
 
