@@ -131,11 +131,60 @@ def test_a_trial_starts_with_all_records_whatever_keeps_them(here: Place, durabi
         assert metrics["status.keyspace_hits"] > 0
 
 
+def test_a_pipeline_is_a_factor_and_each_operation_is_counted(here: Place) -> None:
+    words = {"preset": "d", "workload": ", fields: 1", "factor": "workload.pipeline: [1, 4, 64]"}
+    found = ran(here, managed(here, **words))
+    assert len(found) == 3
+    for record in found:
+        metrics = record["metrics"]
+        assert metrics["operations_per_s"] == metrics["transactions_per_s"]
+        commands = metrics["status.total_commands_processed"]
+        assert commands > 0.5 * metrics["operations_per_s"], "its own count of what was sent"
+        assert metrics.get("status.keyspace_misses", 0) == 0, "each read finds its record"
+    together = [record["metrics"].get("operations_per_write") for record in found]
+    assert sorted(filter(None, together)) == [4, 64]
+    design = (here.path / "r/report.md").read_text()
+    assert "pipeline 4" in design and "pipeline 64" in design
+
+
+def test_one_operation_of_a_pipeline_may_fail_alone(here: Place) -> None:
+    # Writes are refused once the memory is full; reads are not.
+    factor = "workload.pipeline: [4, 16]"
+    target = ", config: {maxmemory: 4mb, maxmemory-policy: noeviction}"
+    text = MANAGED.format(target=target, preset="c", workload=", fields: 1", factor=factor)
+    text = text.replace("durability: full", "durability: none")
+    text = text.replace("preset: c", "preset: d, insert: 0.5, field_bytes: 2000")
+    file = here.experiment(text.replace("records: 2000", "records: 200"))
+    done = here.dyno("run", file, "--dir", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    ends = [
+        path.read_text().splitlines()[-1] for path in here.path.glob("r/trials/*/events.ndjson")
+    ]
+    assert len(ends) == 2
+    for end in ends:
+        group = json.loads(end)["groups"]["workload"]
+        assert set(group["errors"]) == {"OOM"}
+        assert group["failed"] == group["errors"]["OOM"] > 0
+        assert group["transactions"] > 0, "the reads that were sent with them"
+
+
+def test_a_pipeline_goes_over_tls_and_by_a_schedule(here: Place) -> None:
+    words = {
+        "target": ", tls: require",
+        "workload": ", pipeline: 16, rate: 5000/s",
+        "factor": "workload.sessions: [1, 2]",
+    }
+    for record in ran(here, managed(here, preset="c", **words)):
+        assert record["metrics"]["response_ms_p50"] > 0
+        assert 1 <= record["metrics"]["operations_per_write"] <= 16
+
+
 def test_scans_and_words_of_sql_are_refused_where_they_stand(here: Place) -> None:
     for words, shown, place_ in (
         ({"preset": "e"}, "`key_ranges` for scans", ":5:"),
         ({"workload": ', table_options: "x"'}, "`sql` for `table_options`", ":5:"),
         ({"workload": ", transactional: true", "preset": "f"}, "`transactions`", ":5:"),
+        ({"workload": ", pipeline: 4", "preset": "f"}, "waits for its read", ":5:"),
         ({"target": ", setup: {after: [SELECT 1]}"}, "there are no tables in Redis", ":4:"),
     ):
         done = here.dyno("run", managed(here, **words), "--check")

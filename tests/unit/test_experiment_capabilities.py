@@ -55,6 +55,31 @@ def test_a_need_that_is_not_met_is_pointed_at(
     assert error.fix.startswith("use a target of kind sqlite, mariadb, mysql, postgres, or ")
 
 
+def test_a_pipeline_needs_a_driver_that_sends_before_it_is_answered() -> None:
+    error = refused("kv\n  preset: c\n  pipeline: 16")
+    assert error.what == (
+        "group `workload`: workload `kv` needs `pipelining` for `pipeline`, "
+        "and target `db` (null) does not have it"
+    )
+    assert error.where is not None
+    assert (error.where.line, error.where.column) == (7, 13)
+    assert error.cause == "its driver sends each request after the answer to the one before"
+    assert error.fix == "use a target of kind redis, or remove `pipeline`"
+    load(FILE.format(workload="kv\n  preset: c\n  pipeline: 1"))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "mariadb", "mysql", "postgres"])
+def test_no_system_with_sql_takes_a_pipeline(kind: str) -> None:
+    text = FILE.format(workload="kv\n  pipeline: 4").replace('"null"', kind)
+    with pytest.raises(DynoError, match="needs `pipelining` for `pipeline`"):
+        load(text)
+
+
+def test_only_levels_that_pipeline_are_refused() -> None:
+    error = refused("kv\n  preset: c\nfactors:\n  workload.pipeline: [1, 4]\n")
+    assert "(in cell workload.pipeline=4)" in error.what
+
+
 @pytest.mark.parametrize("preset", ["a", "b", "c", "d", "f"])
 def test_presets_without_scans_run_on_keys_alone(preset: str) -> None:
     load(FILE.format(workload=f"kv\n  preset: {preset}"))

@@ -101,6 +101,22 @@ def test_several_busy_sessions_are_counted() -> None:
     assert "1,143/s at most" in found.warnings[1]
 
 
+def test_a_busy_session_with_a_pipeline_does_as_many_times_as_much() -> None:
+    busy = latency() | {"mean_ns": 7.0 * MS}
+    groups = {"workload": total(open=OVER, errors={}, transactions=12_000, latency=busy)}
+    piped = replace(group(sessions=2), workload="kv", options={"pipeline": 4})
+    found = reduce_trial([end(groups)], [], [piped])
+    assert found.warnings[1].startswith("all 2 sessions were busy: at a mean service time of 7 ms")
+    assert "1,143/s at most" in found.warnings[1]
+
+
+def test_how_many_were_sent_in_a_write_is_a_metric() -> None:
+    groups = {"workload": total(errors={}, operations_per_write=3.5)}
+    piped = replace(group(), workload="kv", options={"pipeline": 4})
+    assert reduce_trial([end(groups)], [], [piped]).metrics["operations_per_write"] == 3.5
+    assert "operations_per_write" not in reduced(opened()).metrics
+
+
 def test_a_few_without_an_answer_are_said_where_the_rate_was_held() -> None:
     found = reduced(opened(left=2, response_at_least_ns=1000 * MS))
     assert found.warnings == (

@@ -101,6 +101,7 @@ def _row(metric: known_metrics.Metric) -> tuple[str, ...]:
         known_metrics.SEARCH: "a search",
     }
     having[known_metrics.BLOCKS] = "a group of `io`"
+    having[known_metrics.PIPELINED] = "a group with a `pipeline`"
     having[known_metrics.FAULTED] = "a group, with faults"
     group = having[metric.loop] if metric.per_group else "all groups together"
     return code(metric.name), written, metric.unit, metric.direction, group, metric.about

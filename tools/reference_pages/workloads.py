@@ -19,6 +19,18 @@ A step with `one_of` sends one of several statements, chosen by weight each time
 the table into which it is inserted again. The class of a branch is its `name`, or the transaction's name, the step's number and its own; branches that are alike may have the same name.
 A text alone stands for `{sql: text}`. Paths of factors reach into it: `app.params.uid.theta`, `app.statements.find_user.weight`."""
 
+KV = """`pipeline` is for Redis (and the null driver): with `pipeline: 16` each session sends 16 operations in one write and then reads 16 answers, as `redis-benchmark -P 16` does.
+
+```yaml
+targets: {cache: {kind: redis}}
+workload: {kind: kv, preset: b, fields: 1, sessions: 8}
+factors:
+  workload.pipeline: [1, 4, 16, 64]
+```
+
+Each operation remains a transaction: throughput counts operations, an error reply fails its own operation alone, and a latency is the time from the write to the operation's own answer, so that it contains the
+server's work on those before it in the write. `deadline` holds for each operation of a write, `think` is a pause between two writes, and `sessions` times `pipeline` is the largest number of operations in flight. In an open loop a session sends together what is
+due, at most `pipeline` operations, and waits for no others; response times count from each operation's own due time. `operations_per_write` is the mean number of operations in a write. [Reasons](../decisions/pipelining.md)."""
 IO = """```yaml
 targets: {fs: {kind: files, options: {direct: true}}}
 workload: {kind: io, preset: random_mixed, total_size: 1Gi, block_size: 16Ki, sync_every: 100, sessions: 4}
@@ -126,6 +138,7 @@ _PRESETS = {
     "kv": "A preset gives proportions and the distribution to start from; what it does not name is 0.",
 }
 _ABOUT = {
+    "kv": KV,
     "mix": MIX,
     "io": IO,
     "lua": LUA,

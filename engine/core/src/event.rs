@@ -253,6 +253,9 @@ pub struct GroupTotal {
     pub retries: u64,
     /// Abandoned transactions: deadline, lost connection, an error that is not retryable, or no retry left.
     pub failed: u64,
+    /// Mean number of operations in a write of a session that pipelines; absent of one that does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations_per_write: Option<f64>,
     /// Age of the oldest transaction in flight at the end, nanoseconds; `latency` excludes it.
     pub in_flight_oldest_ns: u64,
     /// Service times of committed transactions, from the start of the first attempt to the answer to

@@ -22,12 +22,20 @@ fn needed(request: &Request) -> Capability {
 }
 
 /// Checks that the driver has all capabilities that the workload and these `requests` of it need.
+/// `pipeline`: how many of them a session sends in one write.
 ///
 /// # Errors
 /// [`Kind::Plan`], naming workload, capability, the request that needs it, and driver.
-pub fn check(driver: &DriverKind, workload: &WorkloadKind, requests: &[Request]) -> Result<()> {
-    let by_requests = requests.iter().map(|request| (needed(request), Some(&request.class)));
-    let mut all = workload.needs.iter().map(|&need| (need, None)).chain(by_requests);
+pub fn check(
+    driver: &DriverKind,
+    workload: &WorkloadKind,
+    requests: &[Request],
+    pipeline: u32,
+) -> Result<()> {
+    let by_requests = requests.iter().map(|request| (needed(request), Some(&*request.class)));
+    let together = (pipeline > 1).then_some((Capability::Pipelining, Some("pipeline")));
+    let always = workload.needs.iter().map(|&need| (need, None));
+    let mut all = always.chain(by_requests).chain(together);
     let Some((need, class)) = all.find(|(need, _)| !driver.capabilities.contains(need)) else {
         return Ok(());
     };
@@ -73,17 +81,23 @@ mod tests {
         let store = Arc::new(Store { name: "t".into(), key: "k".into(), fields });
         let [read, scan] = [("read", Verb::Read), ("scan", Verb::Scan)]
             .map(|(class, verb)| Request::key_value(class, &store, verb));
-        assert!(check(&STORE, &RECORDS, std::slice::from_ref(&read)).is_ok());
-        let error = check(&STORE, &RECORDS, &[read, scan]).expect_err("no ranges");
+        let one = std::slice::from_ref(&read);
+        assert!(check(&STORE, &RECORDS, one, 1).is_ok());
+        let error = check(&STORE, &RECORDS, one, 2).expect_err("one request at a time");
+        assert_eq!(
+            error.what,
+            "workload records needs pipelining (for `pipeline`), which driver store does not have"
+        );
+        let error = check(&STORE, &RECORDS, &[read, scan], 1).expect_err("no ranges");
         assert_eq!(
             error.what,
             "workload records needs key_ranges (for `scan`), which driver store does not have"
         );
         assert!(error.hint.starts_with("driver store has key_value, populate"));
         let tables = WorkloadKind { needs: &[Capability::Sql], ..RECORDS };
-        let error = check(&STORE, &tables, &[]).expect_err("no SQL");
+        let error = check(&STORE, &tables, &[], 1).expect_err("no SQL");
         assert_eq!(error.what, "workload records needs sql, which driver store does not have");
         let begin = Request::new("begin", Effect::BeginWrite, "", vec![]);
-        assert!(check(&STORE, &RECORDS, &[begin]).is_err());
+        assert!(check(&STORE, &RECORDS, &[begin], 1).is_err());
     }
 }

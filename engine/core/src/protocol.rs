@@ -9,7 +9,8 @@ use crate::rows::Rows;
 ///
 /// Order of calls: `connected`, then `receive` until `Ready` (sending `out` whenever it is not
 /// empty), then any number of (a request, `receive` until `Reply`). At most one request is in
-/// flight.
+/// flight; several operations of a workload with
+/// [`Pipelining`](crate::request::capability::Capability::Pipelining), answered in their order.
 pub trait WireProtocol: Send {
     /// Result of a request.
     type Reply;

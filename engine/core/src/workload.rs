@@ -58,7 +58,9 @@ pub trait Workload: Send + Sync {
     /// All requests it may use, SQL in its dialect. Called once.
     fn requests(&self) -> Vec<Request>;
 
-    /// Fills `tx` (already clear) with transaction number `index` of session `session`.
+    /// Composes transaction number `index` of session `session` in `tx`, which is clear. Of a
+    /// workload that [pipelines](Self::pipeline), `tx` may hold earlier transactions: the operation
+    /// is appended.
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction);
 
     /// Called when all operations so far are answered: appends operations that depend on the
@@ -95,6 +97,13 @@ pub trait Workload: Send + Sync {
     /// workload [pauses](Self::pauses), and not before the first transaction of a connection.
     fn pause_ns(&self, _session: u32, _index: u64) -> u64 {
         0
+    }
+
+    /// Number of transactions that a session sends in one write, before it waits for their answers.
+    /// More than 1 only if each transaction is one operation that depends on no answer; systems
+    /// then need [`Capability::Pipelining`].
+    fn pipeline(&self) -> u32 {
+        1
     }
 
     /// The recorded sessions, of a workload that replays them instead of composing transactions in

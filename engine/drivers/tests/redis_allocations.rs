@@ -37,6 +37,30 @@ fn operation(request: u16, before: usize, after: usize, tx: &mut Transaction) {
 }
 
 #[test]
+fn a_pipeline_allocates_nothing() {
+    let (mut wire, mut tx, mut out) = (connected(10), Transaction::default(), Vec::new());
+    (0..16).for_each(|_| operation(1, 1, 0, &mut tx));
+    let answers = b":0\r\n".repeat(16);
+    let mut before = 0;
+    for round in 0..100 {
+        if round == 10 {
+            before = COUNT.with(Cell::get);
+        }
+        out.clear();
+        tx.ops.iter().for_each(|op| wire.request(op, &tx, &mut out));
+        let (mut at, mut affected) = (0, 0);
+        while at < answers.len() {
+            let (used, progress) = wire.receive(&answers[at..], &mut out).unwrap();
+            let Progress::Reply(reply) = progress else { panic!("a reply") };
+            at += used;
+            affected += reply.affected;
+        }
+        assert_eq!(affected, 16);
+    }
+    assert_eq!(COUNT.with(Cell::get), before);
+}
+
+#[test]
 fn requests_and_answers_allocate_nothing() {
     let (mut wire, mut tx, mut out) = (connected(10), Transaction::default(), Vec::new());
     operation(0, 0, 0, &mut tx);

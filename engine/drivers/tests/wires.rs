@@ -101,6 +101,25 @@ fn an_unknown_option_is_refused_by_its_name() {
     }
 }
 
+/// A call into a library blocks until it is answered, so no such driver can pipeline.
+#[test]
+fn only_wires_and_formulas_pipeline() {
+    let pipelining: Vec<_> = DRIVERS
+        .iter()
+        .filter(|kind| kind.capabilities.contains(&Capability::Pipelining))
+        .inspect(|kind| {
+            let mut target = target(kind);
+            if kind.name == "null" {
+                target.address = Address::None;
+            }
+            let session = (kind.build)(&target, [].into()).unwrap().session(0).unwrap();
+            assert!(!matches!(session, Session::Blocking(_)), "{}", kind.name);
+        })
+        .map(|kind| kind.name)
+        .collect();
+    assert_eq!(pipelining, ["null", "redis"]);
+}
+
 proptest! {
     #[test]
     fn any_bytes_in_any_pieces(

@@ -90,8 +90,8 @@ def capabilities(cell: Cell, root: Node) -> None:
                 f"group `{group.name}`: workload `{group.kind}` needs {needed}, and target "
                 f"`{group.target}` ({kinds.of(kind_of[group.target]).title}) does not have it",
                 where=node.where if node else written.place,
-                cause=f"its capabilities are {listed(has)}",
-                fix=f"use a target of kind {listed(able)}, or another workload or preset",
+                cause=need.cause or f"its capabilities are {listed(has)}",
+                fix=f"use a target of kind {listed(able)}, or {need.instead}",
             )
 
 

@@ -156,6 +156,13 @@ def _group(
     schedule, find, think = arrivals.read(
         name, model.rate, model.arrivals, model.find, model.think, duration, node
     )
+    if think and think.per == "operation" and workloads.pipeline(model.kind, written) > 1:
+        raise DynoError(
+            f"group `{name}`: `think` before each operation, and `pipeline`",
+            where=node.mapping["think"].place,
+            cause="operations of a pipeline are sent in one write, without pauses between them",
+            fix="write `per: transaction`: a session then thinks before each write",
+        )
     return Group(
         name=name,
         kind=model.kind,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount, Quotient, Share
-from dbdyno.kinds.kind import KEY_VALUE, POPULATE, REDIS, Kind
+from dbdyno.kinds.kind import KEY_VALUE, PIPELINING, POPULATE, REDIS, Kind
 
 KIND = Kind(
     name="redis",
     title="Redis",
     module="redis.system",
-    capabilities=(KEY_VALUE, POPULATE),
+    capabilities=(KEY_VALUE, POPULATE, PIPELINING),
     language=REDIS,
     schemes=("redis", "rediss"),
     schemes_with_tls=("rediss",),

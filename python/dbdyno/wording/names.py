@@ -65,6 +65,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
         -1,
     ),
     "mib_per_s": ("MiB/s", "Bandwidth of committed blocks", "MiB/s", 1),
+    "operations_per_write": ("op/write", "Operations sent in one write", "operations", 0),
     "rows_per_s": ("rows/s", "Rows returned", "rows/s", 1),
     "failed_per_s": ("failed/s", "Transactions given up", "transactions/s", -1),
     "failed_share": ("failed", "Share of arrivals given up", "", -1),

@@ -15,12 +15,21 @@ pub enum Capability {
     Populate,
     /// Blocks of plain files.
     Io,
+    /// Several requests in one write, before the answer to the first.
+    Pipelining,
 }
 
 impl Capability {
     /// All of them, in the order of the reference.
-    pub const ALL: &[Self] =
-        &[Self::Sql, Self::Transactions, Self::KeyValue, Self::KeyRanges, Self::Populate, Self::Io];
+    pub const ALL: &[Self] = &[
+        Self::Sql,
+        Self::Transactions,
+        Self::KeyValue,
+        Self::KeyRanges,
+        Self::Populate,
+        Self::Io,
+        Self::Pipelining,
+    ];
 
     /// Capabilities of an SQL system.
     pub const OF_SQL: &[Self] =
@@ -35,6 +44,7 @@ impl Capability {
             Self::KeyRanges => "key_ranges",
             Self::Populate => "populate",
             Self::Io => "io",
+            Self::Pipelining => "pipelining",
         }
     }
 }

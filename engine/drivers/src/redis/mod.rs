@@ -42,7 +42,7 @@ pub static KIND: DriverKind = DriverKind {
     name: "redis",
     about: "Redis 5 and newer over TCP or a Unix socket: AUTH, TLS, RESP2 and RESP3; records are \
             hashes (HGETALL, HSET), those of one field strings (GET, SET)",
-    capabilities: &[Capability::KeyValue, Capability::Populate],
+    capabilities: &[Capability::KeyValue, Capability::Populate, Capability::Pipelining],
     dialect: Dialect::Null,
     options: &[
         DriverOption {

@@ -86,6 +86,66 @@ fn records_are_hashes_and_those_of_one_field_strings() {
     assert_eq!((sent.trim(), reply.affected), ("SET dyno:t:a new", 1));
 }
 
+/// Sends these requests (number, key) in one piece; returns their words.
+fn send_together(wire: &mut dyn Wire, requests: &[(u16, &str)]) -> String {
+    let (mut tx, mut out) = (Transaction::default(), Vec::new());
+    for (number, key) in requests {
+        if *number > 0 {
+            tx.text(|out| out.extend_from_slice(b"new"));
+        }
+        tx.text(|out| out.extend_from_slice(key.as_bytes()));
+        tx.op(*number);
+    }
+    tx.ops.iter().for_each(|op| wire.request(op, &tx, &mut out));
+    words(&out).join(" ").trim().to_owned()
+}
+
+#[test]
+fn a_pipeline_has_one_reply_a_request_in_order_and_one_refusal_is_its_own() {
+    let (mut wire, mut out) = (ready(1), Vec::new());
+    let sent = send_together(&mut *wire, &[(0, "a"), (1, "b"), (0, "c"), (0, "d")]);
+    assert_eq!(sent, "GET dyno:t:a SET dyno:t:b new GET dyno:t:c GET dyno:t:d");
+    let answers = b"$1\r\nx\r\n-OOM command not allowed\r\n-WRONGTYPE Operation\r\n$-1\r\n";
+    let (mut at, mut replies) = (0, Vec::new());
+    while at < answers.len() {
+        let Ok((used, Progress::Reply(reply))) = wire.receive(&answers[at..], &mut out) else {
+            panic!("a reply after {at} bytes");
+        };
+        at += used;
+        replies.push(reply);
+    }
+    let [read, refused, wrong, none] = &replies[..] else { panic!("four: {replies:?}") };
+    assert_eq!((read.rows, &read.error), (1, &None));
+    let of = |reply: &Reply| reply.error.clone().expect("an error");
+    assert!(of(refused).message.starts_with("update: OOM"), "its own class: {refused:?}");
+    assert!(of(wrong).message.starts_with("read: WRONGTYPE"), "{wrong:?}");
+    assert_eq!(*none, Reply::default(), "no such record");
+    assert!(out.is_empty());
+    // Nothing is left of it: the next request has its own reply, and a further one is unasked.
+    assert_eq!(ask(&mut *wire, 0, &["a"], b"$1\r\nx\r\n").1.rows, 1);
+    assert!(wire.receive(b"$1\r\nx\r\n", &mut out).is_err());
+}
+
+#[test]
+fn a_pipelines_replies_may_be_cut_anywhere() {
+    let requests = [(0, "a"), (1, "b"), (0, "c")];
+    let answers = b"*2\r\n$2\r\nf0\r\n$1\r\nx\r\n:0\r\n-ERR no\r\n";
+    for cut in 0..answers.len() {
+        let (mut wire, mut inbox, mut replies) = (ready(2), Vec::new(), Vec::new());
+        send_together(&mut *wire, &requests);
+        for part in [&answers[..cut], &answers[cut..]] {
+            inbox.extend_from_slice(part);
+            loop {
+                let (used, progress) = wire.receive(&inbox, &mut Vec::new()).expect("well-formed");
+                inbox.drain(..used);
+                let Progress::Reply(reply) = progress else { break };
+                replies.push((reply.rows, reply.affected, reply.error.is_some()));
+            }
+        }
+        assert_eq!(replies, [(1, 0, false), (0, 1, false), (0, 0, true)], "cut at {cut}");
+    }
+}
+
 #[test]
 fn parameters_that_are_no_text_are_sent_as_text() {
     let (mut wire, mut tx, mut out) = (ready(1), Transaction::default(), Vec::new());

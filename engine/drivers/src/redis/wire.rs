@@ -1,7 +1,7 @@
 //! The state machine of one connection: (TLS) - AUTH, SELECT - requests.
 //!
 //! Operations of several commands (a login, the rows of a load) are pipelined, and their replies
-//! are counted together.
+//! are counted together. Requests may be pipelined too: each has its own reply.
 
 use super::Shared;
 use super::commands::{Counts, Digits};
@@ -12,6 +12,7 @@ use dyno_core::driver::{Cancel, Progress, Reply, ServerError, Task, Wire, WirePr
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::workload::{Op, Transaction};
 use dyno_protocol::resp::{self, Reader, Token, rubbish};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Maximum stored text of the reply to a [`Wire::query`], bytes.
@@ -26,6 +27,8 @@ pub(super) struct RedisWire {
     reply: Reply,
     /// The current or last operation.
     request: u16,
+    /// The operations that follow it, of a pipeline.
+    queue: VecDeque<u16>,
     digits: Digits,
     first_row: Vec<Option<String>>,
     row_bytes: usize,
@@ -66,6 +69,7 @@ impl RedisWire {
             reader: Reader::default(),
             reply: Reply::default(),
             request: 0,
+            queue: VecDeque::new(),
             digits: Digits::default(),
             first_row: Vec::new(),
             row_bytes: 0,
@@ -154,6 +158,7 @@ impl RedisWire {
     #[inline]
     fn complete(&mut self, out: &mut Vec<u8>) -> Result<Option<Progress>> {
         match &mut self.phase {
+            Phase::Operation(_) if !self.queue.is_empty() => return Ok(Some(self.follow())),
             Phase::Operation(_) | Phase::Query => return Ok(Some(self.finish())),
             Phase::Login(left) => {
                 *left -= 1;
@@ -193,6 +198,15 @@ impl RedisWire {
             _ => {}
         }
         Ok(Some(self.finish()))
+    }
+
+    /// Returns the reply to an operation; another one follows.
+    fn follow(&mut self) -> Progress {
+        if let Some(request) = self.queue.pop_front() {
+            self.request = request;
+            self.phase = Phase::Operation(self.shared.commands[usize::from(request)].counts);
+        }
+        Progress::Reply(std::mem::take(&mut self.reply))
     }
 
     fn finish(&mut self) -> Progress {
@@ -259,10 +273,13 @@ impl WireProtocol for RedisWire {
 impl Wire for RedisWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
-        self.request = op.request;
         let command = &self.shared.commands[usize::from(op.request)];
         let counts = command.counts;
         command.request(op, tx, &mut self.digits, out);
+        if let Phase::Operation(_) = self.phase {
+            return self.queue.push_back(op.request);
+        }
+        self.request = op.request;
         self.begin(Phase::Operation(counts), false);
     }
 

@@ -54,6 +54,10 @@ pub struct GroupMetrics {
     pub retries: Counter,
     /// Transactions given up.
     pub failed: Counter,
+    /// Writes of sessions that pipeline.
+    pub writes: Counter,
+    /// Operations in these writes.
+    pub written: Counter,
     /// Sessions without a connection now.
     pub lost: Counter,
     /// Age in nanoseconds of the oldest transaction in progress when the thread stopped.
@@ -86,6 +90,8 @@ impl GroupMetrics {
             errors: Counter::default(),
             retries: Counter::default(),
             failed: Counter::default(),
+            writes: Counter::default(),
+            written: Counter::default(),
             lost: Counter::default(),
             in_flight_oldest_ns: Counter::default(),
             latency: LiveHistogram::default(),

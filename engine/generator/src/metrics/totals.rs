@@ -41,6 +41,10 @@ pub struct GroupTotals {
     pub errors: u64,
     /// Retries begun.
     pub retries: u64,
+    /// Writes of sessions that pipeline.
+    pub writes: u64,
+    /// Operations in these writes.
+    pub written: u64,
     /// Ages of the transactions given up.
     pub censored: Histogram,
     /// Sessions without a connection.
@@ -96,6 +100,8 @@ impl GroupTotals {
             rows: sum(|group| group.rows.get()),
             errors: sum(|group| group.errors.get()),
             retries: sum(|group| group.retries.get()),
+            writes: sum(|group| group.writes.get()),
+            written: sum(|group| group.written.get()),
             begun: sum(|group| group.open.begun.get()),
             begun_measured: sum(|group| group.open.begun_measured.get()),
             response,

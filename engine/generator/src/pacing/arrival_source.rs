@@ -48,7 +48,7 @@ pub struct ArrivalSource {
 struct State {
     stream: Stream,
     measure_ns: u64,
-    /// Arrivals given back: at most one a session.
+    /// Arrivals given back: of each session at most what it sends together.
     back: BinaryHeap<Reverse<Arrival>>,
 }
 
@@ -99,21 +99,38 @@ impl ArrivalSource {
 
     /// Claims the next arrival; `None` when no further arrival will be due.
     pub fn claim(&self) -> Option<Arrival> {
-        let mut state = self.state();
-        while let Some(Reverse(arrival)) = state.back.pop() {
-            self.tell(&state);
+        self.next(&mut self.state(), u64::MAX)
+    }
+
+    /// Takes the next arrival, if it is due by `until_ns`.
+    fn next(&self, state: &mut State, until_ns: u64) -> Option<Arrival> {
+        while let Some(&Reverse(arrival)) = state.back.peek() {
+            if arrival.due_ns > until_ns {
+                return None;
+            }
+            state.back.pop();
+            self.tell(state);
             if !self.is_over(arrival) {
                 return Some(arrival);
             }
         }
         let due_ns = state.stream.due_ns();
         let at_ns = state.measure_ns.saturating_add_signed(due_ns);
-        if due_ns == NEVER || at_ns >= self.end_ns() {
+        if due_ns == NEVER || at_ns > until_ns || at_ns >= self.end_ns() {
             return None;
         }
         let number = state.stream.number();
         state.stream.advance();
         Some(Arrival { number, due_ns: at_ns, is_measured: due_ns >= 0 })
+    }
+
+    /// Claims up to `most` arrivals that are due by `now_ns`, in order, and appends them to `claimed`.
+    pub fn claim_due(&self, now_ns: u64, most: u32, claimed: &mut Vec<Arrival>) {
+        let mut state = self.state();
+        for _ in 0..most {
+            let Some(arrival) = self.next(&mut state, now_ns) else { break };
+            claimed.push(arrival);
+        }
     }
 
     /// Returns a claimed arrival that has not begun, or will have no answer before the load ends.
@@ -226,6 +243,25 @@ mod tests {
         assert_eq!(arrival_source.exchange(a), a);
         assert_eq!(numbers(&arrival_source), [1, 2, 3, 4, 5, 6, 7]);
         assert!(!arrival_source.has_before(u64::MAX));
+    }
+
+    #[test]
+    fn only_what_is_due_is_claimed_together_and_in_order() {
+        let arrival_source = arrival_source();
+        let claim = |now_ms: u64, most| {
+            let mut claimed = Vec::new();
+            arrival_source.claim_due(now_ms * MS, most, &mut claimed);
+            claimed.into_iter().map(|arrival| arrival.number).collect::<Vec<_>>()
+        };
+        assert_eq!(claim(19, 9), [0; 0]);
+        assert_eq!(claim(40, 2), [0, 1], "at 20 and 30 ms");
+        assert_eq!(claim(49, 9), [2]);
+        let [c, d] = [(); 2].map(|()| arrival_source.claim().unwrap());
+        arrival_source.give_back(d);
+        assert_eq!(claim(59, 9), [0; 0], "what was given back is due at 60 ms, and comes first");
+        arrival_source.give_back(c);
+        assert_eq!(claim(70, 9), [c.number, d.number, 5]);
+        assert_eq!(claim(500, 9), [6, 7], "none is due after the end");
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn job<'a>(
         seed: plan.seed,
         sessions: group.sessions,
     };
-    let fits = needs::check(kind, workload, &[]);
+    let fits = needs::check(kind, workload, &[], 1);
     let built = fits.and_then(|()| (workload.build)(&order));
     let workload = built.map_err(|error| in_group(error, &group.name))?;
     let target = loading(kind, target);

@@ -147,9 +147,9 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     let end_ns = self.control.end_ns().saturating_add(END_GRACE_NS);
                     let until_ns = (since_ns + config.deadline_ns).min(end_ns);
                     let left_ns = until_ns.saturating_sub(now_ns);
-                    let (op, transaction) = session.op();
-                    let reply =
-                        connection.execute(op, transaction, Duration::from_nanos(left_ns))?;
+                    let (ops, transaction) = session.ops();
+                    let left = Duration::from_nanos(left_ns);
+                    let reply = connection.execute(&ops[0], transaction, left)?;
                     // The end of the load interrupted the call; the system did not refuse it.
                     if reply.error.is_some() && self.control.is_stopped() {
                         return Ok(());
@@ -173,9 +173,11 @@ impl<C: Clock> BlockingWorker<'_, C> {
                     }
                 }
                 Step::Reconnect(cause) => return Err(Error::new(Kind::Server, cause)),
-                // In-process libraries replay no recordings: their drivers refuse verbatim statements.
-                Step::SendText(_) | Step::Leave => {
-                    return Err(Error::new(Kind::Plan, "a recording reached a blocking worker"));
+                // In-process libraries replay no recordings, and their calls are not pipelined: their
+                // drivers refuse both.
+                Step::SendText(_) | Step::Leave | Step::Receive => {
+                    let what = "a recording or a pipeline reached a blocking worker";
+                    return Err(Error::new(Kind::Plan, what));
                 }
             };
         }

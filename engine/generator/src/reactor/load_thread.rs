@@ -87,6 +87,13 @@ impl<'a, C: Clock, P> Io<'a, C, P> {
             metrics.lag.record(self.unread.at_most_ns(session, sent_ns, stamp_ns));
         }
     }
+
+    /// Counts the lag of further answers to requests that were sent together.
+    pub fn count_lag_of_rest(&self, sent_ns: u64, stamp_ns: u64) {
+        if let Some(metrics) = self.metrics {
+            metrics.lag.record(self.unread.rest_at_most_ns(sent_ns, stamp_ns));
+        }
+    }
 }
 
 /// The poller's token of connection `at` in life `era`.

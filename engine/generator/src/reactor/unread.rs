@@ -43,12 +43,17 @@ impl Unread {
     #[inline]
     pub fn at_most_ns(&self, slot: u32, sent_ns: u64, stamp_ns: u64) -> u64 {
         // The slot sent last, and then the thread polled, without work while the answer was on its way.
-        let since_ns = if self.turn_before == Some(slot) {
-            self.polled_ns
-        } else {
-            self.ready_ns.max(sent_ns)
-        };
-        stamp_ns.saturating_sub(since_ns)
+        if self.turn_before == Some(slot) {
+            return stamp_ns.saturating_sub(self.polled_ns);
+        }
+        self.rest_at_most_ns(sent_ns, stamp_ns)
+    }
+
+    /// The same for further answers to requests that were sent together: they may also have come while the
+    /// session handled the first ones.
+    #[inline]
+    pub fn rest_at_most_ns(&self, sent_ns: u64, stamp_ns: u64) -> u64 {
+        stamp_ns.saturating_sub(self.ready_ns.max(sent_ns))
     }
 }
 
@@ -70,6 +75,17 @@ mod tests {
         assert_eq!(unread.at_most_ns(2, 300, 1_905), 905, "since the poll before");
         assert_eq!(unread.at_most_ns(0, 1_100, 1_910), 810, "since it was asked for");
         assert_eq!(unread.at_most_ns(1, 1_500, 1_920), 20, "nothing was handled meanwhile");
+    }
+
+    #[test]
+    fn the_rest_of_several_answers_has_waited_for_its_own_session_too() {
+        let mut unread = Unread::default();
+        unread.polled(1_000, true, 50);
+        // Session 0 handles the first of its answers for 600 ns, and sends nothing.
+        unread.turn_of(0);
+        unread.polled(1_600, false, 650);
+        assert_eq!(unread.rest_at_most_ns(400, 1_605), 605);
+        assert_eq!(unread.at_most_ns(0, 400, 1_605), 5, "if it had sent after that");
     }
 
     #[test]

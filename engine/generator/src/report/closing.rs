@@ -90,6 +90,7 @@ pub(super) fn total_of(
     let named = |names: &[String], latencies: Vec<Option<Latency>>| {
         names.iter().cloned().zip(latencies).collect::<BTreeMap<_, _>>()
     };
+    let (writes, written) = (now.writes - last.writes, now.written - last.written);
     let (classes, kinds) = details.classes.split_at(names.classes.len());
     let kinds = kinds.iter().zip(&details.censored_kinds[names.classes.len()..]);
     GroupTotal {
@@ -99,6 +100,7 @@ pub(super) fn total_of(
         errors: bounded(details.codes),
         retries: now.retries - last.retries,
         failed: censored.count(),
+        operations_per_write: (writes > 0).then(|| written as f64 / writes as f64),
         in_flight_oldest_ns,
         latency: latency.latency_with(&censored),
         error_latency: details.error_latency.latency(),

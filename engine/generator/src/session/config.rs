@@ -34,6 +34,8 @@ pub struct GroupConfig<'a> {
     pub keeps_rows: bool,
     /// Number of the request that inserts identities, if commits are audited.
     pub audit: Option<u16>,
+    /// Number of transactions that a session sends together; each is then one operation.
+    pub pipeline: u32,
     /// Whether the workload defines pauses of its own.
     pub pauses: bool,
     /// Histogram of each statement, an index into [`GroupMetrics::classes`].

@@ -71,7 +71,7 @@ impl Session {
 
     /// Waits 1 ms before the first retry and twice as long before each further one, up to 64 ms. Subtracts
     /// a random part of up to half, so that conflicting transactions do not collide again.
-    fn back_off(&mut self, now_ns: u64, config: &GroupConfig<'_>) -> Step {
+    pub(super) fn back_off(&mut self, now_ns: u64, config: &GroupConfig<'_>) -> Step {
         let doublings = (self.attempt - 1).min(16);
         let full_ns = (BACKOFF_FIRST_NS << doublings).min(BACKOFF_MAX_NS);
         let index = self.drawn.1 << 8 | u64::from(self.attempt & 255);
@@ -122,7 +122,22 @@ impl Session {
         self.unacknowledged(now_ns, None, sinks, config);
         let age_ns = now_ns.saturating_sub(self.first_ns);
         let message = format!("no commit within the deadline ({:.3} s)", age_ns as f64 / 1e9);
-        self.count_failure(now_ns, CODE_DEADLINE, &message, age_ns, sinks);
+        self.fail(now_ns, (CODE_DEADLINE, &message), age_ns, sinks, config);
+    }
+
+    /// Fails the transaction, or those sent together that have not ended, without another retry.
+    fn fail(
+        &mut self,
+        now_ns: u64,
+        (code, message): (&str, &str),
+        age_ns: u64,
+        sinks: Sinks<'_>,
+        config: &GroupConfig<'_>,
+    ) {
+        if config.pipeline > 1 {
+            return self.fail_batch(now_ns, (code, message), age_ns, sinks);
+        }
+        self.count_failure(now_ns, code, message, age_ns, sinks);
         self.give_up(now_ns, sinks, config);
     }
 
@@ -147,8 +162,7 @@ impl Session {
                 | State::RollingBack { again: true }
         ) {
             let age_ns = now_ns.saturating_sub(self.attempt_ns);
-            self.count_failure(now_ns, CODE_LOST, cause, age_ns, sinks);
-            self.give_up(now_ns, sinks, config);
+            self.fail(now_ns, (CODE_LOST, cause), age_ns, sinks, config);
         }
         // Return an arrival that has not begun, so that the next free session can take it.
         self.give_back(config);

@@ -9,31 +9,37 @@
 //! A transaction may have several stages: after the answers to all its operations, the workload may
 //! append operations that depend on these answers. A retry begins again with the first stage.
 //!
-//! `session/failure.rs` handles failures. In a replay each recorded statement is a transaction;
-//! `session/replay.rs` chooses the next one.
+//! `session/failure.rs` handles failures, `session/arrivals.rs` an open loop, and
+//! `session/pipeline.rs` transactions that are sent together. In a replay each recorded statement is a
+//! transaction; `session/replay.rs` chooses the next one.
 
+mod arrivals;
 mod audit;
 mod config;
 mod expect;
 mod failure;
+mod pipeline;
 mod replay;
 
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::open_loop::OpenLoopMetrics;
-use crate::pacing::arrival_source::{Arrival, ArrivalSource};
+use crate::pacing::arrival_source::Arrival;
 use crate::pacing::think_time::ThinkTime;
 pub use config::{GroupConfig, Sinks};
 use dyno_core::driver::Reply;
 use dyno_core::rows::Rows;
-use dyno_core::workload::{Op, Request, Transaction};
+use dyno_core::workload::{Request, Transaction};
 pub use failure::BACKOFF_MAX_NS;
+use pipeline::Batch;
 use replay::ReplayPosition;
 
 /// Action that the worker must carry out for a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Send [`Session::op`], calling [`Session::sent`] right before.
+    /// Send [`Session::ops`] in one write, calling [`Session::sent`] right before.
     Send,
+    /// Receive the further answers to what was sent together.
+    Receive,
     /// Send `ROLLBACK`.
     Rollback,
     /// Send this text, calling [`Session::sent`] right before.
@@ -99,6 +105,7 @@ pub struct Session {
     /// Service time of each operation answered in this attempt, recorded when it commits.
     answered_ns: Vec<u64>,
     transaction: Transaction,
+    batch: Batch,
     /// The recorded session in a replay, and the position in it.
     replay_position: Option<ReplayPosition>,
 }
@@ -125,6 +132,7 @@ impl Session {
             rows: 0,
             answered_ns: Vec::new(),
             transaction: Transaction::default(),
+            batch: Batch::default(),
             replay_position: None,
         }
     }
@@ -132,12 +140,6 @@ impl Session {
     /// Number within the group.
     pub fn number(&self) -> u32 {
         self.number
-    }
-
-    /// The operation to send, and its transaction.
-    #[inline]
-    pub fn op(&self) -> (&Op, &Transaction) {
-        (&self.transaction.ops[self.op as usize], &self.transaction)
     }
 
     /// Whether the session waits for an answer.
@@ -235,38 +237,6 @@ impl Session {
         has_more
     }
 
-    fn next_arrival(
-        &mut self,
-        now_ns: u64,
-        arrival_source: &ArrivalSource,
-        sinks: Sinks<'_>,
-        config: &GroupConfig<'_>,
-    ) -> Step {
-        let Some(arrival) = arrival_source.claim() else {
-            self.state = State::Resting;
-            return Step::Rest;
-        };
-        self.take(now_ns, arrival, sinks, config)
-    }
-
-    /// Takes an arrival. The transaction depends on the arrival, not on the session.
-    fn take(
-        &mut self,
-        now_ns: u64,
-        arrival: Arrival,
-        sinks: Sinks<'_>,
-        config: &GroupConfig<'_>,
-    ) -> Step {
-        self.compose((config.group as u32) << 24, arrival.number, config);
-        self.arrival = Some(arrival);
-        self.was_awaited = arrival.due_ns > now_ns;
-        if self.was_awaited {
-            self.state = State::Pacing;
-            return self.wait(arrival.due_ns);
-        }
-        self.begin_attempt(now_ns, sinks, config)
-    }
-
     fn wait(&mut self, until_ns: u64) -> Step {
         self.wake_ns = until_ns;
         Step::Wait(until_ns)
@@ -283,43 +253,6 @@ impl Session {
         waits && self.wake_ns <= now_ns
     }
 
-    /// Number of the arrival that the session waits for, `u64::MAX` when it rests; `None` when it does not
-    /// wait for an arrival.
-    pub fn awaits(&self) -> Option<u64> {
-        match (self.state, self.arrival) {
-            (State::Pacing, Some(arrival)) => Some(arrival.number),
-            (State::Resting, _) => Some(u64::MAX),
-            _ => None,
-        }
-    }
-
-    /// Takes an arrival that was given back and is earlier than the one that the session
-    /// [`awaits`](Self::awaits).
-    pub fn reconsider(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
-        match (config.arrival_source, self.arrival.take()) {
-            (Some(arrival_source), Some(held)) => {
-                self.take(now_ns, arrival_source.exchange(held), sinks, config)
-            }
-            (Some(arrival_source), None) => {
-                self.next_arrival(now_ns, arrival_source, sinks, config)
-            }
-            (None, _) => unreachable!("a closed loop waits for no arrival"),
-        }
-    }
-
-    /// Ends the session with the load: an arrival without an answer counts as left.
-    pub fn leave(&mut self, config: &GroupConfig<'_>) {
-        self.leave_unplayed(config);
-        self.give_back(config);
-    }
-
-    fn give_back(&mut self, config: &GroupConfig<'_>) {
-        if let (Some(arrival_source), Some(arrival)) = (config.arrival_source, self.arrival.take())
-        {
-            arrival_source.give_back(arrival);
-        }
-    }
-
     #[inline]
     fn begin_attempt(&mut self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) -> Step {
         self.op = 0;
@@ -333,6 +266,9 @@ impl Session {
         }
         if self.attempt > 0 {
             self.number_attempt(config);
+        }
+        if config.pipeline > 1 {
+            self.fill_batch(now_ns, sinks.metrics, config);
         }
         self.operate(now_ns, sinks, config)
     }
@@ -373,6 +309,7 @@ impl Session {
             if let Some(arrival) = self.arrival {
                 open.begin(arrival, now_ns, self.was_awaited);
             }
+            self.batch.begin(now_ns, self.was_awaited, open);
         }
     }
 
@@ -409,7 +346,7 @@ impl Session {
                 Step::Send
             }
             State::BackingOff => {
-                sinks.metrics.retries.add(1);
+                sinks.metrics.retries.add(self.ops().0.len() as u64);
                 self.begin_attempt(now_ns, sinks, config)
             }
             State::Idle
@@ -436,6 +373,9 @@ impl Session {
         }
         if let (State::Switching, Some(replay)) = (self.state, config.replay) {
             return self.switched(now_ns, reply, replay, sinks, config);
+        }
+        if config.pipeline > 1 {
+            return self.answered_in_batch(now_ns, reply, sinks, config);
         }
         if let Some(error) = reply.error {
             return self.refused(now_ns, &error, sinks, config);

@@ -17,7 +17,7 @@ use dyno_core::driver::{Driver, DriverKind, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::needs;
-use dyno_core::plan::{Group, Plan, Target};
+use dyno_core::plan::{Group, Plan, Target, ThinkPer};
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, in_sql};
 use dyno_core::workload::{Dialect, Effect, Order, Workload, WorkloadKind};
@@ -122,7 +122,8 @@ fn build_group(
         let what = format!("workload {} only loads: it sends nothing", group.workload);
         return Err(Error::new(Kind::Plan, what).hint("run another one on its tables, such as mix"));
     }
-    needs::check(driver_kind, workload_kind, &requests)?;
+    needs::check(driver_kind, workload_kind, &requests, workload.pipeline())?;
+    check_pipeline(group, &*workload, &requests)?;
     let kinds = workload.kinds();
     assert!(kinds.len() <= KINDS_MAX, "a workload tells too many kinds of transactions apart");
     if group.arrivals.is_some() && workload.pauses() {
@@ -161,6 +162,22 @@ fn build_group(
     })
 }
 
+/// Refuses pauses between operations that are sent together, and asserts what a workload that
+/// pipelines promises.
+fn check_pipeline(group: &Group, workload: &dyn Workload, requests: &[Request]) -> Result<()> {
+    if workload.pipeline() <= 1 {
+        return Ok(());
+    }
+    let independent = |request: &Request| !request.keeps && request.expect.is_none();
+    assert!(requests.iter().all(independent) && workload.kinds().is_empty(), "answers matter");
+    if group.think.as_ref().is_some_and(|think| think.per == ThinkPer::Operation) {
+        let what = "`think` before each operation means nothing with `pipeline`";
+        return Err(Error::new(Kind::Plan, what)
+            .hint("operations are sent in one write: let sessions think between transactions"));
+    }
+    Ok(())
+}
+
 /// The workload, with identities in its transactions if the group's commits are audited and some of
 /// them write; and the number of the request that inserts them.
 fn audited(
@@ -178,6 +195,10 @@ fn audited(
         let what =
             format!("`audit` needs {}, which driver {} does not have", need.name(), driver.name);
         return Err(Error::new(Kind::Plan, what).hint("audit groups of an SQL system"));
+    }
+    if workload.pipeline() > 1 {
+        return Err(Error::new(Kind::Plan, "`audit` means nothing with `pipeline`")
+            .hint("an operation of a pipeline has no COMMIT of its own: remove one of them"));
     }
     if workload.recording().is_some() {
         let what = format!("`audit` means nothing to workload {}", group.workload);
@@ -262,6 +283,7 @@ pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTar
             checks_answers: parts.requests.iter().any(|request| request.expect.is_some()),
             keeps_rows: parts.requests.iter().any(|request| request.keeps),
             audit: parts.audit,
+            pipeline: parts.workload.pipeline(),
             pauses: parts.workload.pauses(),
             class_of: parts.classes.of.clone(),
             first_kind: (!parts.kinds.is_empty()).then_some(parts.classes.names.len()),

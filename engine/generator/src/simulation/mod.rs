@@ -4,6 +4,7 @@
 mod audit;
 mod closed;
 mod open;
+mod pipeline;
 mod replay;
 mod staged;
 mod unread;
@@ -320,6 +321,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
             checks_answers: statements.iter().any(|statement| statement.expect.is_some()),
             keeps_rows: statements.iter().any(|statement| statement.keeps),
             audit: setup.audit,
+            pipeline: workload.pipeline(),
             pauses: workload.pauses(),
             class_of: (0..statements.len() as u8).collect(),
             first_kind: (!workload.kinds().is_empty()).then_some(statements.len()),

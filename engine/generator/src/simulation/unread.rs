@@ -1,6 +1,7 @@
 //! Tests of the lag: the real worker reads real sockets while time is simulated, and each turn of a
 //! session takes a known time.
 
+use super::pipeline::Together;
 use super::{MS, ORIGIN, One, SECOND};
 use crate::metrics::notice::Notices;
 use crate::metrics::thread::ThreadMetrics;
@@ -106,6 +107,11 @@ struct AtOnce<'a> {
     /// Whether the answers of the next round come only when the thread sleeps.
     is_slow: bool,
     rounds: u32,
+    /// Number of requests that each session sends at once, and of those answered in a round.
+    requests: usize,
+    answers: usize,
+    /// Answers to each session in the rounds so far.
+    answered: usize,
 }
 
 impl Poller for AtOnce<'_> {
@@ -113,10 +119,12 @@ impl Poller for AtOnce<'_> {
         ready.clear();
         let has_begun = self.control.origin().is_some();
         for (token, peer) in &mut self.peers[if has_begun { 0 } else { self.greeted }..] {
-            if has_begun {
-                peer.read_exact(&mut [0])?;
+            if has_begun && self.answered.is_multiple_of(self.requests) {
+                let read = peer.read(&mut [0; 64])?;
+                assert_eq!(read, self.requests, "all in one write, and nothing before its time");
             }
-            peer.write_all(if has_begun { b"!" } else { b"+" })?;
+            let answers = b"!".repeat(self.answers);
+            peer.write_all(if has_begun { &answers } else { b"+" })?;
             ready.push(Ready { token: *token, readable: true, writable: false, is_closing: false });
         }
         if !has_begun {
@@ -126,6 +134,7 @@ impl Poller for AtOnce<'_> {
             }
             return Ok(false);
         }
+        self.answered += self.answers;
         self.rounds = self.rounds.checked_sub(1).expect("the load has ended");
         if self.rounds == 0 {
             ready.clear();
@@ -147,8 +156,9 @@ impl Poller for AtOnce<'_> {
     }
 }
 
-/// The lags of `rounds` rounds of answers; the thread sleeps before the first one.
-fn lags(rounds: u32) -> Histogram {
+/// The lags of `rounds` rounds of answers, and the number of system calls; the thread sleeps before the
+/// first round. Sessions of `workload` have `answers` answers a round.
+fn lags(rounds: u32, workload: &dyn Workload, answers: usize) -> (Histogram, u64) {
     let time = Time(Arc::new(AtomicU64::new(ORIGIN - SECOND)));
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
@@ -156,7 +166,7 @@ fn lags(rounds: u32) -> Histogram {
     let target = serde_json::json!({"driver": "mysql", "address": {"unix": path}});
     let endpoint = Endpoint::resolve(&serde_json::from_value(target).unwrap()).unwrap();
     let driver = Bytes(time.clone());
-    let statements = One.requests();
+    let statements = workload.requests();
     let group_targets = [GroupTargets {
         config: GroupConfig {
             group: 0,
@@ -166,11 +176,12 @@ fn lags(rounds: u32) -> Histogram {
             deadline_ns: 60 * SECOND,
             retries: 0,
             seed: 42,
-            workload: &One,
+            workload,
             requests: &statements,
             checks_answers: false,
             keeps_rows: false,
             audit: None,
+            pipeline: workload.pipeline(),
             pauses: false,
             class_of: vec![0],
             first_kind: None,
@@ -189,19 +200,22 @@ fn lags(rounds: u32) -> Histogram {
         greeted: 0,
         is_slow: true,
         rounds: rounds + 1,
+        requests: workload.pipeline() as usize,
+        answers,
+        answered: 0,
     };
     Worker::new(&time, poller, &control, &group_targets, &metrics, &notices, &slots, 64)
         .run()
         .unwrap();
-    assert_eq!(metrics.groups[0].committed(), u64::from(SESSIONS * rounds));
+    assert_eq!(metrics.groups[0].committed(), u64::from(SESSIONS * rounds) * answers as u64);
     let mut lags = Histogram::default();
     metrics.lag.add_to(&mut lags);
-    lags
+    (lags, metrics.syscalls.get())
 }
 
 #[test]
 fn answers_that_came_while_the_thread_slept_have_not_waited() {
-    let lags = lags(1);
+    let (lags, _) = lags(1, &One, 1);
     assert_eq!((lags.count(), lags.max_ns()), (u64::from(SESSIONS), 0));
 }
 
@@ -210,10 +224,31 @@ fn answers_that_came_while_their_batch_was_handled_have_waited_for_the_rest_of_i
     // From the second round on each answer is ready as soon as its request is sent, and is read after all
     // sessions had their turn: the first sender waits longest, the last not at all.
     const ROUNDS: u32 = 21;
-    let lags = lags(ROUNDS);
+    let (lags, calls) = lags(ROUNDS, &One, 1);
+    // Of each session: an empty login, the greeting, a request and an answer a round, a last request.
+    assert_eq!(calls, u64::from(SESSIONS * (2 + 2 * ROUNDS + 1)));
     let batch_ns = u64::from(SESSIONS - 1) * TURN_NS;
     assert_eq!(lags.count(), u64::from(ROUNDS * SESSIONS));
     assert_eq!(lags.max_ns(), range_of(bucket_of(batch_ns)).1);
     let mean_ns = batch_ns as f64 / 2.0 * f64::from(ROUNDS - 1) / f64::from(ROUNDS);
     assert!((lags.mean_ns() / mean_ns - 1.0).abs() < 0.01, "{} of {mean_ns}", lags.mean_ns());
+}
+
+#[test]
+fn what_is_sent_together_costs_one_write_and_its_answers_one_read() {
+    const ROUNDS: u32 = 21;
+    let (lags, calls) = lags(ROUNDS, &Together(16), 16);
+    assert_eq!(calls, u64::from(SESSIONS * (2 + 2 * ROUNDS + 1)));
+    // A read of answers is counted once.
+    assert_eq!(lags.count(), u64::from(ROUNDS * SESSIONS));
+}
+
+#[test]
+fn the_rest_of_the_answers_may_have_waited_while_their_own_session_was_handled() {
+    // Two of four answers come while the thread sleeps, the others while all sessions handle those.
+    let (lags, _) = lags(2, &Together(4), 2);
+    assert_eq!(lags.count(), u64::from(2 * SESSIONS));
+    let turns_ns = u64::from(2 * SESSIONS) * TURN_NS;
+    assert_eq!(lags.max_ns(), range_of(bucket_of(turns_ns)).1);
+    assert_eq!(lags.mean_ns(), turns_ns as f64 / 2.0, "none of the first, the same for all others");
 }

@@ -13,7 +13,8 @@
 //! By default a record has a key and ten fields of 100 characters. A read returns all fields; an update
 //! writes one of them; a scan reads 1 to 100 records (uniformly drawn) from a key on. A
 //! read-modify-write reads all fields of a record and writes one: two operations, between begin and
-//! commit only if `transactional`.
+//! commit only if `transactional`. The other operations are independent of each other, so that a
+//! session can send `pipeline` of them in one write.
 //!
 //! Deliberate differences from YCSB:
 //! - A key is `user` and the 20 digits of a bijective hash of the record's number (with
@@ -203,6 +204,10 @@ impl Workload for Kv {
                 }
             }
         }
+    }
+
+    fn pipeline(&self) -> u32 {
+        self.settings.pipeline
     }
 
     fn changes_data(&self) -> bool {

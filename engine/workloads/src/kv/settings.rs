@@ -19,7 +19,14 @@ pub struct Settings {
     pub is_hashed: bool,
     pub is_transactional: bool,
     pub table_options: String,
+    /// Number of operations that a session sends together.
+    pub pipeline: u32,
 }
+
+/// Longest pipeline.
+const PIPELINE_MAX: u64 = 1000;
+/// Maximum bytes of the fields that a session sends together: each session holds them twice.
+const PIPELINED_BYTES_MAX: u64 = 64 << 20;
 
 /// How requests select records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,14 +104,30 @@ impl Settings {
             is_hashed: reader.word("key_order", "hashed", &["hashed", "ordered"])? == "hashed",
             is_transactional: reader.flag("transactional", false)?,
             table_options: reader.text("table_options")?.trim().to_owned(),
+            pipeline: reader.integer("pipeline", 1, 1..=PIPELINE_MAX)? as u32,
         };
         reader.finish()?;
+        settings.check_pipeline(&reader)?;
         if settings.proportions.sum() <= 0.0 {
             return Err(reader
                 .wrong("read", "all proportions are 0, so nothing would be sent")
                 .hint("give at least one of the proportions a value above 0"));
         }
         Ok(settings)
+    }
+
+    fn check_pipeline(&self, reader: &Reader<'_>) -> Result<()> {
+        if self.pipeline > 1 && self.proportions.read_modify_write > 0.0 {
+            let why = "a read_modify_write waits for its read before it writes";
+            return Err(reader.wrong("pipeline", why).hint("set read_modify_write to 0"));
+        }
+        let bytes = u64::from(self.pipeline) * self.fields * self.field_bytes;
+        if self.pipeline > 1 && bytes > PIPELINED_BYTES_MAX {
+            let why = format!("{bytes} bytes of fields would be sent together");
+            let hint = format!("at most {PIPELINED_BYTES_MAX}: shorten the pipeline or the record");
+            return Err(reader.wrong("pipeline", why).hint(hint));
+        }
+        Ok(())
     }
 }
 

@@ -170,6 +170,23 @@ fn an_operation_is_a_function_of_seed_session_and_index() {
 }
 
 #[test]
+fn a_pipeline_is_of_the_same_operations_one_each() {
+    let [one, many] = [1, 16].map(|n| kv(json!({"preset": "d", "pipeline": n, "records": 100})));
+    assert_eq!((one.pipeline(), many.pipeline()), (1, 16));
+    let mut tx = Transaction::default();
+    (0..16).for_each(|index| many.fill(2, index, &mut tx));
+    assert_eq!(tx.ops.len(), 16);
+    let requests = many.requests();
+    for (index, op) in tx.ops.iter().enumerate() {
+        let alone = &sent(&*one, 2, index as u64)[0];
+        assert_eq!(requests[usize::from(op.request)].class, alone.0);
+        let Value::Text(key) = &tx.values_of(op)[0] else { panic!("a key") };
+        assert_eq!(tx.text_of(key), alone.1[0].as_bytes());
+    }
+    assert_eq!(kv(json!({"preset": "f", "pipeline": 1})).pipeline(), 1);
+}
+
+#[test]
 fn golden_sql() {
     let workload = kv(json!({"preset": "a", "fields": 2, "insert": 1, "scan": 1}));
     let requests = in_sql(workload.requests().into());
@@ -208,6 +225,12 @@ fn wrong_options_are_named_with_what_is_allowed() {
         (json!({"key_order": "random"}), "one of hashed, ordered"),
         (json!({"scan_length_max": 0}), "from 1 to 1000000"),
         (json!({"transactional": 1}), "true or false"),
+        (json!({"pipeline": 0}), "option pipeline of workload kv: 0 is not a whole number from 1"),
+        (json!({"pipeline": 16, "preset": "f"}), "a read_modify_write waits for its read"),
+        (
+            json!({"pipeline": 1000, "fields": 2, "field_bytes": 40_000}),
+            "80000000 bytes of fields would be sent together",
+        ),
     ] {
         let message = built(options.clone()).err().map(|error| error.to_string());
         let message = message.unwrap_or_else(|| panic!("{options} is accepted"));

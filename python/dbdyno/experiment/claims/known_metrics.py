@@ -9,6 +9,7 @@ LOWER = "lower"
 NEITHER = ""
 
 ANY, OPEN, SEARCH, BLOCKS, FAULTED, AUDIT = "", "open", "search", "blocks", "faulted", "audit"
+PIPELINED = "pipelined"
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Metric:
     about: str
     aliases: tuple[str, ...] = ()
     per_group: bool = True
-    # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, those of a cell
-    # with faults (FAULTED) or with `audit` (AUDIT).
+    # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, PIPELINED
+    # (`pipeline`), those of a cell with faults (FAULTED) or with `audit` (AUDIT).
     loop: str = ANY
 
 
@@ -151,6 +152,14 @@ METRICS: tuple[Metric, ...] = (
         HIGHER,
         "MiB a second that committed transactions of blocks moved (workload `io`)",
         loop=BLOCKS,
+    ),
+    Metric(
+        "operations_per_write",
+        "op/write",
+        "",
+        NEITHER,
+        "mean number of operations that sessions sent in one write (`pipeline` above 1)",
+        loop=PIPELINED,
     ),
     Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
     Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),

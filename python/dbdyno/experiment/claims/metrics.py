@@ -29,6 +29,7 @@ from dbdyno.experiment.claims.known_metrics import (
     METRICS,
     NEITHER,
     OPEN,
+    PIPELINED,
     SEARCH,
     TARGET_FAMILIES,
     TOOL_FAMILY,
@@ -59,6 +60,7 @@ class Scope:
     closed_loops: tuple[str, ...] = ()  # groups without either in some cell
     searches: tuple[str, ...] | None = None
     blocks: tuple[str, ...] | None = None  # groups whose transactions are blocks
+    pipelined: tuple[str, ...] | None = None  # groups with a `pipeline` in some cell
     faulted: tuple[str, ...] | None = None  # groups of cells with faults
     audited: tuple[str, ...] | None = None  # groups of cells with `audit`
 
@@ -68,6 +70,7 @@ class Scope:
             OPEN: self.open_loops,
             SEARCH: self.searches,
             BLOCKS: self.blocks,
+            PIPELINED: self.pipelined,
             FAULTED: self.faulted,
             AUDIT: self.audited,
         }
@@ -302,6 +305,13 @@ def _refuse_other_loop(
             where,
             "only transactions of the workload `io` have a size",
             "claim `transactions_per_s`, or use `kind: io`",
+        )
+    if metric.loop == PIPELINED:
+        raise _error(
+            f"`{name}` is not measured: operations are sent one by one",
+            where,
+            "only sessions with a `pipeline` send several in one write",
+            "add `pipeline: 16` to a group of `kv`",
         )
     service = metric.name.replace("response_", "service_", 1)
     instead = "" if service == metric.name else f", or claim `{service}`"

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from dbdyno.experiment.claims.metrics import Scope
 from dbdyno.experiment.types import Arrivals, Fault, Find, Target
-from dbdyno.experiment.workloads import block_bytes
+from dbdyno.experiment.workloads import block_bytes, pipeline
 
 
 class _Group(Protocol):
@@ -48,4 +48,7 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         faulted=tuple(dict.fromkeys(g.name for c in cells if c.faults for g in c.groups)),
         audited=tuple(dict.fromkeys(g.name for cell in cells if cell.audit for g in cell.groups)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
+        pipelined=tuple(
+            dict.fromkeys(g.name for g in groups if pipeline(workload(g), g.options) > 1)
+        ),
     )

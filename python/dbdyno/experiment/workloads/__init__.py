@@ -61,6 +61,12 @@ def classes(workload: str, options: Options) -> dict[str, bool]:
     return mix.classes(options) if workload == mix.WORKLOAD.name else {}
 
 
+def pipeline(workload: str, options: Options) -> int:
+    """How many transactions a session may have in flight at once. Presets have none, and that of a
+    redacted run is not known."""
+    return int(options.get("pipeline") or 1) if workload == kv.WORKLOAD.name else 1
+
+
 def block_bytes(workload: str, options: Options) -> int:
     """What a transaction moves, where it is a block of a file; 0: it is something else."""
     return int(effective(workload, options)["block_size"]) if workload == io.WORKLOAD.name else 0

@@ -39,11 +39,14 @@ class Contradiction:
 @dataclass(frozen=True)
 class Need:
     """A capability that only some options ask for. `keys` lead to what to point at, the first
-    that is written; `what`: what of the workload needs it."""
+    that is written; `what`: what of the workload needs it; `cause`: why a system lacks it, instead
+    of a list of what it has; `instead`: what else to do than to use another system."""
 
     capability: str
     keys: Keys
     what: str
+    cause: str = ""
+    instead: str = "use another workload or preset"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from dbdyno.experiment.workloads.base import (
     Options,
     model_of,
 )
-from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, SQL, TRANSACTIONS
+from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, PIPELINING, SQL, TRANSACTIONS
 
 DISTRIBUTIONS = ("uniform", "zipfian", "latest")
 PROPORTIONS = ("read", "update", "insert", "scan", "read_modify_write")
@@ -37,6 +37,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 RECORD_BYTES = 60  # of a record on disk without its fields, about: key, its index, heads
 FIELD_BYTES = 2
+PIPELINED_BYTES_MAX = 64 << 20  # the engine's limit too
 
 
 def _proportion(name: str, about: str) -> Option:
@@ -66,6 +67,15 @@ KV: tuple[Option, ...] = (
     ),
     Option("transactional", FLAG, "read-modify-write between begin and commit", False),
     Option("table_options", TEXT, "appended to CREATE TABLE", "", data=True),
+    Option(
+        "pipeline",
+        INTEGER,
+        "operations that a session sends in one write before it waits for their answers; not with"
+        " `read_modify_write`",
+        1,
+        1,
+        1000,
+    ),
 )
 
 
@@ -119,6 +129,8 @@ class Kv(NoFiles):
                 "but the distribution is uniform",
                 "remove it, or set `distribution: zipfian`",
             )
+        if full["pipeline"] > 1:
+            yield from _pipelined(full)
 
     def needs_more(self, options: Options) -> Iterator[Need]:
         full = self.effective(options)
@@ -128,6 +140,14 @@ class Kv(NoFiles):
             yield Need(TRANSACTIONS, ("transactional",), "for `transactional`")
         if full["table_options"]:
             yield Need(SQL, ("table_options",), "for `table_options`")
+        if full["pipeline"] > 1:
+            yield Need(
+                PIPELINING,
+                ("pipeline",),
+                "for `pipeline`",
+                cause="its driver sends each request after the answer to the one before",
+                instead="remove `pipeline`",
+            )
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:
         return {**options, "records": min(self.effective(options)["records"], rows_max)}
@@ -140,6 +160,25 @@ class Kv(NoFiles):
 
     def remarks(self, options: Options) -> tuple[str, ...]:
         return ()
+
+
+def _pipelined(full: Options) -> Iterator[Contradiction]:
+    if full["read_modify_write"]:
+        yield Contradiction(
+            ("pipeline",),
+            "a read-modify-write waits for its read before it writes, so it cannot be sent in a"
+            " `pipeline`",
+            "remove `pipeline`, or set `read_modify_write: 0`",
+        )
+    size = full["pipeline"] * full["fields"] * full["field_bytes"]
+    if size > PIPELINED_BYTES_MAX:
+        yield Contradiction(
+            ("pipeline",),
+            f"{full['pipeline']} operations on records of {full['fields']} fields of"
+            f" {full['field_bytes']} characters may be {size >> 20} MiB, which each session holds",
+            f"lower `pipeline`, to {PIPELINED_BYTES_MAX >> 20} MiB at most, or make the records"
+            " smaller",
+        )
 
 
 WORKLOAD = Kv()

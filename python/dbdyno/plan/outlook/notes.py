@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dbdyno import kinds
+from dbdyno.experiment import workloads
 from dbdyno.experiment.workloads import arrivals
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell
@@ -69,7 +70,8 @@ def open_loops(cells: Sequence[Cell]) -> list[str]:
     for cell in cells:
         for group in cell.groups:
             rate = arrivals.rate_max_per_s(group.arrivals) if group.arrivals else 0.0
-            if rate * _FAST_S > group.sessions:
+            in_flight = group.sessions * workloads.pipeline(group.workload, group.options)
+            if rate * _FAST_S > in_flight:
                 sessions = (
                     "1 session holds"
                     if group.sessions == 1
@@ -77,7 +79,7 @@ def open_loops(cells: Sequence[Cell]) -> list[str]:
                 )
                 found[group.name] = (
                     f"Group {group.name}: {sessions} {rate:,g}/s only while a transaction takes "
-                    f"less than {group.sessions / rate * 1e3:.2g} ms; more `sessions` cost an open "
+                    f"less than {in_flight / rate * 1e3:.2g} ms; more `sessions` cost an open "
                     "loop nothing."
                 )
     return list(found.values())

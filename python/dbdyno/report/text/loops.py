@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbdyno.experiment import workloads
 from dbdyno.experiment.types import Arrivals, RateStep
 from dbdyno.plan.types import GroupPlan
 from dbdyno.wording.quantities import seconds
@@ -11,7 +12,12 @@ STEPS_SHOWN = 6
 
 def loop(group: GroupPlan) -> str:
     """`open loop at 5000/s, poisson`, `closed loop`: when transactions are sent."""
-    return _begun(group) + _pauses(group)
+    return _begun(group) + _together(group) + _pauses(group)
+
+
+def _together(group: GroupPlan) -> str:
+    length = workloads.pipeline(group.workload, group.options)
+    return f", pipeline {length}" if length > 1 else ""
 
 
 def _pauses(group: GroupPlan) -> str:

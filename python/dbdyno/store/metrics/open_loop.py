@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dbdyno.experiment import workloads
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.plan.types import GroupPlan
 from dbdyno.store.metrics.latency import Times, times
@@ -136,11 +137,12 @@ def _not_held(total: Mapping[str, Any], measured_s: float) -> str:
 
 
 def _sessions_busy(group: GroupPlan, total: Mapping[str, Any], measured_s: float) -> str:
-    """Little's law the other way: N busy sessions do N / service, whatever the server could.
-    Empty if they were not all busy."""
+    """Little's law the other way: N busy sessions do N / service, whatever the server could; with a
+    pipeline, as many times that as it is long. Empty if they were not all busy."""
     latency = total.get("latency") or {"mean_ns": 0.0, "count": 0}
     mean_s = latency["mean_ns"] / 1e9
-    if not mean_s or latency["count"] * mean_s < BUSY_MIN * group.sessions * measured_s:
+    in_flight = group.sessions * workloads.pipeline(group.workload, group.options)
+    if not mean_s or latency["count"] * mean_s < BUSY_MIN * in_flight * measured_s:
         return ""
     one = group.sessions == 1
     busy = (
@@ -148,6 +150,6 @@ def _sessions_busy(group: GroupPlan, total: Mapping[str, Any], measured_s: float
     )
     return (
         f"{busy} busy: at a mean service time of {mean_s * 1e3:,.3g} ms {'it' if one else 'they'}"
-        f" can do {group.sessions / mean_s:,.0f}/s at most; only more sessions can tell whether the"
+        f" can do {in_flight / mean_s:,.0f}/s at most; only more sessions can tell whether the"
         " server could do more"
     )

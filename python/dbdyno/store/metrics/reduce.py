@@ -150,6 +150,8 @@ def _group(total: Mapping[str, Any], measured_s: float, block_bytes: int) -> Tim
     }
     if block_bytes:
         metrics["mib_per_s"] = metrics["transactions_per_s"] * block_bytes / MIB
+    if together := total.get("operations_per_write"):
+        metrics["operations_per_write"] = together
     service = times("service", total.get("latency"))
     metrics |= service.metrics
     bounds = dict(service.bounds)

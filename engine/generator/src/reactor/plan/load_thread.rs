@@ -1,6 +1,6 @@
 //! Implementation of [`LoadThread`] for the sessions of a plan.
 
-use super::session_slot::{Connection, Down, SHORT_LIFE_NS, START_ATTEMPTS};
+use super::session_slot::{Connection, Down, Owed, SHORT_LIFE_NS, START_ATTEMPTS};
 use super::worker::Worker;
 use crate::metrics::notice::Notice;
 use crate::reactor::closing::Closing;
@@ -133,7 +133,7 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
         let server = self.group_targets[slot.group].server(slot.session.server());
         match server.driver.session(slot.session.number())? {
             DriverSession::Timed(timed) => {
-                slot.connection = Connection::Timed(timed, None);
+                slot.connection = Connection::Timed(timed, Owed::default());
                 self.come_up(index);
             }
             DriverSession::Wire(wire) => {
@@ -208,8 +208,14 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
 
     #[inline]
     fn come(&mut self, at: u32, stamp_ns: u64) {
-        if self.origin_ns.is_some() {
-            self.io.count_lag(at, self.slots[at as usize].session.op_ns, stamp_ns);
+        if self.origin_ns.is_none() {
+            return;
+        }
+        let session = &self.slots[at as usize].session;
+        if session.is_partly_answered() {
+            self.io.count_lag_of_rest(session.op_ns, stamp_ns);
+        } else {
+            self.io.count_lag(at, session.op_ns, stamp_ns);
         }
     }
 

@@ -4,7 +4,7 @@ use super::session_slot::Connection;
 use super::worker::Worker;
 use crate::reactor::closing::Closing;
 use crate::reactor::sending::Sending;
-use crate::reactor::timers::Cause;
+use crate::reactor::timers::{Cause, Timer};
 use crate::session::Step;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
@@ -34,7 +34,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             }),
             Step::Wait(at_ns) => self.add_timer(index, at_ns, Cause::Wake),
             Step::SendText(words) => self.send_aside(index, |wire, out| wire.query(&words, out)),
-            Step::Rest => {}
+            Step::Rest | Step::Receive => {}
             Step::Leave => self.leave_server(index),
             Step::Reconnect(cause) => {
                 self.connection_lost(index, Error::new(Kind::Server, cause));
@@ -49,8 +49,10 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             Connection::Wire(wire) => {
                 let Some(link) = &mut slot.channel.link else { return };
                 self.out.clear();
-                let (op, transaction) = slot.session.op();
-                wire.request(op, transaction, &mut self.out);
+                let (ops, transaction) = slot.session.ops();
+                for op in ops {
+                    wire.request(op, transaction, &mut self.out);
+                }
                 // Take the time stamp last before the bytes leave.
                 self.io.now_ns = self.io.clock.now_ns();
                 slot.session.sent(self.io.now_ns, open);
@@ -60,14 +62,23 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
             Connection::Timed(timed, owed) => {
                 self.io.now_ns = self.io.clock.now_ns();
                 let t_s = (self.io.now_ns as f64 - self.measure_ns as f64) / 1e9;
-                let (op, transaction) = slot.session.op();
-                let (delay, reply) = timed.execute(op, transaction, t_s);
-                slot.session.sent(self.io.now_ns, open);
-                *owed = Some(reply);
-                match delay.as_nanos() as u64 {
-                    0 => self.instant.push_back(index),
-                    delay_ns => self.add_timer(index, self.io.now_ns + delay_ns, Cause::Answer),
+                let (ops, transaction) = slot.session.ops();
+                let (era, mut latest_ns) = (slot.channel.era, 0);
+                for op in ops {
+                    let (delay, reply) = timed.execute(op, transaction, t_s);
+                    owed.add(reply);
+                    // The answers to one session stay in order.
+                    latest_ns = latest_ns.max(delay.as_nanos() as u64);
+                    match latest_ns {
+                        0 => self.instant.push_back(index),
+                        delay_ns => {
+                            let at_ns = self.io.now_ns + delay_ns;
+                            let cause = Cause::Answer;
+                            self.io.timers.add(Timer { at_ns, slot: index, era, cause });
+                        }
+                    }
                 }
+                slot.session.sent(self.io.now_ns, open);
             }
             Connection::None => return,
         }
@@ -85,7 +96,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 self.send_output(index);
             }
             Connection::Timed(_, owed) => {
-                *owed = Some(Reply::default());
+                owed.add(Reply::default());
                 self.instant.push_back(index);
             }
             Connection::None => return,

@@ -3,6 +3,7 @@
 use crate::session::Session;
 use crate::transport::channel::Channel;
 use dyno_core::driver::{Reply, Timed, Wire};
+use std::collections::VecDeque;
 
 /// First wait before reconnecting after a failure; doubles up to [`RECONNECT_MAX_NS`].
 pub const RECONNECT_FIRST_NS: u64 = 10_000_000;
@@ -20,8 +21,37 @@ pub enum Connection {
     None,
     /// A protocol, over the slot's channel.
     Wire(Box<dyn Wire>),
-    /// A driver that computes its answers, and the answer in progress.
-    Timed(Box<dyn Timed>, Option<Reply>),
+    /// A driver that computes its answers, and the answers in progress.
+    Timed(Box<dyn Timed>, Owed),
+}
+
+/// Computed answers that are not due yet, in order.
+#[derive(Default)]
+pub struct Owed {
+    first: Option<Reply>,
+    /// Of requests that were sent together.
+    rest: VecDeque<Reply>,
+}
+
+impl Owed {
+    /// Adds an answer after the others.
+    #[inline]
+    pub fn add(&mut self, reply: Reply) {
+        if self.first.is_some() {
+            return self.rest.push_back(reply);
+        }
+        self.first = Some(reply);
+    }
+
+    /// Takes the first answer.
+    #[inline]
+    pub fn take(&mut self) -> Option<Reply> {
+        let reply = self.first.take();
+        if !self.rest.is_empty() {
+            self.first = self.rest.pop_front();
+        }
+        reply
+    }
 }
 
 /// When and why a connection was lost.
