@@ -1,4 +1,4 @@
-"""`make bench`: our engine against sysbench 1.0.20 (also pgbench, pt-query-digest), in one run.
+"""`make bench`: our engine against sysbench 1.0.20 (also pgbench, redis-benchmark and others).
 
 Prints Markdown tables: medians of both sides, the median of the pairwise ratios, and their spread.
 `--only WORD` runs the parts whose name contains it, `--pairs N` sets the number of pairs,
@@ -28,6 +28,7 @@ from layouts import layout_oltp, layout_tpcc
 from mixes import MIXES
 from open_loop import frozen_server, open_null, open_postgres
 from pairs import alternate
+from pipelines import pipeline_redis
 from scripts import script_empty, script_mariadb, script_null, script_sessions, script_tpcc
 from servers import server
 from sides import (
@@ -282,6 +283,7 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "digest-binlog": digest_binlog,
     "tablespace": tablespace,
     "audit": audit_mariadb,
+    "pipeline": pipeline_redis,
 }
 
 
