@@ -59,6 +59,7 @@ def test_a_pipeline_of_one_is_none() -> None:
 def test_a_session_has_as_many_in_flight_as_its_pipeline_is_long() -> None:
     assert workloads.pipeline("kv", {"pipeline": 16}) == 16
     assert workloads.pipeline("kv", {}) == workloads.pipeline("oltp", {"tables": 2}) == 1
+    assert workloads.pipeline("kv", {"preset": "text-1", "pipeline": 4}) == 4, "a redacted run"
     assert workloads.pipeline("redis-benchmark", {}) == 1, "a tool whose results were imported"
 
 

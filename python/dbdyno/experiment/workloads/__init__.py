@@ -62,8 +62,9 @@ def classes(workload: str, options: Options) -> dict[str, bool]:
 
 
 def pipeline(workload: str, options: Options) -> int:
-    """How many transactions a session may have in flight at once."""
-    return int(effective(workload, options)["pipeline"]) if workload == kv.WORKLOAD.name else 1
+    """How many transactions a session may have in flight at once. Presets have none, and that of a
+    redacted run is not known."""
+    return int(options.get("pipeline") or 1) if workload == kv.WORKLOAD.name else 1
 
 
 def block_bytes(workload: str, options: Options) -> int:
