@@ -74,7 +74,9 @@ class Nemesis(Strict):
     of: Annotated[list[Literal["kill", "pause", "stop", "restart"]], Field(min_length=1)] = Field(
         ["kill", "pause"], description="faults that are drawn"
     )
-    node: Nodes = Field(ANY_NODE, description="as of other faults; chosen for each fault that is drawn")
+    node: Nodes = Field(
+        ANY_NODE, description="as of other faults; chosen for each fault that is drawn"
+    )
 
 
 # What each fault takes. A contract test compares it with `dbdyno.faults.FAULTS`.
