@@ -27,6 +27,8 @@ from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Start, Wiring, refuse,
 
 CLUSTER, IST, SST = "cluster", "ist", "sst"  # uses of a node's ports
 SEED_TIMEOUT_S = 60.0
+JOIN_TIMEOUT_S = 60.0  # from its answer until a node that was started again has what it missed
+JOIN_POLL_S = 0.1
 NAME = "libgalera_smm.so"
 NAME_MAX = 32  # of a cluster; with a longer one nodes do not find each other (gcomm's String<32>)
 OPTIONS = "wsrep_provider_options"
@@ -134,6 +136,21 @@ class Galera(Wiring):
             sections=SST_OPTIONS,
             init_sql=ALONE_SQL,
         )
+
+    def rewire(self, members: Members, node: Node) -> None:
+        """Waits until it serves clients. A node answers before that, while it takes what it missed
+        from another one: were that stopped meanwhile, neither would come back."""
+        server = members.server(node)
+        deadline = time.monotonic() + JOIN_TIMEOUT_S
+        while self.role(server) == DOWN:
+            if time.monotonic() > deadline:
+                raise DynoError(
+                    f"{node.name} answers, and did not join the cluster again within"
+                    f" {JOIN_TIMEOUT_S:.0f} s",
+                    cause="the others have no quorum, or none of them can send it what it missed",
+                    fix="look at its log, and at the faults before",
+                )
+            time.sleep(JOIN_POLL_S)
 
     def lacking(self, members: Members) -> str:
         return _lacking(members, len(members.nodes))
