@@ -194,7 +194,11 @@ def test_the_old_primary_is_killed_before_another_is_promoted() -> None:
     assert did == ["killed db", "prepared db.3", "promoted db.3"]
     assert (members.leader.name, members.deposed) == ("db.3", {"db"})
     assert [node.name for node in members.followers] == ["db", "db.2", "db.4"]
-    assert told == [("db", "fenced", ""), ("db.3", "promoted", "it had 5; db.2 3")]
+    assert told == [
+        ("db", "fenced", ""),
+        ("db.3", "candidate", "it received 5, and applies what is left of it"),
+        ("db.3", "promoted", "it had 5; db.2 3"),
+    ]
 
 
 def test_a_primary_that_nobody_could_replace_is_left_alone() -> None:

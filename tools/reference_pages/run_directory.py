@@ -76,7 +76,7 @@ FILES = (
     ),
     (
         f"trials/ID/{rolelog.ROLES}",
-        "only with `failover`: who was silent, fenced, promoted, elected or chosen, who follows whom, "
+        "only with `failover`: who was silent, fenced, a candidate, promoted, elected or chosen, who follows whom, "
         "and where sessions are led, a line each; `logged` is a server's own time; times are seconds of the measured time",
     ),
     (

@@ -69,6 +69,7 @@ class Cluster:
         self._roles: dict[str, str] = {}  # once all were ready
         # One node is started again, or replaced, at a time.
         self._locks = {node.name: threading.RLock() for node in target.nodes}
+        self.strays: set[str] = set()  # replicas that do not know the new primary yet
         self.tell: failover.Tell = lambda node, what, said: None  # hears of changes of roles
 
     def start(self, place: Callable[[Node], Path]) -> None:
@@ -150,6 +151,7 @@ class Cluster:
             if self._members.server(old).process is not process:
                 return False
             failover.take_over(succession, self._members, self.tell, self._check)
+        self.strays = {node.name for node in self._members.followers} - self._members.deposed
         return True
 
     def takes_writes_since(self) -> float | None:
@@ -165,14 +167,16 @@ class Cluster:
         return logged.replace(tzinfo=UTC).timestamp()
 
     def regroup(self) -> None:
-        """Has all living replicas follow a new primary."""
+        """Has replicas follow a new primary, as far as they answer: `strays` are left."""
         succession = self._wiring.succession
         assert succession is not None
         for node in self._members.followers:
             with self._locks[node.name]:
-                if node.name not in self._members.deposed and self._running()[node.name].alive():
-                    said = succession.follow(self._members, node)
-                    self.tell(node.name, failover.FOLLOWS, said)
+                if node.name not in self.strays or self.role(node.name) == DOWN:
+                    continue
+                said = succession.follow(self._members, node)
+                self.strays.discard(node.name)
+                self.tell(node.name, failover.FOLLOWS, said)
 
     def _returning(self, node: Node, directory: Path, given: NodeOptions) -> NodeOptions:
         """What a node is given that starts again: as a replica, if another leads by now."""
@@ -195,6 +199,7 @@ class Cluster:
             with self._explained(node):
                 said = succession.follow(members, node)
             members.deposed.discard(node.name)
+            self.strays.discard(node.name)
             self.tell(node.name, failover.RETURNED, said)
 
     def _start(self, node: Node, directory: Path) -> None:

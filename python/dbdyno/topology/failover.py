@@ -19,7 +19,8 @@ from dbdyno.topology.base import Members, Position, Succession
 APPLY_TIMEOUT_S = 120.0
 POLL_S = 0.02
 
-FENCED, PROMOTED, FOLLOWS, RETURNED = "fenced", "promoted", "follows", "returned"
+FENCED, CANDIDATE, PROMOTED = "fenced", "candidate", "promoted"
+FOLLOWS, RETURNED = "follows", "returned"
 """What became of a node."""
 
 Tell = Callable[[str, str, str], None]  # a node's name, one of the above, what servers say of it
@@ -69,6 +70,8 @@ def take_over(
     if name is None:
         raise DynoError(f"the last replica of {old.name} died while it took over")
     node = next(each for each in members.nodes if each.name == name)
+    if not found[name].applied:
+        tell(name, CANDIDATE, f"it received {found[name].text}, and applies what is left of it")
     applied = _applied(succession, members.server(node), found[name], check)
     succession.prepare(members, node)
     succession.promote(members, node)

@@ -144,6 +144,8 @@ class Watcher:
     def _look(self) -> None:
         silent_s = time.monotonic() - self._answered
         if silent_s < (self._after_s or SUSPICIOUS_S) or not self._failed:
+            if self._cluster.strays:
+                self._cluster.regroup()
             return
         old = self._cluster.leader
         if not self._cluster.elects:
@@ -162,8 +164,6 @@ class Watcher:
         self.tell(self._cluster.leader, "address", "sessions are led here")
         self._heard()
         self._told.clear()
-        if not self._cluster.elects:
-            self._cluster.regroup()
 
     def _silent(self, node: str, silent_s: float) -> None:
         said = f"no answer as a primary for {silent_s:.2f} s"

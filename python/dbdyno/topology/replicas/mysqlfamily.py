@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from dbdyno.experiment.types import PRIMARY, REPLICA, Node
@@ -87,7 +88,7 @@ class MysqlSuccession(Succession):
     def prepare(self, members: Members, node: Node) -> None:
         return  # it logs what it applies
 
-    def prepare_return(self, members: Members, node: Node, directory: Any) -> None:
+    def prepare_return(self, members: Members, node: Node, directory: Path) -> None:
         return  # what only it has stays: it shows
 
     def return_sql(self) -> tuple[str, ...]:
