@@ -367,7 +367,7 @@ def test_capabilities_and_needs_are_those_of_the_engine(listed: dict[str, Any]) 
 
 
 def test_every_fault_is_listed_may_be_written_and_is_tested() -> None:
-    files = {path.stem for path in (PACKAGE / "faults").glob("*.py")} - {"__init__", "base"}
+    files = {path.stem for path in (PACKAGE / "faults").rglob("*.py")} - {"__init__", "base"}
     assert files == {*FAULTS, DRAWN} == set(written_faults.KEYS)
     for name in files:
         assert covered(f"do: {name}", "tests/live/test_faults*.py"), name

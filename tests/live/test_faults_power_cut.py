@@ -24,7 +24,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import types
 from dbdyno.experiment.types import Fault
 from dbdyno.faults.base import Node
-from dbdyno.faults.power_cut import FAULT
+from dbdyno.faults.disk.power_cut import FAULT
 from dbdyno.hosts import LOCAL
 from dbdyno.storage import needed, probe
 from dbdyno.storage.device import detach_orphans
@@ -122,7 +122,7 @@ def cut_in_mid_load(kind: str, directory: Path, **target: Any) -> Iterator[Serve
             try:
                 fill(bench, server, directory)
                 volume.flush()
-                node = Node("db", server, DATABASE, volume)
+                node = Node("db", server, DATABASE, disk=volume)
                 fault = Fault(0.0, "power_cut", ("db",), "db")
                 said: list[str] = []
                 load(bench, server, directory, lambda: said.append(FAULT.begin(node, fault)))

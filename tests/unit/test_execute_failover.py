@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from dbdyno import systems
@@ -52,6 +53,12 @@ class Cluster:
         self.leader = "db"
 
 
+def cell(*accesses: str) -> Any:
+    """A cell whose groups use the target in these ways, without faults."""
+    groups = [SimpleNamespace(target="db", access=access) for access in accesses]
+    return SimpleNamespace(groups=groups, faults=())
+
+
 class Server:
     def __init__(self, port: int) -> None:
         self.port = port
@@ -68,7 +75,7 @@ def deployed(nodes: int, *, follows: bool = True) -> tuple[Any, Any]:
 
 def test_without_failover_nothing_has_an_address() -> None:
     found, links = deployed(3, follows=False)
-    found.connect(links, {"primary", "replicas"})
+    found.connect(links, cell("primary", "replicas"))
     assert links.at == found.addresses == {}
     assert found.reached_by("primary") == ("db",)
     assert found.reached_by("replicas") == ("db.2", "db.3")
@@ -76,7 +83,7 @@ def test_without_failover_nothing_has_an_address() -> None:
 
 def test_sessions_of_the_primary_follow_it() -> None:
     found, links = deployed(3)
-    found.connect(links, {"write"})
+    found.connect(links, cell("write"))
     assert (links.at, found.reached_by("write")) == ({"db.primary": 1}, ("db.primary",))
     assert not found.leads_to_replicas
     found.cluster.leader = "db.3"
@@ -87,7 +94,7 @@ def test_sessions_of_the_primary_follow_it() -> None:
 
 def test_sessions_that_read_leave_a_dead_and_a_promoted_replica() -> None:
     found, links = deployed(3)
-    found.connect(links, {"replicas"})
+    found.connect(links, cell("replicas"))
     assert found.reached_by("replicas") == ("db.replica1", "db.replica2")
     assert links.at == {"db.replica1": 2, "db.replica2": 3}
     assert found.leads_to_replicas
@@ -104,9 +111,9 @@ def test_sessions_that_read_leave_a_dead_and_a_promoted_replica() -> None:
 
 def test_another_cell_may_need_no_address() -> None:
     found, links = deployed(2)
-    found.connect(links, {"primary", "replicas"})
+    found.connect(links, cell("primary", "replicas"))
     assert set(links.at) == {"db.primary", "db.replica1"}
-    found.connect(links, {"any"})
+    found.connect(links, cell("any"))
     assert links.at == found.addresses == {}
 
 

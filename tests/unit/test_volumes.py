@@ -20,7 +20,7 @@ from dbdyno.experiment import load
 from dbdyno.experiment.types import Fault, Spec, Volume
 from dbdyno.faults import FAULTS, limit
 from dbdyno.faults.base import Node
-from dbdyno.faults.power_cut import FAULT
+from dbdyno.faults.disk.power_cut import FAULT
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
@@ -203,7 +203,7 @@ def test_nothing_is_acknowledged_once_the_disk_forgets() -> None:
     did: list[str] = []
     server: Any = Recorded(did, "server")
     disk: Any = Recorded(did, "disk")
-    node = Node("db", server, "dbdyno", disk)
+    node = Node("db", server, "dbdyno", disk=disk)
     fault = Fault(1.0, "power_cut", ("db",), "db")
     FAULT.begin(node, fault)
     assert did == ["server pause", "disk cut", "server kill", "disk release"]
@@ -215,7 +215,7 @@ def test_a_failed_fsync_ends_with_a_disk_that_obeys_and_a_server_that_runs() -> 
     did: list[str] = []
     server: Any = Recorded(did, "server")
     disk: Any = Recorded(did, "disk")
-    node = Node("db", server, "dbdyno", disk)
+    node = Node("db", server, "dbdyno", disk=disk)
     fault = Fault(1.0, "fsync_error", ("db",), "db")
     FAULTS["fsync_error"].begin(node, fault)
     assert FAULTS["fsync_error"].undo(node, fault, "").startswith("the file system went read-only")
@@ -232,7 +232,7 @@ def test_a_limit_of_the_disk_is_one_of_its_device(tmp_path: Path) -> None:
     (fault,) = loaded(tmp_path, text).cells[0].faults
     assert (fault.disk_iops, fault.disk_bytes_per_s) == (50, 1_000_000)
     disk: Any = SimpleNamespace(number="7:3")
-    node = Node("db", disk, "dbdyno", disk)
+    node = Node("db", disk, "dbdyno", disk=disk)
     assert list(limit.asked(fault, node)) == [
         ("blkio", "blkio.throttle.read_iops_device", "7:3 50"),
         ("blkio", "blkio.throttle.write_iops_device", "7:3 50"),

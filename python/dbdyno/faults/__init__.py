@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.faults import (
-    fsync_error,
-    kill,
-    limit,
-    link,
-    partition,
-    pause,
-    power_cut,
-    restart,
-    resume,
-    sql,
-    stop,
-)
+from dbdyno.faults import kill, limit, pause, restart, resume, sql, stop
 from dbdyno.faults.base import FaultKind
+from dbdyno.faults.disk import fsync_error, power_cut
+from dbdyno.faults.network import link, partition
 
 FAULTS: Mapping[str, FaultKind] = {
     each.name: each

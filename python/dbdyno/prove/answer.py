@@ -63,7 +63,7 @@ class Answer:
 
     @property
     def faster_form(self) -> bool:
-        """Whether it is shown to be faster than the other form that was measured beside it."""
+        """Whether it is shown to be faster than the other form that was measured with it."""
         forms = [one.verdict for one in self.judged if one.effect.of == FORMS]
         return bool(forms) and all(verdict == SUPPORTED for verdict in forms)
 

@@ -113,6 +113,8 @@ RULES: Mapping[str, Rule] = {
     "MomentHook.on": Texts.url,
     "Fault.do": _keep,
     "Fault.nodes": Texts.label,
+    "Fault.peers": Texts.label,
+    "Fault.one_way": _keep,
     "Fault.target": Texts.label,
     "Fault.sql": Texts.sql,
     "Fault.of": _keep,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dbdyno.experiment.types import Fault
 from dbdyno.faults.base import Conditions, Fleeting, Node
-from dbdyno.faults.partition import imposed, lifted
+from dbdyno.faults.network.partition import imposed, lifted
 from dbdyno.hosts import filters
 
 

@@ -1,0 +1,1 @@
+"""Faults of the disk that a server lies on."""

@@ -1,0 +1,1 @@
+"""Faults of the network that servers and clients reach each other by."""
