@@ -265,8 +265,8 @@ def test_the_answer_names_what_kept_all_what_it_costs_and_what_lost() -> None:
     text = " ".join(survival_text.summary([kept, slow, loser, unread]))
     assert "No acknowledged transaction was lost at group and sync." in text
     assert "up to 46%" in text.replace("46 %", "46%")
-    assert "Of these group was the fastest before the fault (500 tps, against 300 at sync)" in text
-    assert "sync committed again soonest (after 2.00 s)" in text
+    assert "fastest" not in text  # that is for claims to judge
+    assert survival_text.MEDIANS in text
     assert "lost: 7 (in 2 of 3 trials) at async" in text
     assert "not known what was lost at gone" in text
     ordered = sorted([unread, loser, slow, kept], key=Outcome.order)
@@ -277,7 +277,7 @@ def test_of_many_set_ups_the_first_are_named() -> None:
     many = [outcome(f"s{n}", (0,) * 3, 1.0, 9.0) for n in range(6)]
     assert "lost at s0, s1, s2, s3 and 2 more." in survival_text.summary(many)[0]
     losers = [outcome(f"s{n}", (1,), 1.0, 9.0) for n in range(6)]
-    [said] = survival_text.summary(losers)
+    said, _ = survival_text.summary(losers)
     assert said.endswith("1 (in 1 of 1 trials) at s3 and some at 2 more.")
     cut = Outcome("a", (0,), 1, (3.0, 9.0), 1, ())
     assert survival_text.outage(cut) == "at least 6.00 s (worst 9.00)"

@@ -1,4 +1,8 @@
-"""What set-ups kept of what they acknowledged when a fault struck, and at what price, in words."""
+"""What set-ups kept of what they acknowledged when a fault struck, and at what price, in words.
+
+Losses are counted, so that sentences may name them. Times and rates differ by chance as well: the
+table has them, and only claims say which is less.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from dbdyno.wording.plurals import count
 
 NOT_KNOWN = "not known"
 NAMED = 4  # set-ups in a sentence
+MEDIANS = "Times and rates are medians of trials; whether they differ is for claims to judge."
 TAIL = 0.025  # of a two-sided interval of 95 %
 
 
@@ -73,18 +78,16 @@ def tps(outcome: Outcome) -> str:
 
 
 def summary(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    """Which set-ups kept all, which of them cost least, and which lost something."""
+    """Which set-ups kept all, and which lost something."""
     kept = [one for one in outcomes if one.keeps]
     said = []
     if kept:
         trials = min(len(one.lost) for one in kept)
         said.append(
             f"No acknowledged transaction was lost {_at(kept)}. None in"
-            f" {count(trials, 'trial')} leaves losses in up to {possible(trials):.0%} of such"
-            " faults possible (95 % confidence)."
+            f" {count(trials, 'trial')} leaves losses possible in up to {possible(trials):.0%} of"
+            " such trials (95 % confidence)."
         )
-    if len(kept) > 1:
-        said.append(_price(kept))
     if losers := [one for one in outcomes if one.total]:
         each = [f"{lost(one)}{f' at {one.where}' if one.where else ''}" for one in losers[:NAMED]]
         each += [f"some at {len(losers) - NAMED} more"] if len(losers) > NAMED else []
@@ -92,23 +95,9 @@ def summary(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     unknown = [one for one in outcomes if one.total is None]
     if unknown:
         said.append(f"It is not known what was lost {_at(unknown)}.")
+    if len(outcomes) > 1:
+        said.append(MEDIANS)
     return tuple(said)
-
-
-def _price(kept: Sequence[Outcome]) -> str:
-    """Of those that lost nothing: the fastest, and the one that was back soonest."""
-    timed = [one for one in kept if one.outages_s]
-    fastest = max(kept, key=lambda one: _middle(one.tps_before))
-    said = f"Of these {fastest.where} was the fastest before the fault ({tps(fastest)} tps"
-    others = [one for one in kept if one is not fastest and one.tps_before]
-    if others:
-        slowest = min(others, key=lambda one: _middle(one.tps_before))
-        said += f", against {tps(slowest)} at {slowest.where}"
-    said += ")"
-    if timed:
-        soonest = min(timed, key=lambda one: _middle(one.outages_s))
-        said += f", and {soonest.where} committed again soonest (after {outage(soonest)})"
-    return f"{said}."
 
 
 def _at(outcomes: Sequence[Outcome]) -> str:
