@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, Node
+from dbdyno.experiment.types import DOWN, PRIMARY, Node
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
@@ -134,8 +134,10 @@ class Cluster:
         return self._wiring.succession is None
 
     def is_fenced(self, name: str) -> bool:
-        """Whether a node was killed by a failover, and has not come back since."""
-        return name in self._members.deposed
+        """Whether a node was killed by a failover, and has not come back since. Waits for one
+        that has begun: its node is dead, and deposed only once another was promoted."""
+        with self._locks[name]:
+            return name in self._members.deposed
 
     def accept(self, name: str) -> None:
         """Another node leads now: the nodes have elected it, or it takes writes anyway."""
@@ -146,11 +148,20 @@ class Cluster:
         DynoError if no node can take over."""
         succession, old = self._wiring.succession, self._members.leader
         assert succession is not None
-        process = self._members.server(old).process
-        with self._locks[old.name]:  # waits for a start that is under way
+        lock, process = self._locks[old.name], self._members.server(old).process
+        # A start that is under way holds the lock until the server is ready, and wins. One that
+        # hangs is not asked once more: that would take LOOK_TIMEOUT_S.
+        waited = not lock.acquire(blocking=False)
+        if waited:
+            lock.acquire()
+        try:
             if self._members.server(old).process is not process:
                 return False
+            if waited and self.role(old.name) == PRIMARY:
+                return False
             failover.take_over(succession, self._members, self.tell, self._check)
+        finally:
+            lock.release()
         self.strays = {node.name for node in self._members.followers} - self._members.deposed
         return True
 
