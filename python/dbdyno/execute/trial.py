@@ -104,6 +104,8 @@ class Trial:
             for watcher in watchers:
                 watcher.close()
         not_undone = faults.heal()
+        for watcher in watchers:
+            watcher.settle()
         record = self._record(
             cell, trial, started_unix_s, outcome, steadiness, faults.facts(), roles.by_time()
         )

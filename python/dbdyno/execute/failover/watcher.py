@@ -60,6 +60,7 @@ class Watcher:
         self._told: set[str] = set()  # reported once in a failover
         self._down: set[str] = set()  # replicas
         self._replicas = deployment.leads_to_replicas
+        self._leading = threading.Lock()  # addresses are led by one thread at a time
 
     # ---- a part of the timeline
 
@@ -87,6 +88,15 @@ class Watcher:
             if logged_unix_s is not None:
                 self._add(logged_unix_s, self._cluster.leader, LOGGED, "takes writes, by its log")
 
+    def settle(self) -> None:
+        """Faults were undone since: replicas that answer only now follow the present primary."""
+        if not self._cluster.strays:
+            return
+        try:
+            self._cluster.regroup()
+        except Exception as error:  # each client library has errors of its own
+            self._fail(_reason(error))
+
     def tell(self, node: str, change: str, said: str) -> None:
         """Adds a change of roles to the trial's."""
         self._add(self._now(), node, change, said)
@@ -106,17 +116,23 @@ class Watcher:
     def _read(self) -> None:
         """Which of the others answer: sessions that read are led there."""
         while not self._over.wait(self._every_s):
-            others = [name for name in self._cluster.names if name != self._cluster.leader]
+            leader = self._cluster.leader
+            others = [name for name in self._cluster.names if name != leader]
             down = {name for name in others if self._cluster.role(name) == DOWN}
-            if down == self._down:
-                continue
-            for name in sorted(down ^ self._down):
-                self.tell(name, LEFT if name in down else JOINED, "by sessions that read")
-            self._down = down
-            try:
-                self._lead(down)
-            except DynoError as error:  # the relay has ended, which voids the trial
-                self._fail(error.what)
+            with self._leading:
+                if self._cluster.leader == leader:  # else it is about other nodes
+                    self._readers_leave(down)
+
+    def _readers_leave(self, down: set[str]) -> None:
+        if down == self._down:
+            return
+        for name in sorted(down ^ self._down):
+            self.tell(name, LEFT if name in down else JOINED, "by sessions that read")
+        self._down = down
+        try:
+            self._lead(down)
+        except DynoError as error:  # the relay has ended, which voids the trial
+            self._fail(error.what)
 
     def _leads(self, name: str) -> bool:
         return self._cluster.role(name) in (PRIMARY, MEMBER)
@@ -130,10 +146,8 @@ class Watcher:
         while not self._over.wait(POLL_S):
             try:
                 self._look()
-            except DynoError as error:
-                self._fail(error.what)
             except Exception as error:  # a node that dies now; each client library says how
-                self._fail(str(error) or type(error).__name__)
+                self._fail(_reason(error))
 
     def _fail(self, why: str) -> None:
         """It is tried again."""
@@ -160,7 +174,8 @@ class Watcher:
             self._silent(old, silent_s)
             self._cluster.accept(other)
             self.tell(other, CHOSEN if self._after_s else ELECTED, "")
-        self._lead(self._down | {old})
+        with self._leading:
+            self._lead(self._down | {old})
         self.tell(self._cluster.leader, "address", "sessions are led here")
         self._heard()
         self._told.clear()
@@ -177,3 +192,7 @@ class Watcher:
             if name != old and self._leads(name):
                 return name
         return None
+
+
+def _reason(error: Exception) -> str:
+    return error.what if isinstance(error, DynoError) else str(error) or type(error).__name__
