@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dbdyno.errors import DynoError
@@ -36,17 +37,21 @@ def candidate(positions: Mapping[str, Position]) -> str | None:
 
 
 def positions(succession: Succession, members: Members) -> dict[str, Position]:
-    """Of the replicas that answer, in the order of their start."""
-    found = {}
-    for node in members.followers:
+    """Of the replicas that answer, in the order of their start. All are asked at the same time."""
+
+    def position(node: Node) -> Position | None:
         server = members.server(node)
-        if node.name in members.deposed or not server.process.alive():
-            continue
         try:
-            found[node.name] = succession.position(server)
+            return succession.position(server) if server.process.alive() else None
         except Exception:  # it hangs, or died just now: each client library says it in its way
-            continue
-    return found
+            return None
+
+    asked = [node for node in members.followers if node.name not in members.deposed]
+    if not asked:
+        return {}
+    with ThreadPoolExecutor(len(asked)) as pool:
+        found = zip(asked, pool.map(position, asked), strict=True)
+        return {node.name: one for node, one in found if one is not None}
 
 
 def take_over(

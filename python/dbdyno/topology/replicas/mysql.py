@@ -104,6 +104,7 @@ class Gtids(mysqlfamily.MysqlSuccession):
     """By sets of global transaction ids."""
 
     def position(self, server: Any) -> Position:
+        server.look("SELECT 1", LOOK_TIMEOUT_S)  # the status has no such limit
         status = server.replica_status()
         received = str(status[0].get("Retrieved_Gtid_Set") or "") if status else ""
         missing = f"GTID_SUBTRACT('{_one_line(received)}', @@GLOBAL.gtid_executed)"

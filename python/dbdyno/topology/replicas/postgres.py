@@ -127,7 +127,13 @@ class Standbys(Succession):
                 server.rows(f"SELECT pg_create_physical_replication_slot('{slot}', true)")
 
     def promote(self, members: Members, node: Node) -> None:
-        [[done]] = members.server(node).rows(f"SELECT pg_promote(true, {PROMOTE_TIMEOUT_S})")
+        server = members.server(node)
+        [[recovering]] = server.look("SELECT pg_is_in_recovery()", LOOK_TIMEOUT_S)
+        if not recovering:  # an earlier try had begun it, and was not answered
+            return
+        # The server gives up first: the control connection is not waited for that long.
+        patience_s = PROMOTE_TIMEOUT_S + LOOK_TIMEOUT_S
+        [[done]] = server.look(f"SELECT pg_promote(true, {PROMOTE_TIMEOUT_S})", patience_s)
         if not done:
             raise DynoError(
                 f"{node.name} was not promoted within {PROMOTE_TIMEOUT_S} s",
