@@ -30,6 +30,7 @@ from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
 from dbdyno.rules import machine as machine_checks
+from dbdyno.store.metrics import reduce
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -372,3 +373,7 @@ def test_every_fault_is_listed_may_be_written_and_is_tested() -> None:
     for name in files:
         assert covered(f"do: {name}", "tests/live/test_faults*.py"), name
     assert all(each.name == name and each.about for name, each in FAULTS.items())
+
+
+def test_metrics_know_every_fault_that_ends_a_server() -> None:
+    assert {name for name, each in FAULTS.items() if each.ends} == reduce.ENDING

@@ -87,6 +87,11 @@ def test_a_problem_is_shown_as_text() -> None:
             *("failover_s", [1.0], 3, 0),
             "The first commit came 1.00 s after the fault; no outage in 2 trials.",
         ),
+        ("promotion_s", [1.0], 1, 0, "Another node had taken over 1.00 s after the fault."),
+        (
+            *("promotion_s", [1.0], 2, 0),
+            "Another node had taken over 1.00 s after the fault; none did in 1 trial.",
+        ),
         (
             *("brownout_s", [0.0], 1, 0),
             "Throughput was back at 80 % of that before within the second.",

@@ -238,18 +238,32 @@ def test_a_position_of_mariadb_is_the_number_of_each_domain() -> None:
 def test_metrics_of_a_failover_count_from_the_fault() -> None:
     commits = np.array([10.0] * 20 + [0.0] * 10 + [10.0] * 10)
     roles = [
-        {"t_s": 1.0, "change": "promoted"},  # before any fault: nothing is measured from it
-        {"t_s": 2.8, "change": "fenced"},
-        {"t_s": 2.9, "change": "promoted"},
+        # Before any fault: nothing is measured from it.
+        {"t_s": 1.0, "node": "db.3", "change": "promoted"},
+        {"t_s": 2.8, "node": "db", "change": "fenced"},
+        {"t_s": 2.9, "node": "db.2", "change": "promoted"},
     ]
-    found = outages._promotion(roles, [2.0]).metrics
+    found = outages._promotion(roles, [(2.0, "db")]).metrics
     assert found == {"promotion_s": pytest.approx(0.9)}
-    assert outages._promotion([], [2.0]).metrics == {}
+    assert outages._promotion([], [(2.0, "db")]).metrics == {}
     ends_s = np.arange(1, 41) * 0.1
     assert outages._before(commits, ends_s, 2.0).metrics["transactions_per_s_before"] == (
         pytest.approx(100.0)
     )
     assert outages._before(commits, ends_s, 0.5).metrics == {}
+
+
+def test_a_promotion_counts_from_the_fault_of_the_node_that_was_lost() -> None:
+    roles = [
+        {"t_s": 3.0, "node": "db", "change": "silent"},
+        {"t_s": 3.1, "node": "db", "change": "fenced"},
+        {"t_s": 3.5, "node": "db.2", "change": "promoted"},
+    ]
+    begun = [(1.0, "db"), (2.0, "db"), (3.2, "db.3")]  # the last one is another's
+    assert outages._promotion(roles, begun).metrics == {"promotion_s": pytest.approx(1.5)}
+    assert outages._promotion(roles[1:], begun).metrics == {"promotion_s": pytest.approx(1.5)}
+    elsewhere = [(3.2, "db.3"), (3.6, "db")]
+    assert outages._promotion(roles, elsewhere).metrics == {"promotion_s": pytest.approx(0.3)}
 
 
 # ---- what is said
@@ -271,6 +285,22 @@ def test_the_answer_names_what_kept_all_what_it_costs_and_what_lost() -> None:
     assert "not known what was lost at gone" in text
     ordered = sorted([unread, loser, slow, kept], key=Outcome.order)
     assert [one.where for one in ordered] == ["group", "sync", "async", "gone"]
+
+
+def test_where_nothing_was_acknowledged_nothing_was_kept() -> None:
+    idle = Outcome("idle", (0, 0), 0, (2.0,), 0, (9.0,))
+    loser = outcome("async", (5,), 2.0, 9.0)
+    assert not idle.keeps
+    assert survival_text.summary([idle]) == (
+        "Nothing was acknowledged, and so nothing could be lost, at idle.",
+    )
+    assert sorted([idle, loser], key=Outcome.order) == [loser, idle]
+
+
+def test_losses_beside_trials_that_could_not_be_read_are_a_lower_bound() -> None:
+    assert survival_text.lost(outcome("async", (5, None, 0), 2.0, 9.0)) == (
+        "at least 5 (in 1 of 3 trials; 1 not known)"
+    )
 
 
 def test_of_many_set_ups_the_first_are_named() -> None:

@@ -22,6 +22,7 @@ from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
 LOW_SHARE = 0.8  # of the throughput before the first fault: below it is a brown-out
 SECOND = round(1 / TICK_S)  # brown-outs are counted by the second: fewer commits scatter more
 OUTAGE_TICKS = 3  # without a commit, after a fault, are an outage
+LOSSES = ("silent", "fenced")  # changes of the node that is replaced, the more telling first
 TAKES_OVER = ("promoted", "elected", "chosen")  # changes of roles
 SOON_TICKS = SECOND  # so long after a fault the outage begins that is taken for its effect
 
@@ -53,17 +54,18 @@ def of_group(
         return Times({}, {})
     found = list(gaps(commits))
     metrics, bounds = _outage(found, len(commits))
-    began_s = sorted(
-        float(fault["begun_s"])
+    begun = sorted(
+        (float(fault["begun_s"]), str(fault["node"]))
         for fault in faults
         if 0 <= fault.get("begun_s", -1.0) < trace.measured_s
     )
+    began_s = [at_s for at_s, _ in begun]
     if began_s:
         for more in (
             _failover(found, ends_s, began_s),
             _brownout(commits, ends_s, began_s[0]),
             _before(commits, ends_s, began_s[0]),
-            _promotion(roles, began_s),
+            _promotion(roles, begun),
         ):
             metrics |= more.metrics
             bounds |= more.bounds
@@ -129,17 +131,29 @@ def _before(commits: Floats, ends_s: Floats, from_s: float) -> Times:
     )
 
 
-def _promotion(roles: Sequence[Mapping[str, Any]], began_s: Sequence[float]) -> Times:
-    """The longest time from a fault to the next node that took over, as the failover's own record
-    says."""
+def _promotion(roles: Sequence[Mapping[str, Any]], begun: Sequence[tuple[float, str]]) -> Times:
+    """The longest time from a fault to the node that took over, as the failover's own record says.
+    `roles` and `begun` (seconds, node) by time. It counts from the last fault on the node that was
+    lost; where none was on that one, from the last of all."""
     longest = 0.0
-    for change in roles:
+    for number, change in enumerate(roles):
         if change["change"] not in TAKES_OVER:
             continue
-        before = [at_s for at_s in began_s if at_s <= change["t_s"]]
-        if before:
-            longest = max(longest, change["t_s"] - before[-1])
+        lost = _lost(roles[:number])
+        before = [(at_s, node) for at_s, node in begun if at_s <= change["t_s"]]
+        own = [at_s for at_s, node in before if node == lost] or [at_s for at_s, _ in before]
+        if own:
+            longest = max(longest, change["t_s"] - own[-1])
     return Times({"promotion_s": longest} if longest else {}, {})
+
+
+def _lost(roles: Sequence[Mapping[str, Any]]) -> str | None:
+    """The node whose silence or, without one, whose fencing was the last; None if not known."""
+    for sign in LOSSES:
+        for change in reversed(roles):
+            if change["change"] == sign:
+                return str(change["node"])
+    return None
 
 
 def _seconds(commits: Floats) -> Floats:

@@ -31,7 +31,8 @@ MIB = 1 << 20
 BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
-ENDING = frozenset({"kill", "stop", "restart"})  # faults that end a server's process
+# Faults that end a server's process.
+ENDING = frozenset({"kill", "stop", "restart", "power_cut", "fsync_error"})
 FENCED = "fenced"  # a change of roles that does too
 STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
 WARNINGS_MAX = 50

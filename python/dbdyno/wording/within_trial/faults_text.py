@@ -54,6 +54,7 @@ def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
     which `values` are those that have it and `cut` of them are lower bounds."""
     if not values:
         return "No outage followed a fault." if metric == "failover_s" else ""
+    missing = trials - len(values)
     middle, spread = f"{sig3(median(values))} s", ""
     if len(values) > 1 and min(values) != max(values):
         spread = f" (median of {count(len(values), 'trial')}: {_range(values, 's')})"
@@ -63,10 +64,10 @@ def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
         return "A commit in each 100 ms." if max(values) <= TICK_S else text
     if metric == "failover_s":
         text = f"The first commit came {least}{middle} after the fault{spread}"
-        missing = trials - len(values)
         return text + (f"; no outage in {count(missing, 'trial')}." if missing else ".")
     if metric == "promotion_s":
-        return f"Another node had taken over {middle} after the fault{spread}."
+        text = f"Another node had taken over {middle} after the fault{spread}"
+        return text + (f"; none did in {count(missing, 'trial')}." if missing else ".")
     if not max(values):
         return "Throughput was back at 80 % of that before within the second."
     return f"Throughput was below 80 % of that before for {middle}{spread}, the outage included."

@@ -33,17 +33,18 @@ class Outcome:
 
     @property
     def total(self) -> int | None:
-        """Transactions lost in all trials."""
+        """Transactions lost in all trials; in those that could be read, if that is some."""
         known = [each for each in self.lost if each is not None]
         return sum(known) if len(known) == len(self.lost) or any(known) else None
 
     @property
     def keeps(self) -> bool:
-        return self.total == 0
+        """Whether there was something to lose, and nothing was lost."""
+        return self.total == 0 and self.acknowledged > 0
 
     def order(self) -> tuple[float, float]:
         """The most trustworthy first: fewest losses, then the fastest."""
-        total = self.total
+        total = self.total if self.acknowledged else None
         return (float("inf") if total is None else total, -_middle(self.tps_before))
 
 
@@ -58,8 +59,11 @@ def lost(outcome: Outcome) -> str:
     total = outcome.total
     if total is None:
         return NOT_KNOWN
-    trials = sum(bool(each) for each in outcome.lost)
-    return f"{total:,}" if not total else f"{total:,} (in {trials} of {len(outcome.lost)} trials)"
+    if not total:
+        return f"{total:,}"
+    trials, unread = sum(bool(each) for each in outcome.lost), outcome.lost.count(None)
+    among = f"in {trials} of {len(outcome.lost)} trials"
+    return f"at least {total:,} ({among}; {unread} not known)" if unread else f"{total:,} ({among})"
 
 
 def outage(outcome: Outcome) -> str:
@@ -92,6 +96,8 @@ def summary(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         each = [f"{lost(one)}{f' at {one.where}' if one.where else ''}" for one in losers[:NAMED]]
         each += [f"some at {len(losers) - NAMED} more"] if len(losers) > NAMED else []
         said.append(f"Acknowledged transactions were lost: {listed(each)}.")
+    if idle := [one for one in outcomes if one.total == 0 and not one.acknowledged]:
+        said.append(f"Nothing was acknowledged, and so nothing could be lost, {_at(idle)}.")
     unknown = [one for one in outcomes if one.total is None]
     if unknown:
         said.append(f"It is not known what was lost {_at(unknown)}.")
