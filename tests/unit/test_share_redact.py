@@ -196,6 +196,13 @@ def planted(path: Path) -> Run:
                 outages=({"group": "workload", "start_s": 0.1, "end_s": 0.2, "cause": FAILURE},),
                 faults=(
                     {"do": "kill", "node": "db", "at_s": 1.0, "begun_s": 1.0, "problem": FAILURE},
+                    {
+                        "do": "partition",
+                        "node": "db",
+                        "at_s": 1.0,
+                        "begun_s": 1.0,
+                        "links": "db <> db1.prod.zebra-bank.example",
+                    },
                 ),
                 roles=({"t_s": 1.5, "node": "db", "change": "failed", "said": FAILURE},),
                 statements={"workload/find_one": SQL},
@@ -218,6 +225,7 @@ def planted(path: Path) -> Run:
                         "words": [
                             {"word": "memory: 64 MiB", "settings": {}, "note": "as on meridian"}
                         ],
+                        "network_of_nodes": {"delay_s": 0.005, "said": "as on meridian"},
                         "where": "rack 4 in Frankfurt",
                     }
                 },

@@ -143,6 +143,8 @@ class _Redaction:
 
     def _fault(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         made = {**facts, "node": self._texts.label(facts["node"])}
+        if links := facts.get("links"):
+            made["links"] = self._texts.label(links)
         if problem := facts.get("problem"):
             made["problem"] = self._texts.whole("message", problem)
         return made
@@ -178,7 +180,7 @@ class _Redaction:
                 made[key] = self._settings(value)
             elif key == "session_sql":
                 made[key] = [texts.sql(sql) for sql in value]
-            elif key == "network":
+            elif key in ("network", "network_of_nodes"):
                 made[key] = {name: one for name, one in value.items() if not isinstance(one, str)}
             elif key == "volume":
                 made[key] = dict(value)
