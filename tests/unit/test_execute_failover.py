@@ -105,8 +105,18 @@ def test_sessions_that_read_leave_a_dead_and_a_promoted_replica() -> None:
     assert links.at == {"db.replica1": 3, "db.replica2": 3}
     found.lead(links)  # the old primary is back
     assert links.at == {"db.replica1": 1, "db.replica2": 3}
-    found.lead(links, {"db", "db.3"})  # no replica is left: they wait for their own
+    found.lead(links, {"db", "db.3"})  # no replica is left: each to its own node
     assert links.at == {"db.replica1": 2, "db.replica2": 3}
+
+
+def test_of_two_nodes_the_new_primary_serves_sessions_that_read() -> None:
+    found, links = deployed(2)
+    found.connect(links, cell("replicas"))
+    found.cluster.leader = "db.2"
+    found.lead(links, {"db"})
+    assert links.at == {"db.replica1": 2}
+    found.lead(links)  # the old primary is back
+    assert links.at == {"db.replica1": 1}
 
 
 def test_another_cell_may_need_no_address() -> None:

@@ -225,6 +225,19 @@ def test_a_failed_fsync_ends_with_a_disk_that_obeys_and_a_server_that_runs() -> 
     ]
 
 
+def test_a_paused_server_that_a_failover_killed_starts_on_a_disk_that_has_power() -> None:
+    did: list[str] = []
+    server: Any = Recorded(did, "server")
+    disk: Any = Recorded(did, "disk")
+    node = Node("db", server, "dbdyno", disk=disk, is_fenced=lambda: True)
+    fault = Fault(1.0, "pause", ("db",), "db")
+    FAULTS["pause"].begin(node, fault)
+    node.server.kill()
+    disk.cut()
+    assert FAULTS["pause"].undo(node, fault, "").startswith("a failover had killed it")
+    assert did[3:] == ["server resume", "disk restore", "server start_again"]
+
+
 def test_a_limit_of_the_disk_is_one_of_its_device(tmp_path: Path) -> None:
     text = with_volume("{}").replace(
         "power_cut, back_after: 1s", "limit, disk: {iops: 50, bytes_per_s: 1M}, for: 1s"

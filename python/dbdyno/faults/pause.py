@@ -24,7 +24,7 @@ class Pause(Fleeting):
         node.server.resume()
         if not node.is_fenced() or node.server.process.alive() or node.stopped():
             return ""
-        node.server.start_again()
+        node.start_again()
         return "a failover had killed it; it was started again"
 
 

@@ -100,7 +100,7 @@ def _revived(deployment: Deployment, name: str) -> bool:
     try:
         server.kill()
         server.start_again()
-    except DynoError:
+    except Exception:  # each client library has errors of its own
         return False
     return True
 

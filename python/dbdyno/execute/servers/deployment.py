@@ -178,7 +178,8 @@ class Deployment:
     def _led_to(self, accesses: Collection[str], down: Collection[str]) -> dict[str, str]:
         """Where addresses lead now, by the engine's names for them: one to the primary, and as many
         to replicas as there are, each to its own node, or to another that is no primary and not
-        `down`."""
+        `down`. Where no such node is left, each leads to its own, which may be the new primary:
+        with two nodes it is, as long as the old one is down."""
         assert self.cluster is not None
         names, leader = self.cluster.names, self.cluster.leader
         found: dict[str, str] = {}
