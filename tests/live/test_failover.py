@@ -254,3 +254,14 @@ def test_sessions_that_read_leave_a_dead_replica(there: Place) -> None:
     assert [(one["change"], one["node"]) for one in record["roles"]] == [("left", "db.2")]
     readers = [one for one in record["outages"] if one["group"] == "reader"]
     assert readers and all(one["end_s"] is not None for one in readers)
+
+
+def test_a_replica_that_hung_until_the_end_follows_then(there: Place) -> None:
+    pause = "  - {at: 1100ms, do: pause, node: db.3}\n"
+    record = ran(there, "mariadb", FAILOVER.format(0), pause + KILL, "7s")
+    assert changes(record)["promoted"] == "db.2"
+    [told] = [one for one in record["roles"] if one["node"] == "db.3"]
+    assert (told["change"], told["said"]) == ("follows", "follows db.2")
+    assert told["t_s"] > record["measured_s"]
+    rows = {one["name"]: one["rows"] for one in record["audit"]["db"]["nodes"]}
+    assert rows["db.2"] == rows["db.3"] > 0
