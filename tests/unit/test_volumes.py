@@ -148,7 +148,7 @@ def test_an_optional_target_without_its_volume_drops_its_cells(tmp_path: Path) -
     assert "needs root" in why
 
 
-SEEN = Examined(0.005, kept=True, dropped=True)
+SEEN = Examined(0.005, kept=True, left=False, direct=False)
 LIES = Volume(flushes="ignored")
 
 
@@ -161,10 +161,11 @@ def test_a_volume_that_does_what_it_says_needs_no_word() -> None:
 @pytest.mark.parametrize(
     ("asked", "seen", "what"),
     [
-        (Volume(), replace(SEEN, dropped=False), "not flushed has survived"),
+        (Volume(), replace(SEEN, left=True), "not flushed has survived"),
+        (Volume(), replace(SEEN, direct=True), "not flushed has survived"),
         (Volume(), replace(SEEN, kept=False), "fsynced has not survived"),
         (LIES, SEEN, "does not ignore them"),
-        (Volume(mount_options="nobarrier"), replace(SEEN, dropped=False), "has survived"),
+        (Volume(mount_options="nobarrier"), replace(SEEN, direct=True), "has survived"),
     ],
 )
 def test_a_volume_that_does_something_else_is_refused(
@@ -177,6 +178,11 @@ def test_a_volume_that_does_something_else_is_refused(
 def test_mount_options_that_lie_are_a_finding_and_no_error() -> None:
     said = probe.judge("db", Volume(mount_options="nobarrier"), replace(SEEN, kept=False))
     assert "`nobarrier` a file that was fsynced did not survive a power cut" in said
+
+
+def test_mount_options_that_keep_more_than_was_asked_for_are_a_remark() -> None:
+    said = probe.judge("db", Volume(mount_options="data=journal"), replace(SEEN, left=True))
+    assert "`data=journal` a file that was not fsynced survived a power cut" in said
 
 
 class Recorded:
