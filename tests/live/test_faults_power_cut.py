@@ -207,6 +207,28 @@ def test_a_volume_keeps_what_was_fsynced_and_nothing_else(filesystem: str, flush
     assert (SYSFS / loops[0] / "queue/write_cache").read_text() == "write back\n"
 
 
+def test_a_volume_that_is_mounted_again_has_lost_nothing() -> None:
+    with Scratch() as scratch:
+        volume = Volume(LOCAL, scratch.path / "db", types.Volume(SMALL, flushes="ignored"))
+        volume.create()
+        try:
+            written = volume.path / "written"
+            written.write_bytes(b"1" * probe.BLOCK)
+            volume.flush()
+            written.write_bytes(b"2" * probe.BLOCK)
+            volume.remount()
+            assert written.read_bytes() == b"2" * probe.BLOCK
+            volume.fail_flushes(True)
+            with pytest.raises(DynoError, match="cannot be flushed") as caught:
+                volume.flush()
+            assert "dmesg" in caught.value.fix
+            volume.fail_flushes(False)
+            volume.remount()
+            assert volume.can_be_written()
+        finally:
+            volume.close()
+
+
 @pytest.mark.parametrize("moment", ["begin", "cut"])
 def test_after_kill_9_no_mount_and_no_process_is_left_and_the_run_goes_on(
     there: Place, moment: str

@@ -66,6 +66,7 @@ class LabServers:
         deployment = self.deployment
         work = scratch / "work"
         work.mkdir(mode=0o711)
+        work.chmod(0o711)  # whatever our umask is
         if deployment.target.topology is None:
             deployment.start(partial(self._fresh, work), check=self._check)
             self._make_database(*deployment.servers.values())
@@ -95,6 +96,7 @@ class LabServers:
         deployment, resolved = self.deployment, self.deployment.resolved
         base = scratch / "snapshots" / "empty"
         base.parent.mkdir(mode=0o711)
+        base.parent.chmod(0o711)
         settings = {**resolved.settings, **resolved.load_settings}
         alone = replace(resolved, settings=settings, node_settings={})
         self._prepare(base, alone)
