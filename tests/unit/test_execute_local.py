@@ -11,12 +11,14 @@ from typing import Any
 import plans
 import pytest
 
+from dbdyno.errors import DynoError
 from dbdyno.execute import local
 from dbdyno.execute.budget import Budget
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Control
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.servers import pool
+from dbdyno.execute.servers.external import ExternalServers
 from dbdyno.execute.servers.snapshots import Snapshot, Snapshots
 from dbdyno.execute.timeline import Moment, Timeline
 from dbdyno.experiment.types import Looks
@@ -139,6 +141,29 @@ def test_a_trial_after_a_probe_starts_from_what_its_state_asks_for(
     world.to_probe = {0}
     assert world.execute(plan) == "complete"
     assert world.starts == starts  # restored: once a trial, and once after the probe
+
+
+def test_levels_are_left_and_external_servers_restored_whatever_cannot_be_stopped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[str] = []
+
+    def stop(self: pool.ServerPool) -> None:
+        if left or not world.asked:
+            return
+        left.append("servers")
+        raise DynoError("a volume cannot be unmounted")
+
+    def restored(self: ExternalServers) -> list[str]:
+        left.append("external servers")
+        return ["a setting was not put back"]
+
+    monkeypatch.setattr(pool.ServerPool, "stop", stop)
+    monkeypatch.setattr(ExternalServers, "close", restored)
+    monkeypatch.setattr(local.Hooks, "leave_levels", lambda self: left.append("levels"))
+    with pytest.raises(DynoError, match="cannot be unmounted"):
+        world.execute(of_null(plans.plan(blocks=1), {0: "text", 1: "text"}))
+    assert left == ["servers", "external servers", "levels"]
 
 
 class Clock:

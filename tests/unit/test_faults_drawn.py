@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import plans
 import pytest
 
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
+from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.timeline import TrialVoid
 from dbdyno.experiment.types import Fault
 from dbdyno.faults import nemesis
-from dbdyno.faults.base import Node
+from dbdyno.faults.base import Direct, Node
 from dbdyno.faults.limit import Limit
 from dbdyno.hosts.base import began_ticks
 from dbdyno.systems.process import tree
@@ -156,3 +159,33 @@ def test_groups_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
     Limit(tmp_path).recover()
     left = {path.name for path in (tmp_path / "cpu" / "some").iterdir()}
     assert left == {mine, others}
+
+
+class Frozen:
+    """A server that a step was asked of; it may refuse in its client library's own way."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.resumed = False
+
+    def resume(self) -> None:
+        if self.error:
+            raise self.error
+        self.resumed = True
+
+
+def test_what_one_server_refuses_leaves_the_others_to_be_undone(tmp_path: Path) -> None:
+    plan = plans.plan()
+    run = SimpleNamespace(trial_dir=lambda name: tmp_path, path=tmp_path)
+    context: Any = SimpleNamespace(control=SimpleNamespace(stop_now=False), run=run)
+    faults = TrialFaults(context, plan.cells[0], plan.trials[0], {}, Direct())
+    fine, wrong = Frozen(), Frozen(RuntimeError("no connection"))
+    for number, server in enumerate((fine, wrong), 1):
+        struck: Any = server
+        fault = Fault(1.0, "pause", ("db",), "db")
+        node = Node("db", struck, "", is_fenced=lambda: False)
+        faults._strikes.append(Strike(number, fault, node, begun_s=1.0, in_force_s=1.0))
+    assert faults.heal() == (
+        "`pause` of `db` at 1 s was not undone: `db`: RuntimeError: no connection",
+    )
+    assert fine.resumed

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.shell_completion import ShellComplete
 
-from dbdyno.cli.labs import shown
+from dbdyno.cli.labs import shell, shown
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Topology
+from dbdyno.faults.base import Node
 from dbdyno.lab import asking, clients, listening, nodes, registry, wanted
 from dbdyno.lab.listening import Ear
 from dbdyno.lab.registry import Record
+from dbdyno.lab.servers import LabServers
 from dbdyno.lab.wanted import Wanted
 from dbdyno.plan.machine import Machine
 from dbdyno.systems.process.owner import Owner
@@ -309,6 +314,51 @@ def test_whatever_is_sent_the_owner_answers_the_next_one(owned: Record, sent: by
         except OSError:
             pass  # it is refused before all of it is read
     assert asking.status(owned)["state"] == "up"
+
+
+def test_who_waits_too_long_is_told_to_look_before_ending_the_lab(state: Path) -> None:
+    over = threading.Event()
+
+    def slow(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        over.wait(60)
+        return {}
+
+    Ear(state / registry.SOCKET, slow)
+    try:
+        with pytest.raises(DynoError, match="did not answer within 0 s") as caught:
+            asking.ask(replace(record("a"), directory=state), {"do": "start"}, 0.1)
+    finally:
+        over.set()
+    assert "still starting or stopping" in caught.value.cause
+    assert caught.value.fix.startswith("see `dyno lab status a`")
+
+
+def test_a_lab_that_ends_starts_no_node() -> None:
+    servers = object.__new__(LabServers)
+    deployment: Any = SimpleNamespace(servers={}, target=target("redis", name="cache"))
+    node: Any = None
+    servers.deployment, servers._struck = deployment, {"cache": Node("cache", node, "")}
+    servers.stop()
+    with pytest.raises(DynoError, match="lab `cache` ends just now"):
+        servers.act("kill", "cache")
+
+
+def test_a_client_has_the_signals_that_a_shell_would_give_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {"kind": "redis", "client_places": []}
+    monkeypatch.setattr(shell, "login", lambda name: (record("a", **facts), {}))
+    monkeypatch.setattr(clients, "command", lambda *_: (["/none"], {}))
+    before = {number: signal.getsignal(number) for number in shell.IGNORED}
+    try:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        with pytest.raises(DynoError, match="cannot run /none"):
+            shell.shell([])
+        assert {signal.getsignal(number) for number in before} == {signal.SIG_DFL}
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def test_a_lab_that_has_ended_is_an_error_with_a_next_step(state: Path) -> None:

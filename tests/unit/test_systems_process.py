@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.process import scratch
+from dbdyno.systems.process import guardian, scratch
 from dbdyno.systems.process.account import Account, check_reachable, private_directory, private_file
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LogTail
-from dbdyno.systems.process.owner import sweep
+from dbdyno.systems.process.owner import MARK, sweep
 from dbdyno.systems.process.paths import check_port, free_port, socket_directory
 from dbdyno.systems.process.scratch import Scratch
 
@@ -222,6 +222,32 @@ time.sleep(600)
         assert sweep(tmp_path) == [Path(path)]
         assert living.path.is_dir()
     assert list(tmp_path.iterdir()) == [foreign]
+
+
+def test_scratch_is_named_as_the_kernel_names_it(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    with Scratch(link) as held:
+        assert held.path.parent == real
+
+
+def test_a_link_named_like_a_scratch_directory_is_not_followed(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "owner").write_bytes(MARK)
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "dyno-0123456789").symlink_to(theirs)
+    assert sweep(tmp_path / "root") == []
+    assert theirs.exists()
+
+
+def test_a_mount_point_is_read_whatever_its_letters() -> None:
+    line = "36 35 98:0 / /mnt/\u00e4\\040b\\134c rw - ext4 /dev/root rw".encode()
+    assert guardian.mount_point(line) == "/mnt/\u00e4 b\\c"
+    latin = guardian.mount_point(b"36 35 98:0 / /mnt/\xe4 rw - ext4 /dev/root rw")
+    assert os.fsencode(latin) == b"/mnt/\xe4"
+    assert "/proc" in guardian.mounts_below("")
 
 
 def test_where_scratch_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,11 +21,13 @@ from dbdyno.experiment.types import Fault, Spec, Volume
 from dbdyno.faults import FAULTS, limit
 from dbdyno.faults.base import Node
 from dbdyno.faults.disk.power_cut import FAULT
+from dbdyno.hosts import LOCAL
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
 from dbdyno.plan.stored import json as plan_json
 from dbdyno.storage import needed, probe
+from dbdyno.storage import volume as disks
 from dbdyno.storage.probe import Examined
 
 MACHINE = Machine(2, 8 << 30, "", "", (0, 1))
@@ -75,6 +77,11 @@ WRONG = {
         "remove `volume`",
     ),
     "small": (with_volume("{size: 64Mi}"), "at least 320Mi", ""),
+    "flushes that nobody sends": (
+        with_volume("{flushes: ignored}").replace("power_cut, back_after: 1s", "fsync_error"),
+        "no fsync on the volume of target `db` can fail",
+        "remove `flushes: ignored` from target `db`",
+    ),
     "options": (with_volume("{mount_options: 'a b'}"), "mount_options", ""),
     "word": (with_volume("{flushes: sometimes}"), "flushes", ""),
     "unknown": (with_volume("{fs: ext4}"), "fs", ""),
@@ -148,7 +155,7 @@ def test_an_optional_target_without_its_volume_drops_its_cells(tmp_path: Path) -
     assert "needs root" in why
 
 
-SEEN = Examined(0.005, kept=True, dropped=True)
+SEEN = Examined(0.005, kept=True, left=False, direct=False)
 LIES = Volume(flushes="ignored")
 
 
@@ -161,10 +168,11 @@ def test_a_volume_that_does_what_it_says_needs_no_word() -> None:
 @pytest.mark.parametrize(
     ("asked", "seen", "what"),
     [
-        (Volume(), replace(SEEN, dropped=False), "not flushed has survived"),
+        (Volume(), replace(SEEN, left=True), "not flushed has survived"),
+        (Volume(), replace(SEEN, direct=True), "not flushed has survived"),
         (Volume(), replace(SEEN, kept=False), "fsynced has not survived"),
         (LIES, SEEN, "does not ignore them"),
-        (Volume(mount_options="nobarrier"), replace(SEEN, dropped=False), "has survived"),
+        (Volume(mount_options="nobarrier"), replace(SEEN, direct=True), "has survived"),
     ],
 )
 def test_a_volume_that_does_something_else_is_refused(
@@ -177,6 +185,11 @@ def test_a_volume_that_does_something_else_is_refused(
 def test_mount_options_that_lie_are_a_finding_and_no_error() -> None:
     said = probe.judge("db", Volume(mount_options="nobarrier"), replace(SEEN, kept=False))
     assert "`nobarrier` a file that was fsynced did not survive a power cut" in said
+
+
+def test_mount_options_that_keep_more_than_was_asked_for_are_a_remark() -> None:
+    said = probe.judge("db", Volume(mount_options="data=journal"), replace(SEEN, left=True))
+    assert "`data=journal` a file that was not fsynced survived a power cut" in said
 
 
 class Recorded:
@@ -236,6 +249,54 @@ def test_a_paused_server_that_a_failover_killed_starts_on_a_disk_that_has_power(
     disk.cut()
     assert FAULTS["pause"].undo(node, fault, "").startswith("a failover had killed it")
     assert did[3:] == ["server resume", "disk restore", "server start_again"]
+
+
+def test_a_failed_fsync_starts_no_server_that_another_fault_keeps_down() -> None:
+    did: list[str] = []
+    server: Any = Recorded(did, "server")
+    disk: Any = Recorded(did, "disk")
+    node = Node("db", server, "dbdyno", disk=disk)
+    failing, kill = (Fault(1.0, do, ("db",), "db") for do in ("fsync_error", "kill"))
+    FAULTS["fsync_error"].begin(node, failing)
+    FAULTS["kill"].begin(node, kill)
+    said = FAULTS["fsync_error"].undo(node, failing, "")
+    assert said.startswith("another fault keeps the server down")
+    assert "server start_again" not in did
+    FAULTS["kill"].undo(node, kill, "")
+    assert did[-1] == "server start_again"
+    assert not node.is_down
+
+
+def test_a_disk_that_gets_no_flush_cannot_fail_one() -> None:
+    did: list[str] = []
+    disk: Any = Recorded(did, "disk")
+    disk.keeps = False
+    node = Node("db", disk, "dbdyno", disk=disk)
+    with pytest.raises(DynoError, match="no fsync of `db` can fail"):
+        FAULTS["fsync_error"].begin(node, Fault(1.0, "fsync_error", ("db",), "db"))
+    assert did == []
+
+
+def test_a_server_is_killed_even_if_its_disk_does_not_end() -> None:
+    did: list[str] = []
+    server: Any = Recorded(did, "server")
+    disk: Any = Recorded(did, "disk")
+
+    def refuse() -> None:
+        raise DynoError("a process of the disk does not die")
+
+    disk.cut = refuse
+    with pytest.raises(DynoError, match="does not die"):
+        FAULT.begin(Node("db", server, "dbdyno", disk=disk), Fault(1.0, "power_cut", ("db",), "db"))
+    assert did == ["server pause", "server kill"]
+
+
+def test_a_flush_that_fails_says_why(tmp_path: Path) -> None:
+    volume = disks.Volume(LOCAL, tmp_path / "db", Volume())
+    with pytest.raises(DynoError, match="cannot be flushed: No such file") as caught:
+        volume.flush()
+    assert caught.value.cause == "the programs that are its disk have ended"
+    assert "nbdkit" in caught.value.fix
 
 
 def test_a_limit_of_the_disk_is_one_of_its_device(tmp_path: Path) -> None:

@@ -85,10 +85,11 @@ class LocalExecution:
                 self._listener.on_failure(error.what)
                 raise
             finally:
-                self._leave(pool)
-                # A level may be the file system that the scratch lies on.
-                scratch.withdraw()
-                self._around.leave_levels()
+                with contextlib.ExitStack() as last:  # each, whatever becomes of those before
+                    last.callback(self._around.leave_levels)
+                    # A level may be the file system that the scratch lies on.
+                    last.callback(scratch.withdraw)
+                    last.callback(self._leave, pool)
 
     def _leave(self, pool: ServerPool) -> None:
         """Stops the servers; of external ones, says what could not be undone."""

@@ -20,6 +20,7 @@ from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.types import (
     ALL_NODES,
     ANY_NODE,
+    IGNORED,
     PRIMARY,
     REPLICA,
     Fault,
@@ -255,6 +256,14 @@ class _Reader:
                 f"`{model.do}` needs a disk, and target `{target.name}` has none of its own",
                 f"add `volume: {{size: 2Gi}}` to target `{target.name}`",
                 "its data directory lies in the scratch directory, with those of all others",
+            )
+        lies = target.volume is not None and target.volume.flushes == IGNORED
+        if model.do == "fsync_error" and lies:
+            raise self._wrong(
+                "do",
+                f"no fsync on the volume of target `{target.name}` can fail",
+                f"remove `flushes: {IGNORED}` from target `{target.name}`, or the fault",
+                f"with `flushes: {IGNORED}` the kernel sends the disk no flush",
             )
 
     def _for_s(self) -> float | None:

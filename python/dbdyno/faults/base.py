@@ -40,6 +40,7 @@ class Disk(Protocol):
     """The volume that a server's directory lies on, as `storage.Volume`."""
 
     is_on: bool
+    keeps: bool  # whether an fsync reaches it
 
     @property
     def number(self) -> str: ...
@@ -112,6 +113,7 @@ class Node:
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
     is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
     lock: threading.Lock = field(default_factory=threading.Lock)
+    is_down: bool = False  # whether a fault has ended the server, and is not undone
 
     def must_run(self) -> None:
         """DynoError unless the server's process is there."""
@@ -124,6 +126,7 @@ class Node:
         if self.disk is not None and not self.disk.is_on:
             self.disk.restore()
         self.server.start_again()
+        self.is_down = False
 
 
 class FaultKind(Protocol):

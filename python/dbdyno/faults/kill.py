@@ -21,6 +21,7 @@ class Kill(Fleeting):
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()
         node.server.kill()
+        node.is_down = True
         return ""
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:

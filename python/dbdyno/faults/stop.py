@@ -15,7 +15,9 @@ class Stop(Kill):
 
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()
-        return "" if node.server.stop() else "it did not end cleanly"
+        is_clean = node.server.stop()
+        node.is_down = True
+        return "" if is_clean else "it did not end cleanly"
 
 
 FAULT = Stop()

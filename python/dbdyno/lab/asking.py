@@ -33,8 +33,9 @@ def ask(record: Record, request: Mapping[str, Any], timeout_s: float) -> Mapping
     except TimeoutError:
         raise DynoError(
             f"lab `{record.name}` did not answer within {timeout_s:.0f} s",
-            cause="its owner hangs, or the machine is very busy",
-            fix=f"`kill -9 {record.pid}` ends it: guardians then remove its servers and files",
+            cause="a server is still starting or stopping, or the machine is very busy",
+            fix=f"see `dyno lab status {record.name}`; where that does not answer for minutes,"
+            f" `kill -9 {record.pid}` ends it: guardians then remove its servers and files",
         ) from None
     except (OSError, ValueError):
         raise ended(record) from None

@@ -106,9 +106,10 @@ class Lab:
             log = str(server.directory / "server.log")
             logins.append({"name": name, **login, "log": log})
         clients.write_secrets(directory, self._target.kind, password, logins)
-        self._state, self._until_unix_s = UP, time.time() + self._asked.for_s
+        self._until_unix_s = time.time() + self._asked.for_s
         facts = {**self._facts(), "nodes": logins, "client_places": places}
         self._record = registry.write(directory, facts)
+        self._state = UP  # answers name the nodes of the record from now on
         self._check()
         emit(lab=facts)
         point_at_nothing()

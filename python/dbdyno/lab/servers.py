@@ -55,6 +55,7 @@ class LabServers:
         )
         topology.check_installed(target, self.deployment.binaries)
         self._struck: dict[str, Struck] = {}
+        self._is_ending = False
 
     @property
     def version(self) -> str:
@@ -66,6 +67,7 @@ class LabServers:
         deployment = self.deployment
         work = scratch / "work"
         work.mkdir(mode=0o711)
+        work.chmod(0o711)  # whatever our umask is
         if deployment.target.topology is None:
             deployment.start(partial(self._fresh, work), check=self._check)
             self._make_database(*deployment.servers.values())
@@ -95,6 +97,7 @@ class LabServers:
         deployment, resolved = self.deployment, self.deployment.resolved
         base = scratch / "snapshots" / "empty"
         base.parent.mkdir(mode=0o711)
+        base.parent.chmod(0o711)
         settings = {**resolved.settings, **resolved.load_settings}
         alone = replace(resolved, settings=settings, node_settings={})
         self._prepare(base, alone)
@@ -127,7 +130,8 @@ class LabServers:
             server.rows(f"CREATE DATABASE {DATABASE}")
 
     def stop(self) -> None:
-        """Ends all nodes; what they wrote is not needed any more."""
+        """Ends all nodes; what they wrote is not needed any more. None is started from now on."""
+        self._is_ending = True
         for server in self.deployment.servers.values():
             if isinstance(server, Managed):
                 server.resume()  # a frozen one does not hear that it should end
@@ -142,6 +146,8 @@ class LabServers:
         node, kind = self._struck[name], FAULTS[fault_name]
         fault = Fault(0.0, fault_name, (name,), self.deployment.target.name)
         with node.lock:
+            if self._is_ending:  # while this waited for its turn
+                raise DynoError(f"lab `{self.deployment.target.name}` ends just now")
             return kind.begin(node, fault) if begins else kind.undo(node, fault, "")
 
     def _check_joins(self, action: str, name: str) -> None:

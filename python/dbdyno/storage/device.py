@@ -11,7 +11,6 @@ A disk that lies is the same one, declared to the kernel as a disk without a vol
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import tempfile
@@ -40,9 +39,8 @@ def detach_orphans() -> None:
     directory, which that of a living one never does (a container that was stopped, a SIGTERM to
     all processes, on which nbdfuse unmounts itself)."""
     for backing in SYSFS.glob("loop*/loop/backing_file"):
-        with contextlib.suppress(OSError):  # detached meanwhile
-            if backing.read_text().strip() == f"/{DISK}":
-                guardian.detach(backing.parts[3])
+        if guardian.backing(loop := backing.parts[3]) == f"/{DISK}":
+            guardian.detach(loop, f"/{DISK}")
 
 
 class Device:

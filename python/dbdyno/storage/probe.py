@@ -29,7 +29,8 @@ class Examined:
 
     fsync_s: float
     kept: bool  # whether what was fsynced survived the cut
-    dropped: bool  # whether all that was not is lost
+    left: bool  # whether what was left to the kernel did
+    direct: bool  # whether what the disk had in its cache did, which nobody had flushed
 
     def facts(self, asked: types.Volume) -> dict[str, Any]:
         """For a trial's record, with what was asked for."""
@@ -57,30 +58,31 @@ def examine(volume: Volume) -> Examined:
     volume.release()
     volume.restore()
     kept = _read(fsynced) == b"1"
-    dropped = _read(left) is None and _read(direct) != b"2"
+    left_survives, direct_survives = _read(left) is not None, _read(direct) == b"2"
     for path in volume.path.iterdir():
         if path.is_file():
             path.unlink()
     volume.flush()
-    return Examined(fsync_s, kept, dropped)
+    return Examined(fsync_s, kept, left_survives, direct_survives)
 
 
 def judge(target: str, asked: types.Volume, seen: Examined) -> str:
     """What a reader must know of a volume; mostly nothing. DynoError if it is not what was asked
     for, so that no trial on it could be believed."""
-    obeys = asked.flushes != IGNORED
-    if not seen.dropped:
+    obeys, options = asked.flushes != IGNORED, asked.mount_options
+    if seen.direct or (seen.left and not options):
         raise _broken(target, "what was not flushed has survived a power cut")
     if not obeys and seen.kept:
         raise _broken(target, "`flushes: ignored` does not ignore them: an fsynced file survived")
-    if obeys and not seen.kept and not asked.mount_options:
+    if obeys and not seen.kept and not options:
         raise _broken(target, "a file that was fsynced has not survived a power cut")
     if obeys and not seen.kept:
-        return (
-            f"volume of {target}: with the mount options `{asked.mount_options}` a file that was"
-            " fsynced did not survive a power cut, before the first trial"
-        )
-    return ""
+        what = "a file that was fsynced did not survive a power cut"
+    elif seen.left:  # data=journal: an fsync flushes what was written to other files, too
+        what = "a file that was not fsynced survived a power cut together with one that was"
+    else:
+        return ""
+    return f"volume of {target}: with the mount options `{options}` {what}, before the first trial"
 
 
 def _broken(target: str, what: str) -> DynoError:

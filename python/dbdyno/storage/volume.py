@@ -6,6 +6,8 @@ import ctypes
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.errors import DynoError
@@ -17,6 +19,7 @@ from dbdyno.systems.process import guardian
 
 UNMOUNT_TIMEOUT_S = 30.0
 POLL_S = 0.02
+LOW_BYTES = 16 << 20  # a scratch disk with less than that left counts as full
 # File system -> how it is made; its tables are not written in the background, under the load.
 MAKE = {
     "ext4": ("-q", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"),
@@ -34,6 +37,7 @@ class Volume:
         self.asked = asked
         self.path = directory / "root"  # of its file system
         self.is_on = False
+        self.keeps = True  # whether an fsync reaches the disk, as far as is known
         self._loop = Path()
         self._directory = directory
         self._device = Device(host, directory, asked)
@@ -42,6 +46,7 @@ class Volume:
         """Makes an empty one, and mounts it. DynoError if that fails; nothing is left then."""
         self.close()  # what an earlier one could not remove
         self._directory.mkdir(mode=0o711, parents=True)
+        self._directory.chmod(0o711)  # whatever our umask is
         self.path.mkdir()
         try:
             self._device.create()
@@ -59,15 +64,37 @@ class Volume:
 
     def flush(self) -> None:
         """Puts all that was written so far on the disk for good, whatever the disk or the mount
-        options say of flushes."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        options say of flushes. DynoError if it cannot be."""
+        with self._flushing():
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                if _libc.syncfs(descriptor) != 0:
+                    code = ctypes.get_errno()
+                    raise OSError(code, os.strerror(code))
+            finally:
+                os.close(descriptor)
+            self._device.flush()
+
+    @contextmanager
+    def _flushing(self) -> Iterator[None]:
+        """An error of the disk as a DynoError with its cause."""
         try:
-            if _libc.syncfs(descriptor) != 0:
-                code = ctypes.get_errno()
-                raise DynoError(f"the volume at {self.path} cannot be synced: {os.strerror(code)}")
-        finally:
-            os.close(descriptor)
-        self._device.flush()
+            yield
+        except OSError as error:
+            cause, fix = "the disk or its file system has failed", "look at `dmesg | tail`"
+            if not self._device.alive():
+                cause = "the programs that are its disk have ended"
+                fix = "see that nothing kills nbdkit and nbdfuse (`dmesg | tail`), and run it again"
+            elif shutil.disk_usage(self._directory).free < LOW_BYTES:
+                cause = "the disk that the scratch directory lies on is full"
+                fix = (
+                    "free some space there (a volume takes up to twice its size), or use --scratch"
+                )
+            raise DynoError(
+                f"the volume at {self.path} cannot be flushed: {error.strerror or error}",
+                cause=cause,
+                fix=fix,
+            ) from None
 
     def cut(self) -> None:
         """Cuts the power of the disk: what was not flushed is lost. All users of the file system
@@ -101,6 +128,12 @@ class Volume:
         """Mounts the file system again, by a disk that is switched off and on. Servers on it must
         have ended."""
         self.is_on = False
+        deadline = time.monotonic() + UNMOUNT_TIMEOUT_S
+        while self._is_mounted() and time.monotonic() < deadline:
+            _libc.umount2(os.fsencode(self.path), 0)
+            time.sleep(POLL_S)
+        with self._flushing():  # it is no power cut
+            self._device.flush()
         self._unmount()
         self._device.power_off()
         self.restore()
@@ -126,6 +159,9 @@ class Volume:
         self.path.chmod(0o711)
         self._loop = loop
         self.is_on = True
+
+    def _is_mounted(self) -> bool:
+        return str(self.path) in guardian.mounts_below(str(self._directory))
 
     def _unmount(self) -> None:
         """Returns once nothing is mounted in the directory, and no loop device is left on it."""

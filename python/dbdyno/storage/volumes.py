@@ -51,6 +51,7 @@ class Volumes:
                 f" {'what was fsynced' if seen.kept else 'not even what was fsynced'};"
                 f" an fsync takes {sig3(seen.fsync_s * 1e3)} ms"
             )
+        volume.keeps = self._examined[key].kept
         return volume, self._examined[key]
 
     def flush(self) -> None:

@@ -205,7 +205,8 @@ class Cluster:
         """Once a node has been started again."""
         members, succession = self._members, self._wiring.succession
         if succession is None or not members.leader_name:
-            self._wiring.rewire(members, node)
+            with self._explained(node):
+                self._wiring.rewire(members, node)
         elif node != members.leader:
             with self._explained(node):
                 said = succession.follow(members, node)

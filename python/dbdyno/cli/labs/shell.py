@@ -11,6 +11,9 @@ from dbdyno.cli.labs.reaching import login
 from dbdyno.errors import DynoError
 from dbdyno.lab import clients
 
+# By dyno, and by Python from its start on: ignored signals stay so beyond an exec.
+IGNORED = (signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+
 
 def shell(words: Sequence[str]) -> int:
     """Becomes the client; `words` are a node, if the first one begins with no `-`, and what is
@@ -26,7 +29,8 @@ def shell(words: Sequence[str]) -> int:
     )
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored signals stay so beyond an exec
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execve(command[0], command, environment)
     except OSError as error:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -198,7 +199,8 @@ class TrialFaults:
         try:
             self._log.append(line)
             began = step == BEGIN
-            said = kind.begin(node, fault) if began else kind.undo(node, fault, strike.said)
+            with _worded(node):
+                said = kind.begin(node, fault) if began else kind.undo(node, fault, strike.said)
         except Stopped:
             self._log.append(replace(line, t_s=self._t_s(), outcome=STOPPED))
             raise Interrupted from None
@@ -258,6 +260,19 @@ def _at_once(do: Callable[[Strike], T], strikes: Sequence[Strike]) -> list[T]:
         return [do(strike) for strike in strikes]
     with ThreadPoolExecutor(len(strikes)) as pool:
         return list(pool.map(do, strikes))
+
+
+@contextmanager
+def _worded(node: Node) -> Iterator[None]:
+    """Whatever a server, its disk or a client library says against a step, as a DynoError: the
+    other faults are still to be undone."""
+    try:
+        yield
+    except (DynoError, Stopped, Interrupted):
+        raise
+    except Exception as error:
+        what = f"`{node.name}`: {type(error).__name__}: {error}"
+        raise DynoError(what) from error
 
 
 def check(plan: Plan) -> None:

@@ -143,7 +143,7 @@ class ServerPool:
 
     def alive(self) -> bool:
         """Whether all targets are as they were started, and reached: see `Deployment.alive`."""
-        return self._links.alive() and all(
+        return not self.broken() and all(
             deployment.alive() for deployment in self.deployments.values()
         )
 
@@ -231,8 +231,13 @@ class ServerPool:
 
     def close(self) -> list[str]:
         """Stops managed servers and restores external ones. What could not be restored, in
-        sentences."""
-        self.stop()
+        sentences. Whatever becomes of the first, the others are restored."""
+        try:
+            self.stop()
+        except BaseException:
+            for problem in self._remotes.close():
+                self._say(problem)
+            raise
         return self._remotes.close()
 
     # ---- starting
@@ -268,7 +273,7 @@ class ServerPool:
     def _copied(self, snapshot: Path, work: Path) -> Path:
         """The directory that a node works in: a copy of loaded data."""
         shutil.rmtree(work, ignore_errors=True)
-        work.parent.mkdir(mode=0o711, exist_ok=True)
+        _make_passable(work.parent)
         copy_tree(self._host, snapshot, work)
         return work
 
@@ -280,7 +285,7 @@ class ServerPool:
         if deployment.target.volume is None:
             return self._work(node)
         directory = self._scratch.path / "volumes" / node.name
-        directory.parent.mkdir(mode=0o711, exist_ok=True)
+        _make_passable(directory.parent)
         volume, seen = self._volumes.make(deployment.target, node, directory)
         deployment.volumes = {**deployment.volumes, node.name: volume}
         deployment.examined = seen
@@ -314,6 +319,12 @@ class ServerPool:
                 return
             self._control.check()
             time.sleep(0.2)
+
+
+def _make_passable(directory: Path) -> None:
+    """Makes a directory that servers' accounts may pass, whatever our umask is."""
+    directory.mkdir(exist_ok=True)
+    directory.chmod(0o711)
 
 
 def stop_all(servers: Collection[Server]) -> None:

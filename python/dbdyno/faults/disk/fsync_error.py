@@ -4,13 +4,16 @@ What was written stays readable meanwhile.
 A server should not acknowledge a commit whose fsync has failed, not even when a second one
 succeeds: the kernel may have dropped the pages. Most servers end themselves. To undo it is to have
 the disk obey again; where the file system has given up it is mounted again, and a server that has
-ended is started.
+ended by itself is started.
 """
 
 from __future__ import annotations
 
+from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
 from dbdyno.faults.base import Fleeting, Node
+
+ELSEWHERE = "another fault keeps the server down"
 
 
 class FsyncError(Fleeting):
@@ -27,6 +30,12 @@ class FsyncError(Fleeting):
     def begin(self, node: Node, fault: Fault) -> str:
         node.must_run()
         assert node.disk is not None, "checked by experiment.faults"
+        if not node.disk.keeps:
+            raise DynoError(
+                f"no fsync of `{node.name}` can fail",
+                cause="with these mount options the kernel sends no flush to the volume",
+                fix="remove `nobarrier` or the like from `mount_options` of the volume",
+            )
         node.disk.fail_flushes(True)
         return ""
 
@@ -37,13 +46,14 @@ class FsyncError(Fleeting):
             return "the power was cut meanwhile"
         ended = not node.server.process.alive()
         gave_up = not node.disk.can_be_written()
-        if not ended and not gave_up:
-            return "the server went on"
+        if not gave_up and (node.is_down or not ended):
+            return ELSEWHERE if node.is_down else "the server went on"
         node.server.kill()
         if gave_up:
             node.disk.remount()
-        node.start_again()
-        reasons = ["the server ended itself"] * ended
+        if not node.is_down:
+            node.start_again()
+        reasons = [ELSEWHERE if node.is_down else "the server ended itself"] * ended
         reasons += ["the file system went read-only and was mounted again"] * gave_up
         return " and ".join(reasons)
 

@@ -25,8 +25,11 @@ class PowerCut(Kill):
         node.must_run()
         assert node.disk is not None, "checked by experiment.faults"
         node.server.pause()
-        node.disk.cut()
-        node.server.kill()
+        try:
+            node.disk.cut()
+        finally:  # a frozen server hinders whatever comes next
+            node.server.kill()
+        node.is_down = True
         node.disk.release()
         return ""
 

@@ -29,6 +29,7 @@ import ctypes
 import fcntl
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -319,41 +320,51 @@ def unmount_below(path: str, *, lazily: bool) -> None:
     below it. What is in use stays, or `lazily` goes once it is not. (A program that is about to
     make a loop device holds its file: hence not lazily at once.)"""
     for name in loops_below(path):
-        detach(name)
+        detach(name, f"{path}/")
     for mount in reversed(mounts_below(path)):  # the last one may lie on the others
         if _libc.umount2(os.fsencode(mount), 0) != 0 and lazily:
             _libc.umount2(os.fsencode(mount), MNT_DETACH)
 
 
-def detach(loop: str) -> None:
-    """Detaches a loop device (`loop3`) from its file once nothing uses it."""
-    with contextlib.suppress(OSError):  # it must not lie to its next user
-        Path("/sys/block", loop, "queue/write_cache").write_text("write back\n")
+def detach(loop: str, start: str) -> None:
+    """Detaches a loop device (`loop3`) from its file once nothing uses it. A device whose file does
+    not begin with `start` is somebody else's by now; one that we hold open stays what it is."""
     with contextlib.suppress(OSError):
         device = os.open(f"/dev/{loop}", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.ioctl(device, LOOP_CLR_FD)
+            if backing(loop).startswith(start):
+                with contextlib.suppress(OSError):  # it must not lie to its next user
+                    Path("/sys/block", loop, "queue/write_cache").write_text("write back\n")
+                fcntl.ioctl(device, LOOP_CLR_FD)
         finally:
             os.close(device)
 
 
+def backing(loop: str) -> str:
+    """The file of a loop device; empty if it has none any more."""
+    with contextlib.suppress(OSError):
+        return os.fsdecode(Path("/sys/block", loop, "loop/backing_file").read_bytes()).rstrip("\n")
+    return ""
+
+
 def loops_below(path: str) -> list[str]:
-    """Loop devices on files below a directory: `loop3`."""
-    found = []
-    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
-        with contextlib.suppress(OSError):  # detached meanwhile
-            if backing.read_text().startswith(f"{path}/"):
-                found.append(backing.parts[3])
-    return found
+    """Loop devices on files below a directory: `loop3`. As of mounts, its path is canonical."""
+    names = [each.parts[3] for each in Path("/sys/block").glob("loop*/loop/backing_file")]
+    return [name for name in names if backing(name).startswith(f"{path}/")]
 
 
 def mounts_below(path: str) -> list[str]:
     """Where something is mounted below a directory, in the order of the mounts."""
     with contextlib.suppress(OSError):
-        lines = Path("/proc/self/mountinfo").read_text().splitlines()
-        points = [line.split()[4].encode().decode("unicode_escape") for line in lines]
-        return [point for point in points if point.startswith(f"{path}/")]
+        lines = Path("/proc/self/mountinfo").read_bytes().strip().split(b"\n")
+        return [point for point in map(mount_point, lines) if point.startswith(f"{path}/")]
     return []
+
+
+def mount_point(line: bytes) -> str:
+    """That of a line of mountinfo, which has octal numbers for blanks: proc(5)."""
+    numbered = line.split(b" ")[4]
+    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda one: bytes([int(one[1], 8)]), numbered))
 
 
 class _ShmidDs(ctypes.Structure):
@@ -361,20 +372,13 @@ class _ShmidDs(ctypes.Structure):
 
     _fields_ = (
         ("key", ctypes.c_int),
-        ("uid", ctypes.c_uint),
-        ("gid", ctypes.c_uint),
-        ("cuid", ctypes.c_uint),
-        ("cgid", ctypes.c_uint),
-        ("mode", ctypes.c_uint),
+        *((name, ctypes.c_uint) for name in ("uid", "gid", "cuid", "cgid", "mode")),
         ("seq", ctypes.c_ushort),
         ("pad", ctypes.c_ushort),
         ("unused", ctypes.c_ulong * 2),
         ("segsz", ctypes.c_size_t),
-        ("atime", ctypes.c_long),
-        ("dtime", ctypes.c_long),
-        ("ctime", ctypes.c_long),
-        ("cpid", ctypes.c_int),
-        ("lpid", ctypes.c_int),
+        *((name, ctypes.c_long) for name in ("atime", "dtime", "ctime")),
+        *((name, ctypes.c_int) for name in ("cpid", "lpid")),
         ("nattch", ctypes.c_ulong),
         ("reserved", ctypes.c_ulong * 8),
     )
@@ -396,18 +400,15 @@ class _PgShmemHeader(ctypes.Structure):
 
 
 PG_SHMEM_MAGIC = 679834894
-
-
 Identity = tuple[int, int]  # device and inode of a data directory
 
 
 def identity(path: str) -> Identity | None:
     """Who a directory is; None if there is none."""
-    try:
-        info = os.stat(path) if path else None
-    except OSError:
-        return None
-    return (info.st_dev, info.st_ino) if info else None
+    with contextlib.suppress(OSError):  # of no path, too
+        info = os.stat(path)
+        return info.st_dev, info.st_ino
+    return None
 
 
 def remove_shared_memory(creators: Set[int], since_unix_s: float, data: Identity | None) -> None:

@@ -52,7 +52,7 @@ def sweep(root: Path) -> list[Path]:
     shared memory of servers that ran in them. Only what bears our mark, in a file of our own
     account; returns what it removed."""
     removed = []
-    for path in sorted(root.glob("dyno-*")):
+    for path in sorted(root.resolve().glob("dyno-*")):  # as mounts name it
         if NAME.fullmatch(path.name) and not path.is_symlink() and _is_abandoned(path):
             for data in path.glob("*/*/data"):
                 guardian.remove_shared_memory(set(), 0.0, guardian.identity(str(data)))

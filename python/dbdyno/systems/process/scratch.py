@@ -80,12 +80,12 @@ def mount_of(path: Path) -> Mount:
     best, found = "", Mount()
     real = os.path.realpath(path)
     try:
-        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        lines = Path("/proc/self/mountinfo").read_bytes().strip().split(b"\n")
     except OSError:
         return found
     for line in lines:
-        fields, _, rest = line.partition(" - ")
-        mount = fields.split()[4].replace("\\040", " ")
+        fields, _, rest = os.fsdecode(line).partition(" - ")
+        mount = guardian.mount_point(line)
         inside = real == mount or real.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):
             kind, source, of_all = rest.split()[:3]
@@ -99,7 +99,7 @@ class Scratch:
 
     def __init__(self, root: Path | None = None, host: Host = LOCAL) -> None:
         self._host = host
-        self._root = (root or scratch_root()).absolute()
+        self._root = (root or scratch_root()).resolve()  # as the kernel knows it
         for place in {self._root, Path(tempfile.gettempdir())}:
             sweep(place)  # what a machine that lost its power has left
         self.path, self._guard = self._make()
