@@ -399,6 +399,7 @@ def statements_are_read_as_the_server_digests_them(made: Shop) -> None:
     digests = (
         "SELECT DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE"
         " DIGEST_TEXT REGEXP '^(SELECT|INSERT|REPLACE|UPDATE)' AND SCHEMA_NAME = 'shop'"
+        " AND DIGEST_TEXT NOT LIKE '%events_statements%'"  # this one, asked while it was too early
     )
     for statement in DIGESTED:
         made.forget()
