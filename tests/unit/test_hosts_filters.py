@@ -11,6 +11,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault, Line
 from dbdyno.faults import FAULTS
 from dbdyno.hosts import filters
+from needed import missing
 
 CUT = Fault(1.0, "partition", ("db",), "db", peers=("clients",))
 
@@ -37,7 +38,7 @@ def test_a_filter_loses_what_arrives() -> None:
         try:
             filters.attach(server)
         except PermissionError:
-            pytest.skip("the kernel refuses socket filters")
+            missing("needs CAP_NET_ADMIN: the kernel refuses socket filters")
         client.settimeout(0.2)
         with pytest.raises(TimeoutError):
             client.connect(server.getsockname())

@@ -20,7 +20,7 @@ ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializa
 GALERA, REPLICAS, GROUP = "galera", "replicas", "group"
 """Kinds of topologies."""
 OBEYED, IGNORED = "obeyed", "ignored"
-"""What the disk of a volume does when it is told to flush its cache."""
+"""How the disk of a volume answers requests to flush its write cache."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ WRITES = {
 
 def nodes(scratch: Path) -> Iterator[tuple[str, int]]:
     """Names and ports of the servers below a scratch directory."""
-    for file in sorted(scratch.glob("*/work/*/server.c*nf")):
+    for file in sorted(scratch.glob(str(Path("*", "work", "*", "server.c*nf")))):
         found = re.search(r"^port\s*=\s*'?(\d+)", file.read_text(), re.MULTILINE)
         if found:
             yield file.parent.name, int(found[1])

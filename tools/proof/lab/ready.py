@@ -12,6 +12,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+LOG = str(Path("*", "work", "db", "server.log"))  # below a scratch directory
 LOOK_S = 0.005
 _READY = re.compile(rb"ready for connections|ready to accept connections")
 _STAMP = re.compile(rb"^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d\.\d+)")
@@ -43,7 +44,7 @@ class ReadyTimes:
         while not self._over.wait(LOOK_S):
             try:
                 if not log.name or not log.exists():
-                    log, read = next(self._scratch.glob("*/work/db/server.log")), 0
+                    log, read = next(self._scratch.glob(LOG)), 0
                 with log.open("rb") as file:
                     file.seek(read)
                     added = file.read()
