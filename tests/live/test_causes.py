@@ -111,19 +111,21 @@ def test_pages_that_the_kernel_writes_back_are_named_and_its_limit_is_put_back()
     before = kernel()
     load = row.DIRTY
     text = row.EXPERIMENT.format(target=load.target, load=load.workload, blocks=1, duration=16)
-    for _ in range(8):  # another process that syncs leaves too few dirty pages
+    for _ in range(8):  # another process that syncs leaves too few dirty pages, or a short stall
         with place() as there:
             result = disturbed(there, [("write_back", 6.0, 1.2)], text)
             assert kernel() == before
             assert not there.until_clean()
             report = json.loads((there.path / "report").read_text())
-        if not report["problem"]:
-            break
-    else:
-        pytest.fail(report["problem"])
-    begun_s = report["start_s"]  # when there were enough dirty pages
-    (written,) = names(result, [("write_back", begun_s, report["end_s"] - begun_s)])
-    assert "write_back" in written
+        if why := report["problem"]:
+            continue
+        begun_s = report["start_s"]  # when there were enough dirty pages
+        (written,) = names(result, [("write_back", begun_s, report["end_s"] - begun_s)])
+        if "write_back" in written:
+            return
+        assert {*written} <= {"unknown"}, written
+        why = f"stalls: {written}"
+    pytest.fail(why)
 
 
 def test_the_kernels_limit_is_put_back_after_kill_9(tmp_path: Path) -> None:

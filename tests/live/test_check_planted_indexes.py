@@ -104,7 +104,7 @@ def test_planted_defects_are_found_and_nothing_else(
         by_rule = findings(made)
         assert {*by_rule} == expected
         texts = json.dumps(by_rule)
-        assert "edge" not in texts and "2017" not in texts
+        assert "edge" not in texts and "2017-" not in texts
 
 
 @pytest.mark.parametrize("name", SERVERS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.execute.disk_full import recognised
+from dbdyno.execute.disk_full import of_write, recognised
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,13 @@ def test_it_is_recognised_and_the_disk_named(words: str, tmp_path: Path) -> None
 def test_other_errors_stay_as_they_are(tmp_path: Path) -> None:
     error = DynoError("access denied", cause="a wrong password", fix="correct it")
     assert recognised(error, tmp_path) is error
+
+
+def test_what_dbdyno_itself_cannot_write_is_an_error_of_the_disk(tmp_path: Path) -> None:
+    """A write(2) that fails names no file."""
+    met = of_write(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    error = recognised(met, tmp_path / "dyno-1")
+    assert error.what == "cannot write a file beside the data: No space left on device (ENOSPC)"
+    assert f"the disk that holds {tmp_path} is full" in error.cause
+    with pytest.raises(PermissionError):
+        of_write(PermissionError(errno.EACCES, "Permission denied"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -16,8 +18,18 @@ _SIGNS = re.compile(
     re.IGNORECASE,
 )
 
-
+_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 ROOM_BYTES = 64 << 20  # a disk with more than that left is not the full one
+
+
+def of_write(error: OSError) -> DynoError:
+    """What dbdyno itself could not write for want of room; any other error is raised again."""
+    if error.errno not in _NUMBERS:
+        raise error
+    name = error.filename or "a file beside the data"
+    return DynoError(
+        f"cannot write {name}: {os.strerror(error.errno)} ({errno.errorcode[error.errno]})"
+    )
 
 
 def recognised(error: DynoError, scratch: Path, targets: Sequence[TargetPlan] = ()) -> DynoError:

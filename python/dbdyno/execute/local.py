@@ -218,9 +218,10 @@ class LocalExecution:
             return
         try:
             pool.start(cell)
-        except DynoError as error:
+        except (DynoError, OSError) as met:
             self._control.check()
             levels = ", ".join(f"{name}={level}" for name, level in cell.levels.items())
+            error = met if isinstance(met, DynoError) else disk_full.of_write(met)
             error = disk_full.recognised(error, pool.scratch, cell.targets)
             raise DynoError(
                 f"{levels}: {error.what}" if levels else error.what,

@@ -35,16 +35,14 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
     """
     from dbdyno.cli import unprivileged
     from dbdyno.share.opened import opened
-    from dbdyno.store.lock import LOCK
-    from dbdyno.store.manifest import MANIFEST
-
     if watch and as_json:
         raise click.UsageError("--watch shows a run to people, --json to programs: give one")
-    begun = run is not None and any((run / name).exists() for name in (MANIFEST, LOCK))
-    if run is not None and run.is_dir() and not begun:
+    if run is not None and run.is_dir() and not _is_run(run):
         if watch:
             raise click.UsageError("--watch shows one run: name it")
-        return _listed(run, as_json)
+        lines = _below(run)
+        if not _is_run(run):  # it may have begun meanwhile
+            return _listed(run, lines, as_json)
     meant = latest.chosen(run, directory)
     place = meant.path
     if run is None and not as_json:
@@ -68,13 +66,19 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
     return 0
 
 
-def _listed(directory: Path, as_json: bool) -> int:
-    """Prints a line a run below a directory, of its catalogue."""
+def _is_run(path: Path) -> bool:
+    from dbdyno.store.lock import LOCK
+    from dbdyno.store.manifest import MANIFEST
+
+    return any((path / name).exists() for name in (MANIFEST, LOCK))
+
+
+def _below(directory: Path) -> list[dict[str, Any]]:
+    """The runs below a directory, of its catalogue."""
     from dbdyno.cli import unprivileged
     from dbdyno.share.below import RUNS_MAX, bring_up_to_date
     from dbdyno.store import catalogue
     from dbdyno.store.catalogue import Catalogue, Wanted
-    from dbdyno.wording.visible import visible
 
     def read() -> list[dict[str, Any]]:
         with contextlib.closing(Catalogue(directory)) as found:
@@ -83,7 +87,13 @@ def _listed(directory: Path, as_json: bool) -> int:
         return [catalogue.as_json(line) for line in lines]
 
     with stored(directory):
-        lines = unprivileged.reading(read, [directory])
+        return unprivileged.reading(read, [directory])
+
+
+def _listed(directory: Path, lines: Sequence[dict[str, Any]], as_json: bool) -> int:
+    """Prints a line a run."""
+    from dbdyno.wording.visible import visible
+
     if not lines:
         raise latest.none_below(directory)
     if as_json:
