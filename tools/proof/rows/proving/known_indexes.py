@@ -12,24 +12,24 @@ from tools.proof.row import Effort, Outcome, Row
 
 EXPERT, BOTH = "expert", "found_and_expert"
 FULL, QUICK = Lengths(6, "2s"), Lengths(1, "300ms")
+FIND_S = 300  # the default of `--time`
 QUICK_S, QUICK_MOST = 10, 1
 
 
 @dataclass(frozen=True)
 class Case:
     """`text`: the experiment by kind of server and whether it is quick; `expert`: the indexes that
-    an expert adds; `find_s`, `most`: what `dyno prove` is given."""
+    an expert adds; `most`: how many `dyno prove` may find."""
 
     name: str
     text: Callable[[str, bool], str]
     expert: Sequence[str]
-    find_s: int
     most: int
 
 
 CASES = (
-    Case("tpcc", tpcc.experiment, tpcc.EXPERT, 120, 4),
-    Case("movies", movies.experiment, movies.EXPERT, 300, 12),
+    Case("tpcc", tpcc.experiment, tpcc.EXPERT, 4),
+    Case("movies", movies.experiment, movies.EXPERT, 12),
 )
 
 
@@ -57,7 +57,7 @@ def measure(effort: Effort) -> Outcome:
 def of_kind(effort: Effort, case: Case, kind: str) -> tuple[Sequence[str], Mapping[str, float]]:
     """What is found, and transactions a second of all sets."""
     workload = Workload(f"{case.name}-{kind}", case.text(kind, effort.quick))
-    total_s, most = (QUICK_S, QUICK_MOST) if effort.quick else (case.find_s, case.most)
+    total_s, most = (QUICK_S, QUICK_MOST) if effort.quick else (FIND_S, case.most)
     chosen = measuring.found(effort, workload, total_s, most)
     sets = {NONE: (), EXPERT: case.expert, FOUND: chosen, BOTH: (*case.expert, *chosen)}
     lengths = QUICK if effort.quick else FULL
