@@ -35,6 +35,7 @@ def status(run: Path | None, directory: Path | None, watch: bool, as_json: bool)
     """
     from dbdyno.cli import unprivileged
     from dbdyno.share.opened import opened
+
     if watch and as_json:
         raise click.UsageError("--watch shows a run to people, --json to programs: give one")
     if run is not None and run.is_dir() and not _is_run(run):
