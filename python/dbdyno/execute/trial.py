@@ -84,7 +84,9 @@ class Trial:
         auditing.prepare()
         self._pool.flush()
         faults = TrialFaults(
-            *(self._context, cell, trial, self._pool.deployments), paths=self._pool.paths
+            *(self._context, cell, trial, self._pool.deployments),
+            paths=self._pool.paths,
+            lead=self._pool.lead,
         )
         roles = RoleLog(directory, self._run.path)
         watchers = self._watchers(roles)

@@ -15,6 +15,7 @@ KIND = Kind(
     port=mysqlfamily.PORT,
     topologies=("replicas", "group"),
     waits_for_replicas=8,
+    backups=("clone",),
     programs="mysqld",
     clients="mysql mariadb",
     client_package="default-mysql-client",
