@@ -128,7 +128,11 @@ def record(value: Any) -> None:
         if not all(isinstance(one.get(key), str) for key in ("do", "node")):
             raise ValueError("`faults` have no `do` or `node`")
         for key, item in one.items():
-            if key.endswith("_s"):
+            if key == "steps":
+                _steps(item)
+            elif key == "measured":
+                _measured(item)
+            elif key.endswith("_s"):
                 _number(key, item)
             elif not isinstance(item, str):
                 raise ValueError(f"`faults`: `{key[:20]}` is no text")
@@ -142,6 +146,24 @@ def record(value: Any) -> None:
         _number("rate_per_s", probe.get("rate_per_s"))
     for name, facts in value.targets.items():
         _target(name, facts)
+
+
+def _steps(value: Any) -> None:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+        raise ValueError("`faults`: `steps` are no list of mappings")
+    for one in value:
+        if not isinstance(one.get("step"), str) or "begun_s" not in one:
+            raise ValueError("`faults`: `steps` have no `step` or `begun_s`")
+        for key, item in one.items():
+            if key != "step":
+                _number(key, item)
+
+
+def _measured(value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise ValueError("`faults`: `measured` is no mapping")
+    for key, item in value.items():
+        _number(str(key), item)
 
 
 def _target(name: str, facts: Mapping[str, Any]) -> None:
