@@ -15,9 +15,10 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.types import GALERA, PRIMARY, REPLICAS, Target
-from dbdyno.experiment.values.scalars import Pause, Strict
+from dbdyno.experiment.values.scalars import Pause, Strict, Version
 
-BACKUP, RESTORE, SWITCHOVER, REPLACE = "backup", "restore", "switchover", "replace"
+BACKUP, RESTORE = "backup", "restore"
+SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
 NO_LOGS = "none"
 Wrong = Callable[[str, str, str, str], DynoError]  # key, what, fix, cause
 
@@ -51,7 +52,19 @@ class Planned(Strict):
     """Work of an operator on nodes of a topology."""
 
 
-KEYS = {BACKUP: Backup, RESTORE: Restore, SWITCHOVER: Planned, REPLACE: Planned}
+class Upgrade(Strict):
+    """A node goes on with programs of another version, on its data."""
+
+    version: Version = Field(description='leading numbers of the version, such as "11.8"')
+
+
+KEYS = {
+    BACKUP: Backup,
+    RESTORE: Restore,
+    SWITCHOVER: Planned,
+    REPLACE: Planned,
+    UPGRADE: Upgrade,
+}
 
 
 def tool(model: Any, target: Target) -> str:
@@ -79,6 +92,11 @@ def check(model: Any, target: Target, wrong: Wrong) -> None:
         _check_switchover(model, target, wrong)
     if model.do == REPLACE:
         _check_replace(model, target, wrong)
+    if model.do == UPGRADE and not kinds.of(target.kind).upgrades:
+        able = [name for name, each in kinds.KINDS.items() if each.upgrades]
+        title = kinds.of(target.kind).title
+        fix = f"use a target of kind {listed(able)}, or compare two cells by `version`"
+        raise wrong("do", f"dyno does not upgrade {title} on its data", fix, "")
 
 
 def _check_alone(model: Any, target: Target, wrong: Wrong) -> None:

@@ -249,6 +249,8 @@ class _Reader:
             tool=drills.tool(model, target),
             logs=drills.logs(model),
             to_s=getattr(model, "to", None),
+            version=getattr(model, "version", ""),
+            kind=target.kind if model.do == drills.UPGRADE else "",
         )
 
     def _of_disk(self, key: str) -> int | None:

@@ -307,6 +307,8 @@ class Fault:
     tool: str = ""  # of `backup`
     logs: str = ""  # of `backup`: `streamed` or `kept`; empty: none
     to_s: float | None = None  # of `restore`: moment up to which logs are replayed; None: their end
+    version: str = ""  # of `upgrade`: leading numbers
+    kind: str = ""  # of `upgrade`: that of its target
 
     @property
     def is_between_nodes(self) -> bool:

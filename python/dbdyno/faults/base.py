@@ -116,6 +116,9 @@ class Operations(Protocol):
         """Makes a node again whose process is dead and whose data are gone: of the data of
         another one, under its name, port and password. `check` raises to end it."""
 
+    def catch_up(self, name: str) -> None:
+        """Returns once a node that was started again has what the others have committed by now."""
+
 
 @dataclass
 class Node:

@@ -18,6 +18,7 @@ KIND = Kind(
     backups=("mariabackup", "dump"),
     backups_with_logs=("mariabackup", "dump"),
     log_setting="log_bin",
+    upgrades=True,
     programs="mariadbd mysqld",
     clients="mariadb mysql",
     client_package="mariadb-client",

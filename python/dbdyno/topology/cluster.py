@@ -205,6 +205,14 @@ class Cluster:
             finally:
                 self._seeding.discard(name)
 
+    def catch_up(self, name: str) -> None:
+        """Returns once a node that was started again has applied what its primary has committed by
+        now. A node that joins the others by itself has, when it serves clients."""
+        members, succession = self._members, self._wiring.succession
+        node = next(each for each in members.nodes if each.name == name)
+        if succession is not None and node != members.leader:
+            succession.catch_up(members, node)
+
     def takes_writes_since(self) -> float | None:
         """When the present primary began to, by its own log, in Unix seconds; None if that does
         not say it to a fraction of a second."""

@@ -26,3 +26,7 @@ class Operator:
     def replace(self, name: str, step: Step, check: Callable[[], None]) -> str:
         """See `faults.base.Operations`."""
         return self._cluster.seed_again(name, step, check, self._database)
+
+    def catch_up(self, name: str) -> None:
+        """See `faults.base.Operations`."""
+        self._cluster.catch_up(name)
