@@ -98,6 +98,14 @@ ROWS = {
         ("python/dbdyno/faults/__init__.py",),
         frozenset({"base", "nemesis"}),  # which draws faults, and is none
     ),
+    "a backup": Row(
+        "python/dbdyno/systems/backups",
+        "*/*.py",
+        PACKAGE,
+        r"\b{name}\.TOOL\b",
+        ("python/dbdyno/systems/backups/__init__.py",),
+        frozenset({"sessions", "binlog", "wal"}),
+    ),
     "a cause": Row(
         "python/dbdyno/analysis/causes/rules",
         "*.py",
