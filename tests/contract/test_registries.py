@@ -31,6 +31,7 @@ from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
 from dbdyno.rules import machine as machine_checks
 from dbdyno.store.metrics import reduce
+from dbdyno.systems import backups
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -382,7 +383,7 @@ def test_every_backup_is_one_that_its_kind_names_and_is_tested() -> None:
         if kind.backups:
             assert backups.of(name).name == kind.backups[0]
     for tool in backups.TOOLS:
-        assert covered(f'("{tool.kind}", "{tool.name}"', "tests/live/test_backups.py"), tool.name
+        assert covered(f'("{tool.kind}", "{tool.name}")', "tests/live/test_backups.py"), tool.name
 
 
 def test_metrics_know_every_fault_that_ends_a_server() -> None:

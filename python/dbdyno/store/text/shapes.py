@@ -8,7 +8,7 @@ where it is read, with its line, and not where something is computed of it. All 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 SECONDS_MAX = 1e8  # of a trial's clock: three years
@@ -124,7 +124,22 @@ def record(value: Any) -> None:
         _number("measured_s", value.measured_s)
     for one in value.outages:
         _typed(one)
-    for one in value.faults:
+    faults(value.faults)
+    for one in value.roles:
+        if not all(isinstance(one.get(key), str) for key in ("node", "change", "said")):
+            raise ValueError("`roles` have no `node`, `change` or `said`")
+        _number("t_s", one.get("t_s"))
+    for probe in value.probes:
+        if not isinstance(probe.get("passed"), bool) or not isinstance(probe.get("why"), str):
+            raise ValueError("`probes` have no `passed` or `why`")
+        _number("rate_per_s", probe.get("rate_per_s"))
+    for name, facts in value.targets.items():
+        _target(name, facts)
+
+
+def faults(value: Sequence[Mapping[str, Any]]) -> None:
+    """The faults of a trial's record, those in steps too."""
+    for one in value:
         if not all(isinstance(one.get(key), str) for key in ("do", "node")):
             raise ValueError("`faults` have no `do` or `node`")
         for key, item in one.items():
@@ -136,16 +151,6 @@ def record(value: Any) -> None:
                 _number(key, item)
             elif not isinstance(item, str):
                 raise ValueError(f"`faults`: `{key[:20]}` is no text")
-    for one in value.roles:
-        if not all(isinstance(one.get(key), str) for key in ("node", "change", "said")):
-            raise ValueError("`roles` have no `node`, `change` or `said`")
-        _number("t_s", one.get("t_s"))
-    for probe in value.probes:
-        if not isinstance(probe.get("passed"), bool) or not isinstance(probe.get("why"), str):
-            raise ValueError("`probes` have no `passed` or `why`")
-        _number("rate_per_s", probe.get("rate_per_s"))
-    for name, facts in value.targets.items():
-        _target(name, facts)
 
 
 def _steps(value: Any) -> None:
