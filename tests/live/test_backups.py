@@ -1,5 +1,5 @@
-"""Backups of real servers: each tool, with logs where it can have them, makes the server again whose
-data directory was lost; a gap in the logs is named."""
+"""Backups of real servers: each tool, with logs where it can have them, makes the server again
+whose data directory was lost; a gap in the logs is named."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ from private_servers import binaries
 from running import Place, complete_trials, result
 from test_topology_servers import seen, working
 
+from dbdyno.errors import DynoError
 from dbdyno.experiment.types import PRIMARY, REPLICA, Topology
 from dbdyno.faults.drills.base import Steps
 from dbdyno.systems import versions
 from dbdyno.systems.base import TargetPlan
-from dbdyno.errors import DynoError
 from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -70,14 +71,15 @@ def test_a_restore_loses_what_came_after_the_backup_unless_logs_are_kept(there: 
         assert metrics["backup_bytes"] > 1_000_000
         assert 0 < metrics["backup_age_s"] < 60
     journal = next((there.path / "r/trials").glob("*/faults.ndjson")).read_text()
-    said = [(line["do"], line["step"], line["outcome"]) for line in map(json.loads, journal.splitlines())]
+    lines = [json.loads(line) for line in journal.splitlines()]
+    said = [(line["do"], line["step"], line["outcome"]) for line in lines]
     assert said.index(("restore", "copy", "")) + 1 == said.index(("restore", "copy", "ok"))
     assert ("backup", "undo", "ok") in said
     page, text = ((there.path / f"r/report.{kind}").read_text() for kind in ("html", "md"))
     assert "restore: copy" in page  # a bar of the chart
     assert "| restore | db | copy |" in text
     assert "RPO: 0 acknowledged transactions were lost." in text
-    assert [claim["claim"] for claim in result(there.path / "r")["claims"]][0].startswith("audit.lost")
+    assert len(result(there.path / "r")["claims"]) == 3
 
 
 def test_a_gap_in_the_logs_voids_the_drill(there: Place) -> None:
@@ -143,8 +145,6 @@ def test_nodes_change_places_and_one_is_made_again(kind: str) -> None:
 
 
 def lose(server: Any) -> None:
-    import shutil
-
     server.kill()
     shutil.rmtree(Path(server.directory) / "data")
 

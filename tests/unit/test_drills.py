@@ -104,7 +104,7 @@ def test_the_recovery_point_is_the_first_lost_commit() -> None:
     ],
 )
 def test_a_damaged_record_of_a_drill_is_no_record(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="faults|no number"):
+    with pytest.raises(ValueError, match=r"faults|no number"):
         shapes.faults(({**RESTORED, **wrong},))
     shapes.faults((RESTORED, TAKEN))
 

@@ -1,7 +1,8 @@
-"""Drills among `faults:`, as written: backups, restores, planned changes of nodes; and which targets
-they can be of.
+"""Drills among `faults:`, as written: backups, restores, planned changes of nodes; and which
+targets they can be of.
 
-What a drill does is a file of `dbdyno.faults.drills`; tools of backups are `dbdyno.systems.backups`.
+What a drill does is a file of `dbdyno.faults.drills`; tools of backups are in
+`dbdyno.systems.backups`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A drill: a fault that is work in steps, each of which is timed. It has been carried out when it is
-in force, and nothing is left to undo."""
+"""A drill: a fault that is work in steps, each of which is timed. It has been carried out when it
+is in force, and nothing is left to undo."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -185,7 +186,7 @@ def gap(first: int, there: Sequence[int], name: Callable[[int], str]) -> str:
         return f"{name(first)} is missing, and {last}"
     if later[0] != first:
         return f"{name(first)} is missing: the first one is {name(later[0])}"
-    for before, after in zip(later, later[1:], strict=False):
+    for before, after in pairwise(later):
         if after != before + 1:
             return f"{name(before + 1)} is missing between {name(before)} and {name(after)}"
     return ""

@@ -114,7 +114,9 @@ def _steps(own: Sequence[TrialRecord]) -> Iterator[Took]:
                     key = (float(fault["at_s"]), fault["do"], fault["node"], step["step"])
                     found.setdefault(key, []).append(step["ended_s"] - step["begun_s"])
     for (_, drill, node, step), seconds in found.items():
-        yield Took(visible(drill), visible(node), visible(step), faults_text.took(seconds), len(seconds))
+        yield Took(
+            visible(drill), visible(node), visible(step), faults_text.took(seconds), len(seconds)
+        )
 
 
 def _sentences(cell: Cell, own: Sequence[TrialRecord]) -> Iterator[str]:

@@ -149,5 +149,3 @@ def source(site: Site, file: Path, database: str = "") -> None:
 
 def _whole_seconds(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(int(unix_s), UTC):%Y-%m-%d %H:%M:%S}"
-
-
