@@ -26,7 +26,7 @@ LOGGED = {"log_bin": "binlog"}
 @contextmanager
 def a_server(kind: str) -> Iterator[Any]:
     """One with a table, and a row in it."""
-    with running(kind, config=LOGGED if kind == "mariadb" else {}) as (_, server):
+    with running(kind, config={} if kind == "postgres" else LOGGED) as (_, server):
         server.create_schema("dyno")
         server.run("dyno", ["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"])
         yield server
@@ -66,7 +66,7 @@ TOOLS = [
     *[(("mariadb", "mariabackup"), "kept", [1, 2]), (("mariadb", "mariabackup"), "", [1])],
     *[(("mariadb", "dump"), "streamed", [1, 2]), (("postgres", "dump"), "", [1])],
     *[(("postgres", "basebackup"), "streamed", [1, 2]), (("postgres", "basebackup"), "", [1])],
-    (("mysql", "clone"), "", [1]),
+    *[(("mysql", "clone"), "", [1]), (("mysql", "dump"), "streamed", [1, 2])],
 ]
 
 

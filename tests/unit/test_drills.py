@@ -150,6 +150,9 @@ def test_where_backups_say_that_the_log_was(tmp_path: Path) -> None:
     said = "-- CHANGE MASTER TO MASTER_LOG_FILE='binlog.000007', MASTER_LOG_POS=42;\n"
     file.write_text(head + said)
     assert dump.position(file) == binlog.Position("binlog.000007", 42)
+    said = "-- CHANGE REPLICATION SOURCE TO SOURCE_LOG_FILE='binlog.000008', SOURCE_LOG_POS=157;\n"
+    file.write_text(head + said)
+    assert dump.position(file) == binlog.Position("binlog.000008", 157)
     file.write_text(head)
     with pytest.raises(DynoError, match="does not say where"):
         dump.position(file)

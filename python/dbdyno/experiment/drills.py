@@ -30,7 +30,7 @@ class Backup(Strict):
     tool: Literal["mariabackup", "dump", "clone", "basebackup"] | None = Field(
         None,
         description="MariaDB: `mariabackup` (default), `dump`; PostgreSQL: `basebackup` (default),"
-        " `dump`; MySQL: `clone`",
+        " `dump`; MySQL: `clone` (default), `dump`",
     )
     logs: Literal["none", "streamed", "kept"] = Field(
         NO_LOGS,

@@ -11,6 +11,7 @@ TOOLS: tuple[Tool, ...] = (
     mariabackup.TOOL,
     dump.TOOL,
     clone.TOOL,
+    dump.OF_MYSQL,
     basebackup.TOOL,
     pg_dump.TOOL,
 )

@@ -1,8 +1,9 @@
 """Binary logs from a backup on: where they are kept, and how they are replayed.
 
 Sources: the MariaDB knowledge base on mariadb-binlog (`--read-from-remote-server --raw
---stop-never`, `--start-position`, `--stop-datetime`) and "Point-in-Time Recovery". Times in a
-binary log are whole seconds, so that a replay to a moment ends up to a second before it.
+--stop-never`, `--start-position`, `--stop-datetime`) and "Point-in-Time Recovery", MySQL's manual on
+mysqlbinlog. Times in a binary log are whole seconds, so that a replay to a moment ends up to a
+second before it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from dbdyno.systems.backups.base import STREAMED, Site, broken_chain, gap
 from dbdyno.systems.backups.mysqlfamily import sessions
 from dbdyno.systems.process.guarded import Guarded
 
-PACKAGE = "mariadb-client"
 READER_ID = 4_294_967_000  # of the program that reads logs, next to servers' own small numbers
 ENDS_S = 5.0  # in which that program notices that the server is gone
 STARTS_S = 10.0  # in which it begins to write
 POLL_S = 0.05
 READER_LOG = "binlog-reader.log"
+STATUS = {"mariadb": "SHOW MASTER STATUS", "mysql": "SHOW BINARY LOG STATUS"}
+ID_OPTION = {"mariadb": "--stop-never-slave-server-id", "mysql": "--connection-server-id"}
 
 
 class Position(NamedTuple):
@@ -48,7 +50,7 @@ class BinaryLogs:
 
     def __init__(self, site: Site, how: str) -> None:
         need(site)
-        [[file, *_]] = site.server.rows("SHOW MASTER STATUS")
+        [[file, *_]] = site.server.rows(STATUS[site.server.kind])
         self.first = str(file)
         self.path = site.new_directory("binlogs")
         self._site = site
@@ -62,10 +64,10 @@ class BinaryLogs:
         """Starts the program that copies each event when it is written."""
         site = self._site
         command = [
-            site.program("mariadb-binlog", "mysqlbinlog", package=PACKAGE),
+            sessions.client(site, "binlog"),
             f"--defaults-file={sessions.options(site, 'binlog-reader.cnf')}",
             *("--read-from-remote-server", "--raw", "--stop-never"),
-            f"--stop-never-slave-server-id={READER_ID}",
+            f"{ID_OPTION[site.server.kind]}={READER_ID}",
             f"--result-file={self.path}/",
             self.first,
         ]
@@ -76,7 +78,7 @@ class BinaryLogs:
             if time.monotonic() > deadline or not self._reader.alive():
                 said = self._said()
                 self.close()
-                raise DynoError(f"mariadb-binlog does not read the server's log: {said}")
+                raise DynoError(f"no program reads the server's log: {said}")
             time.sleep(POLL_S)
 
     def _said(self) -> str:
@@ -125,7 +127,7 @@ def replay(site: Site, logs: BinaryLogs, since: Position, until_unix_s: float | 
         stop = [] if until_unix_s is None else [f"--stop-datetime={_whole_seconds(until_unix_s)}"]
         site.run(
             [
-                site.program("mariadb-binlog", "mysqlbinlog", package=PACKAGE),
+                sessions.client(site, "binlog"),
                 *("--no-defaults", "--disable-log-bin", f"--start-position={since.offset}"),
                 *(*stop, f"--result-file={text}", *files),
             ]
@@ -136,7 +138,7 @@ def replay(site: Site, logs: BinaryLogs, since: Position, until_unix_s: float | 
 
 def source(site: Site, file: Path, database: str = "") -> None:
     """Has the server execute a file, without logging it."""
-    client = site.program("mariadb", "mysql", package=PACKAGE)
+    client = sessions.client(site)
     command: list[str | Path] = [
         *("/bin/sh", "-c", 'exec "$@" < "$0"', file, client),
         f"--defaults-file={sessions.options(site)}",

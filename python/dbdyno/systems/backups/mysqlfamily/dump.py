@@ -1,7 +1,8 @@
-"""A logical backup of MariaDB by mariadb-dump: the statements that make the load's schema again, as
-it was when the dump began (one transaction that sees one state).
+"""A logical backup of MariaDB or MySQL by mariadb-dump or mysqldump: the statements that make the
+load's schema again, as it was when the dump began (one transaction that sees one state).
 
-Source: the MariaDB knowledge base on mariadb-dump (`--single-transaction`, `--master-data=2`).
+Sources: the MariaDB knowledge base on mariadb-dump (`--single-transaction`, `--master-data=2`),
+MySQL's manual on mysqldump (`--source-data=2`, `--set-gtid-purged`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
 from dbdyno.systems.backups.mysqlfamily import binlog, sessions
 
-_POSITION = re.compile(r"^-- CHANGE MASTER TO MASTER_LOG_FILE='([^']+)', MASTER_LOG_POS=(\d+);")
+_POSITION = re.compile(
+    r"^-- CHANGE (?:MASTER|REPLICATION SOURCE) TO (?:MASTER|SOURCE)_LOG_FILE='([^']+)',"
+    r" (?:MASTER|SOURCE)_LOG_POS=(\d+);"
+)
+WITH_POSITION = {"mariadb": "--master-data=2", "mysql": "--source-data=2"}
+ALWAYS = {"mariadb": (), "mysql": ("--set-gtid-purged=OFF", "--no-tablespaces")}
 HEAD_LINES = 200  # in which a dump says where the log was
 
 
@@ -22,10 +28,12 @@ class Dump(Tool):
     """See the module."""
 
     name = "dump"
-    kind = "mariadb"
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
 
     def take(self, site: Site, logs: str) -> Backup:
-        program = site.program("mariadb-dump", "mysqldump", package=binlog.PACKAGE)
+        program = sessions.client(site, "dump")
         kept = binlog.BinaryLogs(site, logs) if logs else None
         file = site.new_directory("backup") / "dump.sql"
         began_s = time.time()
@@ -36,7 +44,8 @@ class Dump(Tool):
                         program,
                         f"--defaults-file={sessions.options(site)}",
                         *("--single-transaction", "--quick", "--routines", "--triggers"),
-                        *(["--master-data=2"] if sessions.logs(site) else []),
+                        *ALWAYS[self.kind],
+                        *([WITH_POSITION[self.kind]] if sessions.logs(site) else []),
                         f"--result-file={file}",
                         site.database,
                     ]
@@ -77,4 +86,5 @@ def position(file: Path) -> binlog.Position:
     )
 
 
-TOOL = Dump()
+TOOL = Dump("mariadb")
+OF_MYSQL = Dump("mysql")

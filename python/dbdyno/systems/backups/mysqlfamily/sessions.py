@@ -29,6 +29,15 @@ def options(site: Site, name: str = "drill.cnf", above: str = "") -> Path:
     return private_file(given.sockets / name, text, site.account)
 
 
+def client(site: Site, what: str = "") -> Path:
+    """A client program of the server's own family: of MariaDB `mariadb-dump`, of MySQL `mysqldump`
+    for `dump`."""
+    of_mysql = f"mysql{what}"
+    if site.server.kind == "mysql":
+        return site.program(of_mysql, package="default-mysql-client")
+    return site.program(f"mariadb-{what}".rstrip("-"), of_mysql, package="mariadb-client")
+
+
 def logs(site: Site) -> bool:
     """Whether the server writes a binary log."""
     [[on]] = site.server.rows("SELECT @@GLOBAL.log_bin")
