@@ -63,10 +63,11 @@ def lose(server: Any, backup: Any) -> None:
 
 # Every tool; what is left of rows 1 (before the backup) and 2 (after it).
 TOOLS = [
-    *[(("mariadb", "mariabackup"), "kept", [1, 2]), (("mariadb", "mariabackup"), "", [1])],
-    *[(("mariadb", "dump"), "streamed", [1, 2]), (("postgres", "dump"), "", [1])],
-    *[(("postgres", "basebackup"), "streamed", [1, 2]), (("postgres", "basebackup"), "", [1])],
-    *[(("mysql", "clone"), "", [1]), (("mysql", "dump"), "streamed", [1, 2])],
+    (("mariadb", "dump"), "streamed", [1, 2]),
+    (("mysql", "dump"), "streamed", [1, 2]),
+    (("mysql", "clone"), "", [1]),
+    (("postgres", "basebackup"), "streamed", [1, 2]),
+    (("postgres", "dump"), "", [1]),
 ]
 
 
@@ -79,8 +80,8 @@ def test_a_lost_server_is_made_again(which: tuple[str, str], logs: str, left: li
         assert backup.size_bytes > 1000
         assert abs(backup.unix_s - time.time()) < 60
         insert(server, 2)
-        if logs == "streamed":
-            time.sleep(1)  # a program reads it, and no commit waits for that
+        if logs:
+            time.sleep(1)  # a program reads them, and no commit waits for that
         lose(server, backup)
         backup.tool.restore(site(server, steps), backup, None)
         assert rows(server) == left

@@ -1,9 +1,9 @@
 """Binary logs from a backup on: where they are kept, and how they are replayed.
 
 Sources: the MariaDB knowledge base on mariadb-binlog (`--read-from-remote-server --raw
---stop-never`, `--start-position`, `--stop-datetime`) and "Point-in-Time Recovery", MySQL's manual on
-mysqlbinlog. Times in a binary log are whole seconds, so that a replay to a moment ends up to a
-second before it.
+--stop-never`, `--start-position`, `--stop-datetime`) and "Point-in-Time Recovery", MySQL's
+manual on mysqlbinlog. Times in a binary log are whole seconds, so that a replay to a moment ends up
+to a second before it.
 """
 
 from __future__ import annotations
