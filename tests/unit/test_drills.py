@@ -247,7 +247,10 @@ def test_a_switchover_that_fails_opens_the_primary_again(failing: str) -> None:
         (members(lag_s=9.0, second=5), "second is 9.0 s behind"),
     ],
 )
-def test_a_switchover_does_nothing_where_replicas_are_not_well(lacking: Any, said: str) -> None:
+def test_a_switchover_does_nothing_where_replicas_are_not_well(
+    lacking: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned, "READY_S", 0.0)
     succession = Replicas()
     with pytest.raises(DynoError, match=said):
         switched(succession, lacking)

@@ -20,8 +20,10 @@ from dbdyno.systems.process.account import private_directory
 from dbdyno.topology import failover
 from dbdyno.topology.base import Members, Succession
 
+READY_S = 60.0  # in which replicas must be well: one may just be starting, or catching up
 LAG_MAX_S = 5.0  # of the replica that takes over: it is waited for while nobody can write
 CATCH_UP_S = 60.0
+POLL_S = 0.02
 
 
 def switch_over(
@@ -56,7 +58,19 @@ def switch_over(
 
 
 def _ready(succession: Succession, members: Members) -> Node:
-    """The replica that shall take over. DynoError where one does not answer, or is far behind."""
+    """The replica that shall take over, once all are well. DynoError if they are not in time."""
+    deadline = time.monotonic() + READY_S
+    while True:
+        try:
+            return _well(succession, members)
+        except DynoError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(POLL_S)
+
+
+def _well(succession: Succession, members: Members) -> Node:
+    """The most advanced replica. DynoError if one does not answer, or that one is far behind."""
     found = failover.positions(succession, members)
     lacking = [node.name for node in members.nodes if node.name not in found]
     lacking.remove(members.leader.name)
@@ -125,4 +139,4 @@ def until(is_there: Callable[[], bool], what: str, timeout_s: float = CATCH_UP_S
                 cause="it is far behind, or its applier has stopped",
                 fix="see the servers' logs; a smaller load leaves replicas closer behind",
             )
-        time.sleep(0.02)
+        time.sleep(POLL_S)
