@@ -179,7 +179,9 @@ class Cluster:
                 self.regroup()
             with step("retire"):
                 said = succession.retire(members, old)
-                members.deposed.discard(old.name)
+                if old.name in members.deposed:  # it was not started again
+                    members.deposed.discard(old.name)
+                    self.tell(old.name, failover.RETURNED, said)
         return f"{new.name} leads; {old.name} {said}"
 
     def seed_again(

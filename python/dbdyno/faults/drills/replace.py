@@ -3,11 +3,10 @@ a node that lives, on the same port and with the same password, and joins the ot
 
 from __future__ import annotations
 
-import shutil
-
 from dbdyno.experiment.types import Fault
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
+from dbdyno.systems.backups.base import lose
 from dbdyno.systems.process.managed import Managed
 
 
@@ -25,7 +24,7 @@ class Replace(Drill):
         with steps("loss"):
             node.server.kill()
             node.is_down = True
-            shutil.rmtree(node.server.directory / "data")
+            lose(node.server.directory / "data")
         said = node.operations.replace(node.name, steps, node.check)
         node.is_down = False
         return said

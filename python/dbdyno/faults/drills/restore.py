@@ -4,14 +4,13 @@ same port. The time of all that is the recovery time (RTO) of the server."""
 
 from __future__ import annotations
 
-import shutil
 import time
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
-from dbdyno.systems.backups.base import Backup, Site
+from dbdyno.systems.backups.base import Backup, Site, lose
 from dbdyno.systems.process.managed import Managed
 
 
@@ -51,7 +50,7 @@ def _lose(node: Node, site: Site, backup: Backup, steps: Steps) -> None:
         steps.measured["backup_age_s"] = time.time() - backup.unix_s
         if backup.logs is not None:
             backup.logs.collect()
-        shutil.rmtree(site.data)
+        lose(site.data)
 
 
 def _open(node: Node) -> None:

@@ -6,6 +6,7 @@ removed with the directory.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,6 +28,7 @@ they lay on another disk."""
 
 PROGRAM_TIMEOUT_S = 3600.0
 POLL_S = 0.05
+LOSE_S = 5.0
 
 Step = Callable[[str], AbstractContextManager[None]]  # times what is done within it
 
@@ -169,6 +171,24 @@ class Tool(Protocol):
 
     def check(self, site: Site) -> str:
         """Reads all tables of the load; what was found, in words. DynoError if one is damaged."""
+
+
+def lose(data: Path) -> None:
+    """Removes the data directory of a server that was just killed: its last processes may still
+    be closing files of it."""
+    deadline = time.monotonic() + LOSE_S
+    while True:
+        try:
+            shutil.rmtree(data)
+        except FileNotFoundError:
+            if not data.exists():
+                return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_S)
+        else:
+            return
 
 
 def size_of(path: Path) -> int:
