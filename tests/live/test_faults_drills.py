@@ -124,6 +124,17 @@ def test_nodes_change_places_and_one_is_made_again() -> None:
         assert seen(servers["db"], 1) and seen(servers["db"], 2)
         servers["db.2"].run("shop", ["INSERT INTO t VALUES (3, 7)"])
         assert seen(servers["db"], 3)
+        # do: detach, and the way back
+        detached = Steps()
+        assert "takes writes" in cluster.detach("db", detached, "shop")
+        assert [one.name for one in detached.done] == ["check", "catch_up", "detach", "verify"]
+        assert cluster.roles() == {"db": PRIMARY, "db.2": PRIMARY}
+        servers["db"].run("shop", ["INSERT INTO t VALUES (4, 7)"])
+        cluster.rejoin("db", Steps(), lambda: None, "shop")
+        assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}
+        servers["db.2"].run("shop", ["INSERT INTO t VALUES (5, 7)"])
+        assert seen(servers["db"], 5)
+        assert not servers["db"].run("shop", ["SELECT * FROM t WHERE id = 4"])
         lose(servers["db.2"])
         with pytest.raises(DynoError, match=r"db\.2 leads"):
             cluster.seed_again("db.2", Steps(), lambda: None, "shop")

@@ -15,12 +15,14 @@ from pydantic import Field
 from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import GALERA, PRIMARY, REPLICAS, Target
-from dbdyno.experiment.values.scalars import Pause, Strict, Version
+from dbdyno.experiment.types import ALL_NODES, ANY_NODE, GALERA, PRIMARY, REPLICAS, Target
+from dbdyno.experiment.values.scalars import Duration, Pause, Strict, Version
 
 BACKUP, RESTORE = "backup", "restore"
 SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
+DETACH = "detach"
 NO_LOGS = "none"
+NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
 Wrong = Callable[[str, str, str, str], DynoError]  # key, what, fix, cause
 
 
@@ -59,12 +61,23 @@ class Upgrade(Strict):
     version: Version = Field(description='leading numbers of the version, such as "11.8"')
 
 
+class Detach(Strict):
+    """A replica becomes a server of its own, and goes back."""
+
+    back_after: Duration | None = Field(
+        None,
+        description="seeded from the primary again after this time; default: at the end of the"
+        " trial",
+    )
+
+
 KEYS = {
     BACKUP: Backup,
     RESTORE: Restore,
     SWITCHOVER: Planned,
     REPLACE: Planned,
     UPGRADE: Upgrade,
+    DETACH: Detach,
 }
 
 
@@ -91,8 +104,8 @@ def check(model: Any, target: Target, wrong: Wrong) -> None:
         raise wrong("to", "the moment is after the loss of the server", "write an earlier one", "")
     if model.do == SWITCHOVER:
         _check_switchover(model, target, wrong)
-    if model.do == REPLACE:
-        _check_replace(model, target, wrong)
+    if model.do in (REPLACE, DETACH):
+        _check_replica(model, target, wrong)
     if model.do == UPGRADE and not kinds.of(target.kind).upgrades:
         able = [name for name, each in kinds.KINDS.items() if each.upgrades]
         title = kinds.of(target.kind).title
@@ -154,19 +167,19 @@ def _check_switchover(model: Any, target: Target, wrong: Wrong) -> None:
         raise wrong("node", "a switchover is one of the primary", "remove `node`", "")
 
 
-def _check_replace(model: Any, target: Target, wrong: Wrong) -> None:
-    topology = target.topology
-    if topology is None or topology.kind not in (REPLICAS, GALERA):
+def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
+    topology, able = target.topology, (REPLICAS, GALERA) if model.do == REPLACE else (REPLICAS,)
+    if topology is None or topology.kind not in able:
         raise wrong(
             "do",
-            f"no node of target `{target.name}` can be replaced",
-            "write `topology: {kind: replicas}` or `{kind: galera}`",
-            "a new node gets its data from another one",
+            f"`{model.do}` is not possible on target `{target.name}`",
+            f"write `topology: {{kind: {' or '.join(able)}}}`",
+            "a node gets its data from another one",
         )
-    if topology.kind == REPLICAS and (model.node == PRIMARY or not isinstance(model.node, str)):
+    if topology.kind == REPLICAS and (model.node in NOT_ONE or not isinstance(model.node, str)):
         raise wrong(
             "node",
-            "`replace` is of one replica",
+            f"`{model.do}` is of one replica",
             "write `node: replica`, or its name",
             "a lost primary is replaced by a failover; after that, it is a replica",
         )

@@ -116,6 +116,13 @@ class Operations(Protocol):
         """Makes a node again whose process is dead and whose data are gone: of the data of
         another one, under its name, port and password. `check` raises to end it."""
 
+    def detach(self, name: str, step: Step) -> str:
+        """Makes a replica a server of its own. DynoError, and it follows as before, if that cannot
+        be without a loss."""
+
+    def rejoin(self, name: str, step: Step, check: Callable[[], None]) -> str:
+        """Has such a server, whose data are thrown away, follow again."""
+
     def catch_up(self, name: str) -> None:
         """Returns once a node that was started again has what the others have committed by now."""
 

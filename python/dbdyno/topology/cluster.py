@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DOWN, PRIMARY, Node
+from dbdyno.systems.backups.base import lose
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
@@ -206,6 +207,32 @@ class Cluster:
                 return planned.seed_again(succession, members, node, step, check, database)
             finally:
                 self._seeding.discard(name)
+
+    def detach(self, name: str, step: planned.Step, database: str) -> str:
+        """Makes a replica a server of its own. Where it is found to be none, it is made a replica
+        again."""
+        members, succession = self._members, self._wiring.succession
+        node = next(each for each in members.nodes if each.name == name)
+        assert succession is not None
+        with self._locks[name]:
+            try:
+                planned.detach(succession, members, node, step, database)
+            except BaseException:
+                if name in members.detached:
+                    self.rejoin(name, step, lambda: None, database)
+                raise
+        return f"{name} follows nobody, and takes writes"
+
+    def rejoin(
+        self, name: str, step: planned.Step, check: Callable[[], None], database: str
+    ) -> str:
+        """Throws the data of a detached server away, and has it follow again."""
+        server = self._running()[name]
+        with self._locks[name]:
+            server.kill()
+            lose(server.directory / "data")
+            self._members.detached.discard(name)
+            return self.seed_again(name, step, check, database)
 
     def catch_up(self, name: str) -> None:
         """Returns once a node that was started again has applied what its primary has committed by

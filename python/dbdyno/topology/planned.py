@@ -24,6 +24,7 @@ READY_S = 60.0  # in which replicas must be well: one may just be starting, or c
 LAG_MAX_S = 5.0  # of the replica that takes over: it is waited for while nobody can write
 CATCH_UP_S = 60.0
 POLL_S = 0.02
+PROBE = "dbdyno_probe"  # a table that a server makes which takes writes
 
 
 def switch_over(
@@ -72,8 +73,7 @@ def _ready(succession: Succession, members: Members) -> Node:
 def _well(succession: Succession, members: Members) -> Node:
     """The most advanced replica. DynoError if one does not answer, or that one is far behind."""
     found = failover.positions(succession, members)
-    lacking = [node.name for node in members.nodes if node.name not in found]
-    lacking.remove(members.leader.name)
+    lacking = [node.name for node in members.followers if node.name not in found]
     if lacking or not found:
         raise DynoError(
             f"no switchover now: {' and '.join(lacking) or 'no replica'} does not answer",
@@ -117,6 +117,31 @@ def seed_again(
     finally:
         shutil.rmtree(made.path, ignore_errors=True)
     return said
+
+
+def detach(succession: Succession, members: Members, node: Node, step: Step, database: str) -> None:
+    """Makes a replica a server of its own, which takes writes. DynoError if it must not be."""
+    with step("check"):
+        left = len(members.followers) - 1
+        if left < members.waits:
+            raise DynoError(
+                f"{node.name} cannot be detached: commits wait for {members.waits} of"
+                f" {len(members.followers)} replicas",
+                cause="they would wait for one that follows no more",
+                fix="use more nodes, or a smaller `wait_for_replicas`",
+            )
+        if node not in members.followers:
+            raise DynoError(f"{node.name} is no replica that could be detached")
+    with step("catch_up"):
+        succession.catch_up(members, node)
+    with step("detach"):
+        succession.promote(members, node)
+        members.detached.add(node.name)
+        succession.forget(members, node)
+    with step("verify"):
+        probe = f"{PROBE} (a INT)"
+        server = members.server(node)
+        server.run(database, [f"CREATE TABLE {probe}", f"DROP TABLE {PROBE}"])
 
 
 def joins_by_itself(members: Members, node: Node, step: Step) -> str:

@@ -27,6 +27,14 @@ class Operator:
         """See `faults.base.Operations`."""
         return self._cluster.seed_again(name, step, check, self._database)
 
+    def detach(self, name: str, step: Step) -> str:
+        """See `faults.base.Operations`."""
+        return self._cluster.detach(name, step, self._database)
+
+    def rejoin(self, name: str, step: Step, check: Callable[[], None]) -> str:
+        """See `faults.base.Operations`."""
+        return self._cluster.rejoin(name, step, check, self._database)
+
     def catch_up(self, name: str) -> None:
         """See `faults.base.Operations`."""
         self._cluster.catch_up(name)

@@ -35,7 +35,7 @@ ERRORS_MAX = 0.01  # share of attempts that fail
 ENDING = frozenset(
     {
         *("kill", "stop", "restart", "power_cut", "fsync_error"),
-        *("restore", "switchover", "replace", "upgrade"),
+        *("restore", "switchover", "replace", "upgrade", "detach"),
     }
 )
 FENCED = "fenced"  # a change of roles that does too

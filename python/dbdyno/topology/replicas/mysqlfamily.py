@@ -157,6 +157,9 @@ class MysqlSuccession(Succession):
     def seeded(self, members: Members, node: Node, directory: Path) -> None:
         return
 
+    def forget(self, members: Members, node: Node) -> None:
+        return  # logs are kept for nobody
+
     def join(self, members: Members, node: Node, backup: Path) -> str:
         self.position_of(members, node, backup)
         return self.follow(members, node)

@@ -227,6 +227,22 @@ class Standbys(Succession):
     def seeded(self, members: Members, node: Node, directory: Path) -> None:
         (directory / "data" / "postgresql.auto.conf").unlink(missing_ok=True)
         _as_standby(members, directory)
+        slot = _slot(members, node)
+        there = members.primary.rows("SELECT slot_name FROM pg_replication_slots")
+        if slot not in {str(name) for (name,) in there}:
+            members.primary.rows(f"SELECT pg_create_physical_replication_slot('{slot}', true)")
+
+    def forget(self, members: Members, node: Node) -> None:
+        slot = _slot(members, node)
+        planned.until(
+            lambda: (
+                not members.primary.rows(
+                    f"SELECT FROM pg_replication_slots WHERE slot_name = '{slot}' AND active"
+                )
+            ),
+            f"{node.name} still reads the log of {members.leader.name}",
+        )
+        members.primary.rows(f"SELECT pg_drop_replication_slot('{slot}')")
 
     def join(self, members: Members, node: Node, backup: Path) -> str:
         return self.follow(members, node)
