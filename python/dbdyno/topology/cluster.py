@@ -221,7 +221,7 @@ class Cluster:
                 if name in members.detached:
                     self.rejoin(name, step, lambda: None, database)
                 raise
-        return f"{name} follows nobody, and takes writes"
+        return f"{name} follows no other node, and takes writes"
 
     def rejoin(
         self, name: str, step: planned.Step, check: Callable[[], None], database: str

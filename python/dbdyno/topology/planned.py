@@ -86,7 +86,7 @@ def _well(succession: Succession, members: Members) -> Node:
     if lag_s > LAG_MAX_S:
         raise DynoError(
             f"no switchover now: {node.name} is {lag_s:.1f} s behind",
-            cause="nobody could write until it has caught up",
+            cause="writes would wait until it has caught up",
             fix="wait for it, or lower the load",
         )
     return node

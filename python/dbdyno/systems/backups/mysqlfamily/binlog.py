@@ -84,7 +84,7 @@ class BinaryLogs:
     def _said(self) -> str:
         log = self._site.given.directory / READER_LOG
         text = log.read_text(errors="replace") if log.exists() else ""
-        return " ".join(text.split())[-300:] or "it says nothing"
+        return " ".join(text.split())[-300:] or "no message"
 
     def collect(self) -> None:
         """See `Logs`."""

@@ -58,7 +58,7 @@ class WalLogs:
     def _said(self) -> str:
         log = self._site.given.directory / READER_LOG
         text = log.read_text(errors="replace") if log.exists() else ""
-        return " ".join(text.split())[-300:] or "it says nothing"
+        return " ".join(text.split())[-300:] or "no message"
 
     def collect(self) -> None:
         """See `Logs`. What a segment holds that was not full yet counts, too."""
