@@ -7,7 +7,7 @@ What a drill does is a file of `dbdyno.faults.drills`; tools of backups are in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -35,7 +35,7 @@ class Backup(Strict):
         " `dump`; MySQL: `clone` (default), `dump`",
     )
     logs: Literal["none", "streamed", "kept"] = Field(
-        NO_LOGS,
+        "none",
         description="binary logs or WAL for a replay: `none`; `streamed`, read all the time by"
         " mariadb-binlog or pg_receivewal; `kept`, on another disk that survives the server",
     )
@@ -71,7 +71,7 @@ class Detach(Strict):
     )
 
 
-KEYS = {
+KEYS: Mapping[str, type[Strict]] = {
     BACKUP: Backup,
     RESTORE: Restore,
     SWITCHOVER: Planned,

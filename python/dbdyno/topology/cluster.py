@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DOWN, PRIMARY, Node
@@ -227,7 +228,7 @@ class Cluster:
         self, name: str, step: planned.Step, check: Callable[[], None], database: str
     ) -> str:
         """Throws the data of a detached server away, and has it follow again."""
-        server = self._running()[name]
+        server: Any = self._members.servers[name]
         with self._locks[name]:
             server.kill()
             lose(server.directory / "data")

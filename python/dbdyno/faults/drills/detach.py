@@ -1,6 +1,6 @@
 """A replica becomes a server of its own: it has applied everything, follows nobody any more, takes
-writes, and its primary has forgotten it. To undo it is the way back: its data are thrown away, and it
-is made again of the primary's."""
+writes, and its primary has forgotten it. To undo it is the way back: its data are thrown away, and
+it is made again of the primary's."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class BinaryLogs:
     def _read(self) -> None:
         """Starts the program that copies each event when it is written."""
         site = self._site
-        command = [
+        command: list[str | Path] = [
             sessions.client(site, "binlog"),
             f"--defaults-file={sessions.options(site, 'binlog-reader.cnf')}",
             *("--read-from-remote-server", "--raw", "--stop-never"),
@@ -124,14 +124,14 @@ def replay(site: Site, logs: BinaryLogs, since: Position, until_unix_s: float | 
     with site.step("replay"):
         files = logs.from_position(since)
         text = site.given.directory / "replay.sql"
-        stop = [] if until_unix_s is None else [f"--stop-datetime={_whole_seconds(until_unix_s)}"]
-        site.run(
-            [
-                sessions.client(site, "binlog"),
-                *("--no-defaults", "--disable-log-bin", f"--start-position={since.offset}"),
-                *(*stop, f"--result-file={text}", *files),
-            ]
-        )
+        command: list[str | Path] = [
+            sessions.client(site, "binlog"),
+            *("--no-defaults", "--disable-log-bin", f"--start-position={since.offset}"),
+            f"--result-file={text}",
+        ]
+        if until_unix_s is not None:
+            command.append(f"--stop-datetime={_whole_seconds(until_unix_s)}")
+        site.run([*command, *files])
         source(site, text)
         text.unlink()
 

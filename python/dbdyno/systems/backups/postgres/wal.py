@@ -41,7 +41,7 @@ class WalLogs:
     def _read(self) -> None:
         """Starts the program that copies the log as it is written."""
         site = self._site
-        command = [
+        command: list[str | Path] = [
             site.program("pg_receivewal", package=sessions.PACKAGE),
             *("-D", self.path, "-S", self._slot, "--no-loop", "-d", sessions.conninfo(site)),
         ]
