@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from private_servers import running
+from private_servers import running, runs
 from running import wait_for
 
 from dbdyno.errors import DynoError
@@ -40,6 +40,9 @@ def site(server: Any, steps: Steps | None = None) -> Site:
 
 def taken(tool: str, server: Any, logs: str) -> Any:
     """A backup; skips where its program is not installed."""
+    if (server.kind, tool) == ("mysql", "dump"):
+        for name in ("mysqldump", "mysqlbinlog"):
+            runs(server.client_places[0] / name)
     try:
         return backups.of(server.kind, tool).take(site(server), logs)
     except DynoError as error:

@@ -7,7 +7,7 @@ import shutil
 from typing import Any
 
 import pytest
-from private_servers import binaries
+from private_servers import binaries, runs
 from running import Place, complete_trials, result
 from test_topology_servers import seen, working
 
@@ -82,6 +82,8 @@ def test_replicas_are_upgraded_change_places_and_are_made_again_under_load(there
             versions.find(TargetPlan("db", "mariadb", version=version))
         except DynoError as error:
             missing(f"{error.what}: run `make servers`")
+    newer = versions.find(TargetPlan("db", "mariadb", version="11.8")).paths["server"]
+    runs(newer.parent.parent / "bin" / "mariadb-upgrade")
     [record] = ran(
         there,
         'targets: {db: {kind: mariadb, version: "10.11", memory: 64Mi, topology:'
