@@ -36,7 +36,7 @@ def binaries(kind: str) -> Binaries:
 def runs(program: Path) -> None:
     """Skips, or fails under CI=true, where a program of a private prefix does not run."""
     done = subprocess.run([program, "--version"], capture_output=True)
-    if done.returncode != 0:
+    if not done.stdout:  # mariadb-upgrade says it with status 1
         missing(f"{program} does not run: run `make servers`")
 
 
