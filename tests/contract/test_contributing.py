@@ -80,7 +80,7 @@ ROWS = {
         PACKAGE,
         r"\b{name}\.WIRING\b",
         ("python/dbdyno/topology/__init__.py",),
-        frozenset({"base", "cluster", "failover", "mysqlfamily"}),
+        frozenset({"base", "cluster", "failover", "mysqlfamily", "planned"}),
     ),
     "a sampler": Row(
         "python/dbdyno/samplers",
@@ -97,6 +97,14 @@ ROWS = {
         r"\b{name}\.FAULT\b",
         ("python/dbdyno/faults/__init__.py",),
         frozenset({"base", "nemesis"}),  # which draws faults, and is none
+    ),
+    "a backup": Row(
+        "python/dbdyno/systems/backups",
+        "*/*.py",
+        PACKAGE,
+        r"\b{name}\.TOOL\b",
+        ("python/dbdyno/systems/backups/__init__.py",),
+        frozenset({"sessions", "binlog", "wal"}),
     ),
     "a cause": Row(
         "python/dbdyno/analysis/causes/rules",

@@ -31,6 +31,7 @@ from dbdyno.plan.make import make
 from dbdyno.plan.outlook import estimate
 from dbdyno.rules import machine as machine_checks
 from dbdyno.store.metrics import reduce
+from dbdyno.systems import backups
 from dbdyno.systems.base import System, TargetPlan
 
 ROOT = Path(__file__).parents[2]
@@ -373,6 +374,16 @@ def test_every_fault_is_listed_may_be_written_and_is_tested() -> None:
     for name in files:
         assert covered(f"do: {name}", "tests/live/test_faults*.py"), name
     assert all(each.name == name and each.about for name, each in FAULTS.items())
+
+
+def test_every_backup_is_one_that_its_kind_names_and_is_tested() -> None:
+    for name, kind in KINDS.items():
+        assert {tool.name for tool in backups.TOOLS if tool.kind == name} == set(kind.backups)
+        assert set(kind.backups_with_logs) <= set(kind.backups)
+        if kind.backups:
+            assert backups.of(name).name == kind.backups[0]
+    for tool in backups.TOOLS:
+        assert covered(f'("{tool.kind}", "{tool.name}")', "tests/live/test_backups.py"), tool.name
 
 
 def test_metrics_know_every_fault_that_ends_a_server() -> None:

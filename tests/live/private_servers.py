@@ -33,6 +33,13 @@ def binaries(kind: str) -> Binaries:
         missing(f"{error.what}: run `make servers`")
 
 
+def runs(program: Path) -> None:
+    """Skips, or fails under CI=true, where a program of a private prefix does not run."""
+    done = subprocess.run([program, "--version"], capture_output=True)
+    if not done.stdout:  # mariadb-upgrade says it with status 1
+        missing(f"{program} does not run: run `make servers`")
+
+
 @dataclass
 class Bench:
     """A prepared data directory of one kind, and how to start servers on it."""

@@ -112,6 +112,9 @@ class Sleeper(ManagedSystem):
     account = "nobody"
     initialised = "data"
 
+    def prepare(self, binaries: Binaries, directory: Path, resolved: Any) -> None:
+        raise AssertionError("its directory is there")
+
     def configured(self, started: Started, resolved: Any) -> tuple[Command, Make]:
         self.started = started
         return ["/bin/sleep", "60"], lambda started: started  # type: ignore[arg-type,return-value]

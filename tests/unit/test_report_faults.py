@@ -77,6 +77,37 @@ def test_a_problem_is_shown_as_text() -> None:
     assert "<b>gone</b>" not in report.html()
 
 
+def test_the_steps_of_a_drill_are_bars_and_rows() -> None:
+    steps = [
+        {"step": "copy", "begun_s": 10.0, "ended_s": 10.5},
+        {"step": "start", "begun_s": 10.5, "ended_s": 12.0},
+        {"step": "check", "begun_s": 12.0},  # it did not end
+    ]
+    report = struck((1.2, 1.5, 1.9), do="restore", steps=steps)
+    run: Any = report.run
+    kept = [
+        record.replace(metrics={**record.metrics, "rto_s": 2.0, "audit.lost": 3.0})
+        if record.faults
+        else record
+        for record in run.kept
+    ]
+    report = Report(replace(run, kept=kept), report.findings)
+    [cell] = report.views["faults"].cells
+    assert [(row.drill, row.step, row.seconds, row.trials) for row in cell.steps] == [
+        ("restore", "copy", "0.500 s", 3),
+        ("restore", "start", "1.50 s", 3),
+    ]
+    assert cell.sentences[:2] == (
+        "RTO: the server was restored and open to clients after 2.00 s.",
+        "RPO: 3 acknowledged transactions were lost.",
+    )
+    drawn = str(cell.figure.wide)
+    assert "restore: copy, 0.500 s" in drawn
+    assert "restore: start, 1.50 s from 10.5 to 12.0 s" in drawn  # for screen readers
+    assert "| restore | db | start | 1.50 s | 3 |" in report.markdown()
+    assert '<th scope="row">restore</th><td>db</td><td>start</td>' in report.html()
+
+
 @pytest.mark.parametrize(
     ("metric", "values", "trials", "cut", "said"),
     [

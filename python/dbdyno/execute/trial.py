@@ -30,6 +30,7 @@ from dbdyno.plan import load_threads
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.samplers import hosts
 from dbdyno.samplers.runner import Sampling
+from dbdyno.store.metrics import drills
 from dbdyno.store.metrics.reduce import Reduced, reduce_trial
 from dbdyno.store.record import NO_PLAN, VOID, TrialRecord
 from dbdyno.store.rolelog import RoleLog
@@ -84,7 +85,9 @@ class Trial:
         auditing.prepare()
         self._pool.flush()
         faults = TrialFaults(
-            *(self._context, cell, trial, self._pool.deployments), paths=self._pool.paths
+            *(self._context, cell, trial, self._pool.deployments),
+            paths=self._pool.paths,
+            lead=self._pool.lead,
         )
         roles = RoleLog(directory, self._run.path)
         watchers = self._watchers(roles)
@@ -113,6 +116,8 @@ class Trial:
         if record.status == "complete":
             timeline.check()
             record = auditing.audited(record, directory)
+            rpo_s = drills.rpo_s(record.faults, record.audit)
+            record = record.replace(metrics={**record.metrics, **rpo_s})
             record = integrity.checked(record, cell, self._pool.deployments)
         if broken := self._pool.broken():
             record = record.replace(status=VOID, void_reason=broken)

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, create_model
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
-from dbdyno.experiment import links
+from dbdyno.experiment import drills, links
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.types import (
@@ -125,6 +125,7 @@ KEYS: Mapping[str, type[Strict]] = {
     "link": Link,
     "sql": Sql,
     "nemesis": Nemesis,
+    **drills.KEYS,
 }
 
 
@@ -185,10 +186,15 @@ def read(
         return ()
     written = root.mapping["faults"]
     _refuse_searches(groups, written)
+    drills.check_order(models, lambda number, what, fix: _wrong_one(written, number, what, fix))
     return tuple(
         _Reader(model, written.items[number], targets, length).fault()
         for number, model in enumerate(models)
     )
+
+
+def _wrong_one(written: Written, number: int, what: str, fix: str) -> DynoError:
+    return DynoError(what, where=written.items[number].where, fix=fix)
 
 
 def _refuse_searches(groups: Sequence[Group], written: Written) -> None:
@@ -221,6 +227,7 @@ class _Reader:
             title = kinds.of(target.kind).title
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
         self._check_limits(target)
+        drills.check(model, target, self._wrong)
         nodes = self._nodes(target)
         return Fault(
             at_s=model.at,
@@ -239,6 +246,11 @@ class _Reader:
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),
+            tool=drills.tool(model, target),
+            logs=drills.logs(model),
+            to_s=getattr(model, "to", None),
+            version=getattr(model, "version", ""),
+            kind=target.kind if model.do == drills.UPGRADE else "",
         )
 
     def _of_disk(self, key: str) -> int | None:
@@ -378,6 +390,7 @@ def sooner(faults: Sequence[Fault], factor: float) -> tuple[Fault, ...]:
             for_s=None if fault.for_s is None else fault.for_s * factor,
             every_s=fault.every_s * factor,
             hold_s=fault.hold_s * factor,
+            to_s=None if fault.to_s is None else fault.to_s * factor,
         )
         for fault in faults
     )

@@ -304,6 +304,11 @@ class Fault:
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
+    tool: str = ""  # of `backup`
+    logs: str = ""  # of `backup`: `streamed` or `kept`; empty: none
+    to_s: float | None = None  # of `restore`: moment up to which logs are replayed; None: their end
+    version: str = ""  # of `upgrade`: leading numbers
+    kind: str = ""  # of `upgrade`: that of its target
 
     @property
     def is_between_nodes(self) -> bool:

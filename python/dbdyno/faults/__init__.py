@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dbdyno.faults import kill, limit, pause, restart, resume, sql, stop
 from dbdyno.faults.base import FaultKind
 from dbdyno.faults.disk import fsync_error, power_cut
+from dbdyno.faults.drills import backup, detach, replace, restore, switchover, upgrade
 from dbdyno.faults.network import link, partition
 
 FAULTS: Mapping[str, FaultKind] = {
@@ -23,6 +24,12 @@ FAULTS: Mapping[str, FaultKind] = {
         partition.FAULT,
         link.FAULT,
         sql.FAULT,
+        backup.FAULT,
+        restore.FAULT,
+        switchover.FAULT,
+        replace.FAULT,
+        upgrade.FAULT,
+        detach.FAULT,
     )
 }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
+from dbdyno.systems.backups.base import Backup
 
 
 class Stopped(Exception):
@@ -99,6 +101,32 @@ class Direct:
         return frozenset()
 
 
+Step = Callable[[str], AbstractContextManager[None]]  # times a part of a drill
+
+
+class Operations(Protocol):
+    """What is done to the nodes of a topology as an operator does it. What they return goes to the
+    journal."""
+
+    def switch_over(self, step: Step) -> str:
+        """Has a replica take over from a primary that is well. DynoError, and everything is as it
+        was, if that cannot be without a loss."""
+
+    def replace(self, name: str, step: Step, check: Callable[[], None]) -> str:
+        """Makes a node again whose process is dead and whose data are gone: of the data of
+        another one, under its name, port and password. `check` raises to end it."""
+
+    def detach(self, name: str, step: Step) -> str:
+        """Makes a replica a server of its own. DynoError, and it follows as before, if that cannot
+        be without a loss."""
+
+    def rejoin(self, name: str, step: Step, check: Callable[[], None]) -> str:
+        """Has such a server, whose data are thrown away, follow again."""
+
+    def catch_up(self, name: str) -> None:
+        """Returns once a node that was started again has what the others have committed by now."""
+
+
 @dataclass
 class Node:
     """A server and what faults must know of it. `lock`: one is begun or undone at a time. `others`:
@@ -114,6 +142,13 @@ class Node:
     is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_down: bool = False  # whether a fault has ended the server, and is not undone
+    operations: Operations | None = None  # None: it is alone
+    backups: list[Backup] = field(default_factory=list)  # of this trial, the last one last
+
+    def check(self) -> None:
+        """Stopped, if the user does not want to wait any more."""
+        if self.stopped():
+            raise Stopped
 
     def must_run(self) -> None:
         """DynoError unless the server's process is there."""

@@ -34,6 +34,10 @@ class Kind:
     topologies: tuple[str, ...] = ()  # in which servers that we start can work together
     waits_for_replicas: int = 0  # how many a commit can wait for, at most
     waits_for_ever: bool = False  # for them: without a limit of time
+    backups: tuple[str, ...] = ()  # tools of `systems.backups`, the default first
+    backups_with_logs: tuple[str, ...] = ()  # those after which logs can be replayed
+    log_setting: str = ""  # that switches such logs on; empty: they are always written
+    upgrades: bool = False  # whether newer programs can go on with older data
     programs: str = ""  # names of a server's main process, separated by spaces
     clients: str = ""  # names of its own client program, the likeliest first, separated by spaces
     client_package: str = ""  # of Debian, in which that is

@@ -69,6 +69,8 @@ class Members:
     certificate: Certificate = field(default_factory=Certificate.make)
     leader_name: str = ""  # of the node that is the primary now; empty: that of the start
     deposed: set[str] = field(default_factory=set)  # primaries that have not come back since
+    detached: set[str] = field(default_factory=set)  # replicas that are servers of their own now
+    closing: Any = None  # what keeps the primary closed while another one is being promoted
     _ports: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -131,10 +133,11 @@ class Members:
 
     @property
     def followers(self) -> tuple[Node, ...]:
-        """All other nodes that were started so far."""
+        """All other nodes that were started so far, and are not detached."""
         leader = self.leader
         others = (node for node in self.nodes if node != leader)
-        return tuple(node for node in others if node.name in self.servers)
+        started = (node for node in others if node.name in self.servers)
+        return tuple(node for node in started if node.name not in self.detached)
 
     def forget_ports(self, node: Node) -> None:
         """Has new ones chosen: another process was faster."""
@@ -182,6 +185,38 @@ class Succession(Protocol):
     @abstractmethod
     def return_sql(self) -> tuple[str, ...]:
         """Statements of a node's init file that returns as a replica."""
+
+    # ---- planned work (`planned`)
+
+    @abstractmethod
+    def close(self, members: Members) -> Callable[[], None]:
+        """Has the primary acknowledge nothing any more; what has it do so again. DynoError, and
+        nothing has changed, if it cannot be closed."""
+
+    @abstractmethod
+    def drain(self, members: Members, node: Node) -> None:
+        """Returns once a replica has all that the closed primary has committed."""
+
+    @abstractmethod
+    def retire(self, members: Members, node: Node) -> str:
+        """Has a closed primary, which another has replaced, follow that. What came of it."""
+
+    @abstractmethod
+    def seeded(self, members: Members, node: Node, directory: Path) -> None:
+        """Changes a directory that holds a copy of the leader's data so that it can start as a
+        replica."""
+
+    @abstractmethod
+    def join(self, members: Members, node: Node, backup: Path) -> str:
+        """Has a node that was started on a backup of the leader follow from there on."""
+
+    @abstractmethod
+    def forget(self, members: Members, node: Node) -> None:
+        """Has the leader keep nothing for a replica that follows no more."""
+
+    @abstractmethod
+    def catch_up(self, members: Members, node: Node) -> None:
+        """Returns once a replica has applied what the leader has committed by now."""
 
 
 class Wiring(Protocol):

@@ -12,13 +12,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DOWN, PRIMARY, Node
+from dbdyno.systems.backups.base import lose
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
-from dbdyno.topology import failover
+from dbdyno.topology import failover, planned
 from dbdyno.topology.base import Between, Members, NodeServer, Wiring
 
 READY_TIMEOUT_S = 120.0
@@ -70,6 +72,7 @@ class Cluster:
         # One node is started again, or replaced, at a time.
         self._locks = {node.name: threading.RLock() for node in target.nodes}
         self.strays: set[str] = set()  # replicas that do not know the new primary yet
+        self._seeding: set[str] = set()  # nodes that are being made again
         self.tell: failover.Tell = lambda node, what, said: None  # hears of changes of roles
 
     def start(self, place: Callable[[Node], Path]) -> None:
@@ -155,7 +158,7 @@ class Cluster:
         if waited:
             lock.acquire()
         try:
-            if self._members.server(old).process is not process:
+            if self._members.server(old).process is not process or self._members.leader != old:
                 return False
             if waited and self.role(old.name) == PRIMARY:
                 return False
@@ -164,6 +167,81 @@ class Cluster:
             lock.release()
         self.strays = {node.name for node in self._members.followers} - self._members.deposed
         return True
+
+    def switch_over(self, step: planned.Step, lead: Callable[[], None]) -> str:
+        """Has a replica take over from a primary that is well; `lead` has clients follow it, and
+        `step` times the parts. DynoError, and everything is as it was, if that cannot be without a
+        loss."""
+        succession, members, old = self._wiring.succession, self._members, self._members.leader
+        assert succession is not None
+        with self._locks[old.name]:
+            new = planned.switch_over(succession, members, step, self.tell, lead)
+            self.strays = {node.name for node in members.followers} - members.deposed
+            with step("follow"):
+                self.regroup()
+            with step("retire"):
+                said = succession.retire(members, old)
+                if old.name in members.deposed:  # it was not started again
+                    members.deposed.discard(old.name)
+                    self.tell(old.name, failover.RETURNED, said)
+        return f"{new.name} leads; {old.name} {said}"
+
+    def seed_again(
+        self, name: str, step: planned.Step, check: Callable[[], None], database: str
+    ) -> str:
+        """Makes a node again whose process is dead and whose data are gone. DynoError if it leads:
+        then nothing is left of it."""
+        members, succession = self._members, self._wiring.succession
+        node = next(each for each in members.nodes if each.name == name)
+        if self._wiring.rejoins:
+            return planned.joins_by_itself(members, node, step)
+        assert succession is not None
+        if node == members.leader:
+            raise DynoError(
+                f"{name} leads, and its data are gone",
+                cause="no other node had taken over from it",
+                fix="replace a replica; a lost primary needs a failover first",
+            )
+        with self._locks[name]:
+            self._seeding.add(name)
+            try:
+                return planned.seed_again(succession, members, node, step, check, database)
+            finally:
+                self._seeding.discard(name)
+
+    def detach(self, name: str, step: planned.Step, database: str) -> str:
+        """Makes a replica a server of its own. Where it is found to be none, it is made a replica
+        again."""
+        members, succession = self._members, self._wiring.succession
+        node = next(each for each in members.nodes if each.name == name)
+        assert succession is not None
+        with self._locks[name]:
+            try:
+                planned.detach(succession, members, node, step, database)
+            except BaseException:
+                if name in members.detached:
+                    self.rejoin(name, step, lambda: None, database)
+                raise
+        return f"{name} follows no other node, and takes writes"
+
+    def rejoin(
+        self, name: str, step: planned.Step, check: Callable[[], None], database: str
+    ) -> str:
+        """Throws the data of a detached server away, and has it follow again."""
+        server: Any = self._members.servers[name]
+        with self._locks[name]:
+            server.kill()
+            lose(server.directory / "data")
+            self._members.detached.discard(name)
+            return self.seed_again(name, step, check, database)
+
+    def catch_up(self, name: str) -> None:
+        """Returns once a node that was started again has applied what its primary has committed by
+        now. A node that joins the others by itself has, when it serves clients."""
+        members, succession = self._members, self._wiring.succession
+        node = next(each for each in members.nodes if each.name == name)
+        if succession is not None and node != members.leader:
+            succession.catch_up(members, node)
 
     def takes_writes_since(self) -> float | None:
         """When the present primary began to, by its own log, in Unix seconds; None if that does
@@ -204,6 +282,8 @@ class Cluster:
     def _rewire(self, node: Node) -> None:
         """Once a node has been started again."""
         members, succession = self._members, self._wiring.succession
+        if node.name in self._seeding:
+            return
         if succession is None or not members.leader_name:
             with self._explained(node):
                 self._wiring.rewire(members, node)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dbdyno.execute.timeline import TrialVoid
 from dbdyno.experiment.types import ALL_NODES, ANY_NODE, Fault
 from dbdyno.faults import DRAWN, FAULTS, nemesis
 from dbdyno.faults.base import Node
+from dbdyno.faults.drills.base import Steps
 from dbdyno.plan.types import Cell, TrialPlan
 
 
@@ -26,6 +27,7 @@ class Strike:
     undone_s: float | None = None
     said: str = ""
     problem: str = ""  # why it could not be begun or undone
+    steps: Steps = field(default_factory=Steps)  # of a drill
 
     @property
     def what(self) -> str:
@@ -57,6 +59,8 @@ class Strike:
             "undone_s": self.undone_s,
             "problem": self.problem,
             "links": self.said if self.fault.peers else "",
+            "steps": [step.facts() for step in self.steps.done] or None,
+            "measured": dict(self.steps.measured) or None,
         }
         return {key: value for key, value in facts.items() if value not in (None, "")}
 

@@ -22,12 +22,15 @@ from typing import Any, TypeVar
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
+from dbdyno.execute.faulting.operator import Lead, Operator
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.timeline import Moment, TrialVoid
 from dbdyno.experiment.types import Fault
 from dbdyno.faults import DRAWN, FAULTS
 from dbdyno.faults.base import Node, Paths, Stopped
+from dbdyno.faults.drills.base import Drill, Steps
+from dbdyno.faults.drills.base import Step as DrillStep
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, Step
 from dbdyno.systems.process.managed import Managed
@@ -46,8 +49,10 @@ class TrialFaults:
         trial: TrialPlan,
         deployments: Mapping[str, Deployment],
         paths: Paths,
+        lead: Lead = lambda deployment, down: None,
         now: Callable[[], float] = time.time,
     ) -> None:
+        """`lead` has addresses of a deployment lead where they should by now."""
         self._control = context.control
         self._now = now
         self._log = FaultLog(context.run.trial_dir(trial.id), context.run.path)
@@ -58,6 +63,7 @@ class TrialFaults:
         self._seed = trial.seed
         self._deployments = deployments
         self._paths = paths
+        self._lead = lead
         self._nodes: dict[str, Node] = {}
         self._strikes: list[Strike] = []
         self._lock = threading.Lock()  # of both
@@ -139,9 +145,16 @@ class TrialFaults:
             disk = deployment.volumes.get(name)
             others = tuple(other for other in deployment.servers if other != name)
             self._nodes[name] = Node(
-                *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced)
+                *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced),
+                operations=self._operator(deployment),
             )
         return self._nodes[name]
+
+    def _operator(self, deployment: Deployment) -> Operator | None:
+        cluster = deployment.cluster
+        if cluster is None:
+            return None
+        return Operator(cluster, deployment.database, partial(self._lead, deployment, ()))
 
     def _begin(self, strike: Strike) -> bool:
         """Whether it is in force; TrialVoid, Interrupted if it cannot be."""
@@ -200,7 +213,13 @@ class TrialFaults:
             self._log.append(line)
             began = step == BEGIN
             with _worded(node):
-                said = kind.begin(node, fault) if began else kind.undo(node, fault, strike.said)
+                if not began:
+                    said = kind.undo(node, fault, strike.said)
+                elif isinstance(kind, Drill):
+                    strike.steps = Steps(self._t_s, partial(self._journal_step, line))
+                    said = kind.carry_out(node, fault, strike.steps)
+                else:
+                    said = kind.begin(node, fault)
         except Stopped:
             self._log.append(replace(line, t_s=self._t_s(), outcome=STOPPED))
             raise Interrupted from None
@@ -213,6 +232,10 @@ class TrialFaults:
                 node.lock.release()
         self._log.append(replace(line, t_s=self._t_s(), outcome=OK, said=said))
         return said
+
+    def _journal_step(self, line: Step, step: DrillStep) -> None:
+        outcome = "" if step.ended_s is None else OK
+        self._log.append(replace(line, step=step.name, t_s=self._t_s(), outcome=outcome))
 
     # ---- the end
 

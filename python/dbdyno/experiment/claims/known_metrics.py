@@ -10,6 +10,7 @@ NEITHER = ""
 
 ANY, OPEN, SEARCH, BLOCKS, FAULTED, AUDIT = "", "open", "search", "blocks", "faulted", "audit"
 PIPELINED = "pipelined"
+RESTORED = "restored"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Metric:
     aliases: tuple[str, ...] = ()
     per_group: bool = True
     # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, PIPELINED
-    # (`pipeline`), those of a cell with faults (FAULTED) or with `audit` (AUDIT).
+    # (`pipeline`), those of a cell with faults (FAULTED), with a `restore` among them (RESTORED) or
+    # with `audit` (AUDIT).
     loop: str = ANY
 
 
@@ -287,8 +289,10 @@ METRICS += tuple(
     for what, short in (("operations", "op"), ("transactions", "tx"))
 )
 
+_ALSO = {"lost": ("rpo",)}  # what was lost of acknowledged transactions is a recovery point
+
 METRICS += tuple(
-    Metric(f"audit.{name}", name, "", direction, about, per_group=False, loop=AUDIT)
+    Metric(f"audit.{name}", name, "", direction, about, _ALSO.get(name, ()), False, AUDIT)
     for name, direction, about in (
         ("acknowledged", NEITHER, "transactions that write whose COMMIT the server confirmed"),
         ("lost", LOWER, "transactions that were acknowledged, and are absent after the trial"),
@@ -299,12 +303,37 @@ METRICS += tuple(
     )
 )
 
+METRICS += tuple(
+    Metric(name, short, unit, direction, about, aliases, per_group=False, loop=RESTORED)
+    for name, short, unit, direction, about, aliases in (
+        (
+            *("rto_s", "RTO s", "s", LOWER),
+            "recovery time of a `restore`: from the loss of the server until clients may come back",
+            ("rto",),
+        ),
+        (
+            *("rpo_s", "RPO s", "s", LOWER),
+            "from the first acknowledged commit that is lost to the loss of the server, with"
+            " `audit: commits`; 0 where none is lost. Their number is `audit.lost`",
+            (),
+        ),
+        ("backup_s", "backup s", "s", LOWER, "time that a `backup` in mid-load took", ()),
+        (
+            *("backup_age_s", "backup age s", "s", NEITHER),
+            "age of the data of the backup when the server was lost",
+            (),
+        ),
+        ("backup_bytes", "backup bytes", "", LOWER, "size of the backup", ()),
+    )
+)
+
+STEP_FAMILY = "step_s"  # of a drill, by its steps: `step_s.restore.replay`
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
 KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
 CLASS_FAMILY = "class"  # of a group, by statement class: `class.find_user.service_ms_mean`
 MACHINE_FAMILIES = (
     *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
-    *("generator", TOOL_FAMILY, KIND_FAMILY, CLASS_FAMILY),
+    *("generator", STEP_FAMILY, TOOL_FAMILY, KIND_FAMILY, CLASS_FAMILY),
 )
 TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)

@@ -30,7 +30,9 @@ from dbdyno.experiment.claims.known_metrics import (
     NEITHER,
     OPEN,
     PIPELINED,
+    RESTORED,
     SEARCH,
+    STEP_FAMILY,
     TARGET_FAMILIES,
     TOOL_FAMILY,
     Metric,
@@ -63,6 +65,7 @@ class Scope:
     pipelined: tuple[str, ...] | None = None  # groups with a `pipeline` in some cell
     faulted: tuple[str, ...] | None = None  # groups of cells with faults
     audited: tuple[str, ...] | None = None  # groups of cells with `audit`
+    restored: tuple[str, ...] | None = None  # groups of cells with a `restore`
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
@@ -73,6 +76,7 @@ class Scope:
             PIPELINED: self.pipelined,
             FAULTED: self.faulted,
             AUDIT: self.audited,
+            RESTORED: self.restored,
         }
         having = of.get(metric.loop)
         return having is None or group in having
@@ -203,6 +207,8 @@ def info(name: str) -> Metric:
     _, dot, rest = name.partition(".")
     if dot and rest in _BY_NAME:
         return _BY_NAME[rest]
+    if name.startswith(f"{STEP_FAMILY}."):
+        return Metric(name, name, "s", LOWER, "time of one step of a drill", per_group=False)
     kind = _KIND.search(name)
     if kind is not None:
         unit, better = ("1/min", HIGHER) if kind[2] == "per_min" else ("ms", LOWER)
@@ -291,6 +297,13 @@ def _refuse_other_loop(
             where,
             "it counts from the begin of a fault",
             "add `faults: [{at: 10s, do: kill}]`, or claim `outage_s`",
+        )
+    if metric.loop == RESTORED:
+        raise _error(
+            f"`{name}` is not measured: no server is restored",
+            where,
+            "",
+            "add `faults: [{at: 2s, do: backup}, {at: 6s, do: restore}]`",
         )
     if metric.loop == AUDIT:
         raise _error(

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from dbdyno.experiment.claims.metrics import Scope
+from dbdyno.experiment.drills import RESTORE
 from dbdyno.experiment.types import Arrivals, Fault, Find, Target
 from dbdyno.experiment.workloads import block_bytes, pipeline
 
@@ -47,8 +48,15 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
         faulted=tuple(dict.fromkeys(g.name for c in cells if c.faults for g in c.groups)),
         audited=tuple(dict.fromkeys(g.name for cell in cells if cell.audit for g in cell.groups)),
+        restored=tuple(
+            dict.fromkeys(g.name for c in cells if _restores(c.faults) for g in c.groups)
+        ),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
         pipelined=tuple(
             dict.fromkeys(g.name for g in groups if pipeline(workload(g), g.options) > 1)
         ),
     )
+
+
+def _restores(faults: Sequence[Fault]) -> bool:
+    return any(fault.do == RESTORE for fault in faults)

@@ -19,7 +19,7 @@ from dbdyno import kinds
 from dbdyno.experiment import workloads
 from dbdyno.experiment.claims.known_metrics import CLASS_FAMILY, KIND_FAMILY
 from dbdyno.plan.types import GroupPlan
-from dbdyno.store.metrics import open_loop
+from dbdyno.store.metrics import drills, open_loop
 from dbdyno.store.metrics.latency import QUANTILES, Times, times
 from dbdyno.store.metrics.sampled import sampled_metrics
 from dbdyno.store.metrics.steady import Part
@@ -32,7 +32,12 @@ BUSY_MAX = 0.8  # of a second, by a load thread: the engine's own bound
 STEAL_MAX = 2.0  # percent of CPU time taken by the hypervisor
 ERRORS_MAX = 0.01  # share of attempts that fail
 # Faults that end a server's process.
-ENDING = frozenset({"kill", "stop", "restart", "power_cut", "fsync_error"})
+ENDING = frozenset(
+    {
+        *("kill", "stop", "restart", "power_cut", "fsync_error"),
+        *("restore", "switchover", "replace", "upgrade", "detach"),
+    }
+)
 FENCED = "fenced"  # a change of roles that does too
 STUCK_NS = 1e9  # age of a transaction in flight at the end that deserves a word
 WARNINGS_MAX = 50
@@ -109,6 +114,7 @@ def reduce_trial(
     sampled = sampled_metrics(samples, whole_s, from_s, struck_s)
     metrics.update(sampled.metrics)
     metrics.update(_load_threads(events))
+    metrics.update(drills.of_faults(faults))
     ended = any(fault["do"] in ENDING for fault in faults)
     ended = ended or any(change["change"] == FENCED for change in roles)
     cpu = _cpu(end, None if ended else sampled.server_cpu_s, in_process)

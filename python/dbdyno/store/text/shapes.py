@@ -8,7 +8,7 @@ where it is read, with its line, and not where something is computed of it. All 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 SECONDS_MAX = 1e8  # of a trial's clock: three years
@@ -124,14 +124,7 @@ def record(value: Any) -> None:
         _number("measured_s", value.measured_s)
     for one in value.outages:
         _typed(one)
-    for one in value.faults:
-        if not all(isinstance(one.get(key), str) for key in ("do", "node")):
-            raise ValueError("`faults` have no `do` or `node`")
-        for key, item in one.items():
-            if key.endswith("_s"):
-                _number(key, item)
-            elif not isinstance(item, str):
-                raise ValueError(f"`faults`: `{key[:20]}` is no text")
+    faults(value.faults)
     for one in value.roles:
         if not all(isinstance(one.get(key), str) for key in ("node", "change", "said")):
             raise ValueError("`roles` have no `node`, `change` or `said`")
@@ -142,6 +135,40 @@ def record(value: Any) -> None:
         _number("rate_per_s", probe.get("rate_per_s"))
     for name, facts in value.targets.items():
         _target(name, facts)
+
+
+def faults(value: Sequence[Mapping[str, Any]]) -> None:
+    """The faults of a trial's record, those in steps too."""
+    for one in value:
+        if not all(isinstance(one.get(key), str) for key in ("do", "node")):
+            raise ValueError("`faults` have no `do` or `node`")
+        for key, item in one.items():
+            if key == "steps":
+                _steps(item)
+            elif key == "measured":
+                _measured(item)
+            elif key.endswith("_s"):
+                _number(key, item)
+            elif not isinstance(item, str):
+                raise ValueError(f"`faults`: `{key[:20]}` is no text")
+
+
+def _steps(value: Any) -> None:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+        raise ValueError("`faults`: `steps` are no list of mappings")
+    for one in value:
+        if not isinstance(one.get("step"), str) or "begun_s" not in one:
+            raise ValueError("`faults`: `steps` have no `step` or `begun_s`")
+        for key, item in one.items():
+            if key != "step":
+                _number(key, item)
+
+
+def _measured(value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise ValueError("`faults`: `measured` is no mapping")
+    for key, item in value.items():
+        _number(str(key), item)
 
 
 def _target(name: str, facts: Mapping[str, Any]) -> None:

@@ -55,6 +55,10 @@ class MysqlControl(ABC):
     def unanswered(self, error: Exception) -> DynoError:
         """The error for a client library's."""
 
+    def connection(self, timeout_s: int) -> pymysql.Connection[Any]:
+        """A connection of the caller's own, who closes it."""
+        return self._connect(None, timeout_s)
+
     def rows(self, sql: str, database: str | None = None) -> list[tuple[Any, ...]]:
         """Runs one statement on the control connection (a new one if the last broke)."""
         return self._fetched(sql, database)[1]

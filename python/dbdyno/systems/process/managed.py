@@ -77,6 +77,8 @@ class Started:
     more_ports: dict[str, int] = field(default_factory=dict)  # by name; kept when it starts again
     # Starts another process in place of one that has ended.
     again: Callable[[Started], Started] | None = None
+    # Makes an empty, initialised data directory where none is any more.
+    prepare: Callable[[], None] = lambda: None
 
 
 class Managed(ABC):
@@ -91,8 +93,7 @@ class Managed(ABC):
         self.place = f"{LOOPBACK}:{started.port}"
         self.version = ""
         self.was_killed = False  # whether the last stop needed force: its directory needs recovery
-        home = started.binaries.paths["server"].parent
-        self.client_places = (home.parent / "bin", home)  # where its client program may be
+        self.client_places = _client_places(started.binaries)
         self._password = started.password
         self._certificate = started.certificate
         self._log = started.log
@@ -155,20 +156,31 @@ class Managed(ABC):
         """Ends a pause; no harm if there is none."""
         self.process.resume()
 
-    def start_again(self) -> None:
-        """Starts it on its directory once it has ended: port, password, certificate and settings
-        are as before. DynoError, with the log's end, if it does not come back."""
-        with self._started.node.lock:
-            self._start_again()
+    @property
+    def given(self) -> Started:
+        """What its process was given."""
+        return self._started
 
-    def _start_again(self) -> None:
+    def use(self, binaries: Binaries) -> None:
+        """Has its next process be one of other programs."""
+        self._started = replace(self._started, binaries=binaries)
+        self.client_places = _client_places(binaries)
+
+    def start_again(self, settings: Mapping[str, str] | None = None) -> None:
+        """Starts it on its directory once it has ended: port, password, certificate and settings
+        are as before, and `settings` of its node are added for this start alone. DynoError, with
+        the log's end, if it does not come back."""
+        with self._started.node.lock:
+            self._start_again(settings or {})
+
+    def _start_again(self, settings: Mapping[str, str]) -> None:
         again = self._started.again
         assert again is not None
         assert not self.process.alive(), "it runs"
         for attempt in range(1, TRIES + 1):
             self.close_connection()
             self.process.stop(0)  # ends its guardian, which has cleaned up
-            self._started = started = again(self._started)
+            self._started = started = _without(settings, again(_with(settings, self._started)))
             self.process, self.pid, self._log = started.process, started.process.pid, started.log
             try:
                 self.wait_until_ready()
@@ -189,6 +201,22 @@ class Managed(ABC):
         return {"tcp": {"host": LOOPBACK, "port": port}}
 
 
+def _client_places(binaries: Binaries) -> tuple[Path, Path]:
+    """Where the client programs of a server may be."""
+    home = binaries.paths["server"].parent
+    return home.parent / "bin", home
+
+
+def _with(settings: Mapping[str, str], started: Started) -> Started:
+    node = started.node
+    return replace(started, node=replace(node, settings={**node.settings, **settings}))
+
+
+def _without(settings: Mapping[str, str], started: Started) -> Started:
+    own = {name: value for name, value in started.node.settings.items() if name not in settings}
+    return replace(started, node=replace(started.node, settings=own))
+
+
 Command = Sequence[str | Path]
 Make = Callable[[Started], Managed]  # the server object around the process
 
@@ -200,6 +228,10 @@ class ManagedSystem(ABC):
     account: str  # that the package makes for the server
     initialised: str  # what an initialised data directory has, below the server's directory
     stop_signal = signal.SIGTERM
+
+    @abstractmethod
+    def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
+        """See `System.prepare`."""
 
     @abstractmethod
     def configured(self, started: Started, resolved: Resolved) -> tuple[Command, Make]:
@@ -250,6 +282,7 @@ class ManagedSystem(ABC):
             *(process, binaries, directory, account, sockets, port, password, certificate, log),
             node=node,
             again=partial(self._again, resolved, cpus),
+            prepare=partial(self.prepare, binaries, directory, resolved),
         )
         return self._begin(started, resolved, cpus)(started)
 

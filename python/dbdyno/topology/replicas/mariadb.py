@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.experiment.types import REPLICAS, Node
+from dbdyno.systems.backups.mysqlfamily import mariabackup
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.mysql.managed import USER
 from dbdyno.systems.process.managed import NodeOptions
@@ -88,6 +89,13 @@ def _follow(members: Members, server: Any) -> None:
 
 class MariadbSuccession(mysqlfamily.MysqlSuccession):
     """By global transaction ids: domain, server, number. The numbers of a domain grow."""
+
+    sides = SIDES
+    committed = "SELECT @@GLOBAL.gtid_binlog_pos"
+    wait = "SELECT MASTER_GTID_WAIT('{}', {})"
+
+    def position_of(self, members: Members, node: Node, backup: Path) -> None:
+        members.server(node).rows(f"SET GLOBAL gtid_slave_pos = '{mariabackup.gtid(backup)}'")
 
     def position(self, server: Any) -> Position:
         [[applied]] = server.look("SELECT @@GLOBAL.gtid_slave_pos", LOOK_TIMEOUT_S)

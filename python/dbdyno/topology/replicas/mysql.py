@@ -103,6 +103,16 @@ def _follow(members: Members, server: Any) -> None:
 class Gtids(mysqlfamily.MysqlSuccession):
     """By sets of global transaction ids."""
 
+    sides = SIDES
+    committed = "SELECT @@GLOBAL.gtid_executed"
+    wait = "SELECT WAIT_FOR_EXECUTED_GTID_SET('{}', {})"
+
+    def position_of(self, members: Members, node: Node, backup: Path) -> None:
+        return  # a clone holds the set of its transactions
+
+    def seeded(self, members: Members, node: Node, directory: Path) -> None:
+        without_identity(directory)
+
     def position(self, server: Any) -> Position:
         server.look("SELECT 1", LOOK_TIMEOUT_S)  # the status has no such limit
         status = server.replica_status()

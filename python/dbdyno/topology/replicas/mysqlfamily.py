@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pymysql
+
+from dbdyno.errors import DynoError
 from dbdyno.experiment.types import PRIMARY, REPLICA, Node
 from dbdyno.systems.base import Resolved, TargetPlan, Word
+from dbdyno.topology import planned
 from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Succession
 
 OWN = (
@@ -22,6 +28,8 @@ NO_LOG = "skip_log_bin"
 RETRY_S = 1  # between two tries to reach the primary
 FOLLOW_S = 5.0  # in which a replica reaches its primary, or says why it cannot
 POLL_S = 0.05
+CLOSE_S = 10  # in which all commits that are under way end
+END_S = 5.0  # in which sessions end that were killed
 _RUNNING = (
     *("Slave_IO_Running", "Slave_SQL_Running"),
     *("Replica_IO_Running", "Replica_SQL_Running"),
@@ -93,6 +101,87 @@ class MysqlSuccession(Succession):
 
     def return_sql(self) -> tuple[str, ...]:
         return ("SET GLOBAL read_only = ON",)
+
+    # ---- planned work
+
+    sides: tuple[str, str]  # settings of semi-synchronous replication: source, replica
+    committed: str  # a query: what the leader has committed
+    wait: str  # one for a replica, with places for that and for seconds: 0 once it is applied
+
+    @abstractmethod
+    def position_of(self, members: Members, node: Node, backup: Path) -> None:
+        """Tells a node that was started on a backup where in the leader's log that ends."""
+
+    def close(self, members: Members) -> Callable[[], None]:
+        """A global read lock: no commit ends any more. It does not need a server that obeys
+        `read_only`, which accounts with all privileges do not."""
+        connection = members.primary.connection(CLOSE_S + LOOK_TIMEOUT_S)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET SESSION lock_wait_timeout = {CLOSE_S}")
+                cursor.execute("FLUSH TABLES WITH READ LOCK")
+        except BaseException:
+            connection.close()
+            raise
+        members.closing = connection
+
+        def reopen() -> None:
+            members.closing = None
+            connection.close()
+
+        return reopen
+
+    def drain(self, members: Members, node: Node) -> None:
+        self.catch_up(members, node)
+
+    def retire(self, members: Members, node: Node) -> str:
+        """Its sessions are ended before the lock is: one that waits to commit would do so on a
+        server that does not lead any more."""
+        connection, members.closing = members.closing, None
+        with contextlib.closing(connection), connection.cursor() as cursor:
+            deadline = time.monotonic() + END_S
+            while sessions := _of_clients(cursor):
+                if time.monotonic() > deadline:
+                    raise DynoError(f"{len(sessions)} sessions of {node.name} do not end")
+                for session in sessions:
+                    with contextlib.suppress(pymysql.MySQLError):  # it has ended just now
+                        cursor.execute(f"KILL {session}")
+                time.sleep(POLL_S)
+            cursor.execute("SET GLOBAL read_only = ON")
+            cursor.execute("UNLOCK TABLES")
+        if members.waits:
+            source, replica = self.sides
+            switch_sides(members.server(node), replica, source)
+        return self.follow(members, node)
+
+    def seeded(self, members: Members, node: Node, directory: Path) -> None:
+        return
+
+    def forget(self, members: Members, node: Node) -> None:
+        return  # logs are kept for nobody
+
+    def join(self, members: Members, node: Node, backup: Path) -> str:
+        self.position_of(members, node, backup)
+        return self.follow(members, node)
+
+    def catch_up(self, members: Members, node: Node) -> None:
+        [[position]] = members.primary.rows(self.committed)
+        seconds = round(planned.CATCH_UP_S)
+        sql = self.wait.format(str(position).replace("\n", ""), seconds)
+        [[outcome]] = members.server(node).look(sql, seconds + LOOK_TIMEOUT_S)
+        if outcome is None or int(outcome) != 0:
+            raise DynoError(
+                f"{node.name} has not applied what {members.leader.name} has committed within"
+                f" {seconds} s",
+                cause="it is far behind, or its applier has stopped",
+                fix="see the servers' logs; a smaller load leaves replicas closer behind",
+            )
+
+
+def _of_clients(cursor: Any) -> list[int]:
+    """Sessions with a schema: those of the load. dbdyno's own and those of replicas have none."""
+    cursor.execute("SHOW PROCESSLIST")
+    return [int(row[0]) for row in cursor.fetchall() if row[3] is not None]
 
 
 def following(server: Any, leader: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import PRIMARY, REPLICA, REPLICAS, Node
 from dbdyno.systems import portable_options
+from dbdyno.systems.backups.postgres import wal
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.postgres.managed import USER
 from dbdyno.systems.process import logtail
@@ -22,6 +24,7 @@ from dbdyno.systems.process.account import account_for, private_file
 from dbdyno.systems.process.guarded import run_guarded
 from dbdyno.systems.process.managed import ENVIRONMENT, NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
+from dbdyno.topology import planned
 from dbdyno.topology.base import (
     LOOK_TIMEOUT_S,
     Members,
@@ -192,6 +195,87 @@ class Standbys(Succession):
 
     def return_sql(self) -> tuple[str, ...]:
         return ()  # a standby takes no writes
+
+    # ---- planned work
+
+    def close(self, members: Members) -> Callable[[], None]:
+        """A fast shutdown: sessions end, and the server ends once its standbys have received
+        everything, its last checkpoint too ("Shutting Down the Server")."""
+        server = members.primary
+        reopen: Callable[[], None] = server.start_again
+        if not server.stop():
+            reopen()
+            raise DynoError(
+                f"{members.leader.name} did not end cleanly, and leads again",
+                cause="a standby that does not receive its log, or a slow disk",
+                fix="see its log",
+            )
+        return reopen
+
+    def drain(self, members: Members, node: Node) -> None:
+        last = _last_checkpoint(members)
+        server = members.server(node)
+        planned.until(
+            lambda: self.position(server).received > last,
+            f"{node.name} has not received the last checkpoint of {members.leader.name}",
+        )
+
+    def retire(self, members: Members, node: Node) -> str:
+        members.server(node).start_again()
+        return f"follows {members.leader.name}"
+
+    def seeded(self, members: Members, node: Node, directory: Path) -> None:
+        (directory / "data" / "postgresql.auto.conf").unlink(missing_ok=True)
+        _as_standby(members, directory)
+        slot = _slot(members, node)
+        there = members.primary.rows("SELECT slot_name FROM pg_replication_slots")
+        if slot not in {str(name) for (name,) in there}:
+            members.primary.rows(f"SELECT pg_create_physical_replication_slot('{slot}', true)")
+
+    def forget(self, members: Members, node: Node) -> None:
+        slot = _slot(members, node)
+        planned.until(
+            lambda: (
+                not members.primary.rows(
+                    f"SELECT FROM pg_replication_slots WHERE slot_name = '{slot}' AND active"
+                )
+            ),
+            f"{node.name} still reads the log of {members.leader.name}",
+        )
+        members.primary.rows(f"SELECT pg_drop_replication_slot('{slot}')")
+
+    def join(self, members: Members, node: Node, backup: Path) -> str:
+        return self.follow(members, node)
+
+    def catch_up(self, members: Members, node: Node) -> None:
+        [[lsn]] = members.primary.rows("SELECT pg_current_wal_lsn()::text")
+        server = members.server(node)
+        sql = f"SELECT pg_last_wal_replay_lsn() >= '{lsn}'::pg_lsn"
+        planned.until(
+            lambda: bool(server.look(sql, LOOK_TIMEOUT_S)[0][0]),
+            f"{node.name} has not replayed what {members.leader.name} has committed",
+        )
+
+
+def _last_checkpoint(members: Members) -> int:
+    """The place in the log of the checkpoint with which the primary has ended."""
+    directory = members.primary.directory
+    done = run_guarded(
+        members.binaries.host,
+        account_for("postgres"),
+        [members.binaries.paths["server"].parent / "pg_controldata", directory / "data"],
+        ENVIRONMENT,
+        REWIND_TIMEOUT_S,
+        directory / "controldata.log",
+    )
+    found = re.search(r"^Latest checkpoint location: +(\S+)", done.stdout, re.M)
+    if done.returncode != 0 or found is None:
+        raise DynoError(
+            f"pg_controldata failed: {logtail.telling(done.stdout)}",
+            cause="the program is missing, or of another version",
+            fix="run `make servers`",
+        )
+    return wal.bytes_of(found[1])
 
 
 def _conninfo(members: Members, node: Node, directory: Path) -> str:

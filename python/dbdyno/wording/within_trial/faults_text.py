@@ -18,6 +18,7 @@ ENDS = {
     "fsync_error": "mended",
     "partition": "healed",
     "link": "line restored",
+    "detach": "follows again",
 }
 
 TAKEN_OVER = ("promoted", "elected", "chosen", "returned")  # changes of roles in a chart
@@ -71,6 +72,31 @@ def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
     if not max(values):
         return "Throughput was back at 80 % of that before within the second."
     return f"Throughput was below 80 % of that before for {middle}{spread}, the outage included."
+
+
+def drilled(metric: str, values: Sequence[float]) -> str:
+    """A sentence on `rto_s`, `audit.lost` or `backup_age_s` of trials with a restore."""
+    if not values:
+        return ""
+    if metric == "audit.lost":
+        low, high = round(min(values)), round(max(values))
+        lost = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        return f"RPO: {lost} acknowledged transactions were lost."
+    if metric == "backup_age_s":
+        return f"The backup was {_middle(values)} old."
+    return f"RTO: the server was restored and open to clients after {_middle(values)}."
+
+
+def took(seconds: Sequence[float]) -> str:
+    """The time of a step in several trials."""
+    return _middle(seconds)
+
+
+def _middle(values: Sequence[float]) -> str:
+    middle = f"{sig3(median(values))} s"
+    if len(values) > 1 and min(values) != max(values):
+        return f"{middle} (median of {count(len(values), 'trial')}: {_range(values, 's')})"
+    return middle
 
 
 def _range(values: Sequence[float], unit: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from dbdyno.report.charts.over_time import spans as rows
+from dbdyno.report.charts.over_time.spans import Span
 from dbdyno.report.charts.scale import Axis, Scale, linear_ticks
 from dbdyno.report.charts.svg import Canvas, plain, shorten, text_width
 from dbdyno.wording.numbers import sig3
@@ -37,9 +39,10 @@ def timeline(
     window: tuple[float, float],
     width: float,
     marks: Sequence[tuple[float, str]] = (),
+    spans: Sequence[Span] = (),
 ) -> Markup:
     """Draws the curves within the `window` of seconds, each in its own frame from zero up; `shaded`
-    are (start, end) in seconds, `marks` moments and what happened there."""
+    are (start, end) in seconds, `marks` moments and what happened there, `spans` rows below."""
     axes = [_axis(one, window) for one in curves]
     left = max((text_width(tick(value)) for axis in axes for value in axis.ticks), default=0) + 8
     heights = [HEIGHTS[min(i, 1)] for i in range(len(curves))]
@@ -48,7 +51,10 @@ def timeline(
         at += GAP
         tops.append(at)
         at += height
-    canvas = Canvas(width, at + FOOT, title, _summary(curves, shaded, window, marks))
+    below = at
+    at += rows.height(spans)
+    summary = _summary(curves, shaded, window, marks, spans)
+    canvas = Canvas(width, at + FOOT, title, summary)
     x = Scale(*window, left, width - 10)
     for start, end in shaded:
         if end > window[0] and start < window[1]:
@@ -63,6 +69,7 @@ def timeline(
             canvas.text(left - 6, y(value) + 4, tick(value), "tick", "end")
         for piece in _pieces(one, window):
             canvas.path([(x(t), y(v)) for t, v in piece], f"l thin s{one.style}")
+    rows.draw(canvas, spans, x, below, width)
     for value in _times(window, width):
         canvas.text(x(value), at + 17, tick(value), "tick", "middle")
     canvas.text((left + width - 10) / 2, at + FOOT - 4, x_label, "axis", "middle")
@@ -124,12 +131,14 @@ def _summary(
     shaded: Sequence[tuple[float, float]],
     window: tuple[float, float],
     marks: Sequence[tuple[float, str]],
+    spans: Sequence[Span],
 ) -> str:
     """The chart in words, for screen readers."""
     inside = [one for one in shaded if one[1] > window[0] and one[0] < window[1]]
     when = ", ".join(f"{sig3(start)} to {sig3(end)} s" for start, end in inside)
     said = [f"shaded: {when}"] if inside else []
     said += [f"{words} at {sig3(t_s)} s" for t_s, words in sorted(marks)]
+    said += [f"{each.label} from {sig3(each.start)} to {sig3(each.end)} s" for each in spans]
     for one in curves:
         known = [value for value in one.values if value is not None]
         if known:

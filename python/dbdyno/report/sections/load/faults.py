@@ -14,6 +14,7 @@ from rich.text import Text
 from dbdyno.errors import DynoError
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell
+from dbdyno.report.charts.over_time.spans import Span
 from dbdyno.report.charts.over_time.timeline import timeline
 from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
@@ -24,6 +25,7 @@ from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
 from dbdyno.wording.within_trial import faults_text
 
+DRILLED = ("rto_s", "audit.lost", "backup_age_s")  # of a restore
 METRICS = ("outage_s", "failover_s", "promotion_s", "brownout_s")
 SHOWN = 6  # cells with a chart
 ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
@@ -53,6 +55,17 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Took:
+    """One step of a drill, over the trials of a cell."""
+
+    drill: str
+    node: str
+    step: str
+    seconds: str
+    trials: int
+
+
+@dataclass(frozen=True)
 class View:
     """The faults of one cell."""
 
@@ -62,6 +75,7 @@ class View:
     more: int  # rows that are omitted
     figure: Figure | None
     changes: tuple[Change, ...] = ()
+    steps: tuple[Took, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,12 +99,33 @@ def view(context: Context) -> Faults | None:
         sentences = tuple(_sentences(cell, own))
         more = max(0, len(rows) - ROWS_MAX)
         changes = tuple(_changes(_typical(own))) if len(found) < SHOWN else ()
-        found.append(View(where, sentences, tuple(rows[:ROWS_MAX]), more, figure, changes))
+        steps = tuple(_steps(own))
+        found.append(View(where, sentences, tuple(rows[:ROWS_MAX]), more, figure, changes, steps))
     return Faults(faults_text.RESOLUTION, tuple(found)) if found else None
 
 
+def _steps(own: Sequence[TrialRecord]) -> Iterator[Took]:
+    """The steps of drills in order, those of all trials together."""
+    found: dict[tuple[float, str, str, str], list[float]] = {}
+    for record in own:
+        for fault in record.faults:
+            for step in fault.get("steps", ()):
+                if "ended_s" in step:
+                    key = (float(fault["at_s"]), fault["do"], fault["node"], step["step"])
+                    found.setdefault(key, []).append(step["ended_s"] - step["begun_s"])
+    for (_, drill, node, step), seconds in found.items():
+        yield Took(
+            visible(drill), visible(node), visible(step), faults_text.took(seconds), len(seconds)
+        )
+
+
 def _sentences(cell: Cell, own: Sequence[TrialRecord]) -> Iterator[str]:
-    """What clients saw, of each group if there are several."""
+    """What drills took, and what clients saw, of each group if there are several."""
+    restored = [record for record in own if "rto_s" in record.metrics]
+    for metric in DRILLED:
+        values = [r.metrics[metric] for r in restored if metric in r.metrics]
+        if text := faults_text.drilled(metric, values):
+            yield text
     for group in cell.groups:
         prefix = f"{group.name}." if len(cell.groups) > 1 else ""
         said = []
@@ -149,7 +184,8 @@ def _figure(context: Context, own: Sequence[TrialRecord], where: str) -> Figure 
         return None
     if not len(trace.ends_s):
         return None
-    low, high = 0.0, trace.measured_s
+    spans = tuple(_spans(typical))
+    low, high = 0.0, max([trace.measured_s, *(span.end for span in spans)])
     shown = [curves.throughput(trace, low, high)]
     title = f"A trial{' at ' + where if where else ''}, block {typical.block}"
     marks = [one for one in _marks(typical) if low <= one[0] <= high]
@@ -163,9 +199,20 @@ def _figure(context: Context, own: Sequence[TrialRecord], where: str) -> Figure 
             window=(low, high),
             width=width,
             marks=marks,
+            spans=spans,
         )
 
     return Figure(title, "faults are marked", f"faults-{typical.cell}", draw)
+
+
+def _spans(record: TrialRecord) -> Iterator[Span]:
+    for fault in record.faults:
+        for step in fault.get("steps", ()):
+            if "ended_s" in step:
+                begun, ended = float(step["begun_s"]), float(step["ended_s"])
+                took = faults_text.took([ended - begun])
+                label = visible(f"{fault['do']}: {step['step']}, {took}")
+                yield Span(label, begun, ended)
 
 
 def _longest(record: TrialRecord) -> float:

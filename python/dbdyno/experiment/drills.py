@@ -1,0 +1,199 @@
+"""Drills among `faults:`, as written: backups, restores, planned changes of nodes; and which
+targets they can be of.
+
+What a drill does is a file of `dbdyno.faults.drills`; tools of backups are in
+`dbdyno.systems.backups`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dbdyno import kinds
+from dbdyno.errors import DynoError
+from dbdyno.experiment.file.names import did_you_mean, listed
+from dbdyno.experiment.types import ALL_NODES, ANY_NODE, GALERA, PRIMARY, REPLICAS, Target
+from dbdyno.experiment.values.scalars import Duration, Pause, Strict, Version
+
+BACKUP, RESTORE = "backup", "restore"
+SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
+DETACH = "detach"
+NO_LOGS = "none"
+NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
+Wrong = Callable[[str, str, str, str], DynoError]  # key, what, fix, cause
+
+
+class Backup(Strict):
+    """A backup of a server in mid-load, for a `restore` after it."""
+
+    tool: Literal["mariabackup", "dump", "clone", "basebackup"] | None = Field(
+        None,
+        description="MariaDB: `mariabackup` (default), `dump`; PostgreSQL: `basebackup` (default),"
+        " `dump`; MySQL: `clone` (default), `dump`",
+    )
+    logs: Literal["none", "streamed", "kept"] = Field(
+        "none",
+        description="binary logs or WAL for a replay: `none`; `streamed`, read all the time by"
+        " mariadb-binlog or pg_receivewal; `kept`, on another disk that survives the server",
+    )
+
+
+class Restore(Strict):
+    """A server is lost with its data directory, and made again of its last backup."""
+
+    to: Pause | None = Field(
+        None,
+        description="second of the trial up to which logs are replayed (binary logs: to the whole"
+        " second before); default: to their end",
+    )
+
+
+class Planned(Strict):
+    """Work of an operator on nodes of a topology."""
+
+
+class Upgrade(Strict):
+    """A node goes on with programs of another version, on its data."""
+
+    version: Version = Field(description='leading numbers of the version, such as "11.8"')
+
+
+class Detach(Strict):
+    """A replica becomes a server of its own, and goes back."""
+
+    back_after: Duration | None = Field(
+        None,
+        description="seeded from the primary again after this time; default: at the end of the"
+        " trial",
+    )
+
+
+KEYS: Mapping[str, type[Strict]] = {
+    BACKUP: Backup,
+    RESTORE: Restore,
+    SWITCHOVER: Planned,
+    REPLACE: Planned,
+    UPGRADE: Upgrade,
+    DETACH: Detach,
+}
+
+
+def tool(model: Any, target: Target) -> str:
+    """The tool of a backup; empty of other faults."""
+    if model.do != BACKUP:
+        return ""
+    return str(model.tool or kinds.of(target.kind).backups[0])
+
+
+def logs(model: Any) -> str:
+    """Where a backup has its logs kept; empty: nowhere."""
+    found = str(getattr(model, "logs", NO_LOGS))
+    return "" if found == NO_LOGS else found
+
+
+def check(model: Any, target: Target, wrong: Wrong) -> None:
+    """DynoError for a drill that the target cannot have."""
+    if model.do in (BACKUP, RESTORE):
+        _check_alone(model, target, wrong)
+    if model.do == BACKUP:
+        _check_tool(model, target, wrong)
+    if model.do == RESTORE and model.to is not None and model.to > model.at:
+        raise wrong("to", "the moment is after the loss of the server", "write an earlier one", "")
+    if model.do == SWITCHOVER:
+        _check_switchover(model, target, wrong)
+    if model.do in (REPLACE, DETACH):
+        _check_replica(model, target, wrong)
+    if model.do == UPGRADE and not kinds.of(target.kind).upgrades:
+        able = [name for name, each in kinds.KINDS.items() if each.upgrades]
+        title = kinds.of(target.kind).title
+        fix = f"use a target of kind {listed(able)}, or compare two cells by `version`"
+        raise wrong("do", f"dyno does not upgrade {title} on its data", fix, "")
+
+
+def _check_alone(model: Any, target: Target, wrong: Wrong) -> None:
+    kind = kinds.of(target.kind)
+    if not kind.backups:
+        able = [name for name, each in kinds.KINDS.items() if each.backups]
+        fix = f"use a target of kind {listed(able)}"
+        raise wrong("do", f"dyno knows no backup of {kind.title}", fix, "")
+    if target.topology is not None:
+        raise wrong(
+            "do",
+            f"`{model.do}` is of a server that is alone, and `{target.name}` has a topology",
+            "remove `topology`, or write `do: replace`: a node gets its data from the others",
+            "nodes would be ahead of the one that was restored",
+        )
+
+
+def _check_tool(model: Any, target: Target, wrong: Wrong) -> None:
+    kind, name = kinds.of(target.kind), tool(model, target)
+    if name not in kind.backups:
+        raise wrong("tool", f"{kind.title} has no `{name}`", did_you_mean(name, kind.backups), "")
+    if not logs(model):
+        return
+    if name not in kind.backups_with_logs:
+        able = listed(kind.backups_with_logs) if kind.backups_with_logs else ""
+        raise wrong(
+            "logs",
+            f"nothing can be replayed after `{name}` of {kind.title}",
+            f"use `tool: {able}`, or `logs: {NO_LOGS}`" if able else f"write `logs: {NO_LOGS}`",
+            "it does not say where the log was"
+            if able
+            else "dyno replays no logs of that kind of server",
+        )
+    written = {key.replace("-", "_").lower() for key in target.config}
+    if kind.log_setting and kind.log_setting not in written:
+        raise wrong(
+            "logs",
+            f"target `{target.name}` writes no log that could be replayed",
+            f"add `config: {{{kind.log_setting}: binlog}}` to it, or write `logs: {NO_LOGS}`",
+            f"`{kind.log_setting}` is off by default",
+        )
+
+
+def _check_switchover(model: Any, target: Target, wrong: Wrong) -> None:
+    topology = target.topology
+    if topology is None or topology.kind != REPLICAS or topology.failover is None:
+        raise wrong(
+            "do",
+            f"there is no switchover on target `{target.name}`",
+            "write `topology: {kind: replicas, nodes: 3, failover: {after: 1s}}`",
+            "it takes replicas, and sessions that follow the primary",
+        )
+    if model.node != PRIMARY:
+        raise wrong("node", "a switchover is one of the primary", "remove `node`", "")
+
+
+def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
+    topology, able = target.topology, (REPLICAS, GALERA) if model.do == REPLACE else (REPLICAS,)
+    if topology is None or topology.kind not in able:
+        raise wrong(
+            "do",
+            f"`{model.do}` is not possible on target `{target.name}`",
+            f"write `topology: {{kind: {' or '.join(able)}}}`",
+            "a node gets its data from another one",
+        )
+    if topology.kind == REPLICAS and (model.node in NOT_ONE or not isinstance(model.node, str)):
+        raise wrong(
+            "node",
+            f"`{model.do}` is of one replica",
+            "write `node: replica`, or its name",
+            "a lost primary is replaced by a failover; after that, it is a replica",
+        )
+
+
+def check_order(models: Sequence[Any], wrong: Callable[[int, str, str], DynoError]) -> None:
+    """DynoError for a restore without a backup before it. `wrong` takes the number of a fault."""
+    for number, model in enumerate(models):
+        if model.do != RESTORE:
+            continue
+        before = [one for one in models if one.do == BACKUP and one.at < model.at]
+        if not before:
+            raise wrong(
+                number,
+                "`restore` has no backup that it could restore",
+                "add `{at: 2s, do: backup}` before it",
+            )

@@ -1,0 +1,56 @@
+"""A node goes on with programs of another version, on its data: it is stopped, started with those,
+its system tables are upgraded, and it catches up. One node after the other is a rolling upgrade."""
+
+from __future__ import annotations
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Fault, Target
+from dbdyno.faults.base import Node
+from dbdyno.faults.drills.base import Drill, Steps
+from dbdyno.systems import versions
+from dbdyno.systems.backups.base import Site
+from dbdyno.systems.base import Binaries
+from dbdyno.systems.mysql.upgrade import upgrade_tables
+from dbdyno.systems.process.managed import Managed
+
+
+class Upgrade(Drill):
+    """See the module."""
+
+    name = "upgrade"
+    about = "restarts a node with programs of another `version`, and upgrades its system tables"
+    ends = True
+
+    def carry_out(self, node: Node, fault: Fault, steps: Steps) -> str:
+        node.must_run()
+        server = node.server
+        assert isinstance(server, Managed)
+        binaries = _binaries(fault)
+        with steps("stop"):
+            if not server.stop():
+                raise DynoError(
+                    f"`{node.name}` did not end cleanly, and is not upgraded",
+                    cause="another version cannot recover what a crash leaves",
+                    fix="look at its log",
+                )
+        node.is_down = True
+        server.use(binaries)
+        with steps("start"):
+            server.start_again()
+        node.is_down = False
+        with steps("upgrade"):
+            upgrade_tables(Site(server, node.database, steps, node.check))
+        if node.operations is not None:
+            with steps("catch_up"):
+                node.operations.catch_up(node.name)
+        return f"now {binaries.version}"
+
+    def check(self, fault: Fault) -> None:
+        _binaries(fault)
+
+
+def _binaries(fault: Fault) -> Binaries:
+    return versions.find(Target(fault.target, fault.kind, version=fault.version))
+
+
+FAULT = Upgrade()

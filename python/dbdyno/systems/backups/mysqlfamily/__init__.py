@@ -1,0 +1,1 @@
+"""Backups of MariaDB and MySQL."""

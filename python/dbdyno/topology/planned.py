@@ -1,0 +1,167 @@
+"""What an operator does to a topology that is well: another primary, and a new node in the place of
+one whose data are lost. Each part of it is timed by a `step`.
+
+A planned change of the primary loses nothing: the old one is closed (it acknowledges nothing any
+more), the replica applies what is left, and only then it is promoted. Where that fails, the old one
+is opened again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Node
+from dbdyno.systems import backups
+from dbdyno.systems.backups.base import Site, Step
+from dbdyno.systems.process.account import private_directory
+from dbdyno.topology import failover
+from dbdyno.topology.base import Members, Succession
+
+READY_S = 60.0  # in which replicas must be well: one may just be starting, or catching up
+LAG_MAX_S = 5.0  # of the replica that takes over: it is waited for while nobody can write
+CATCH_UP_S = 60.0
+POLL_S = 0.02
+PROBE = "dbdyno_probe"  # a table that a server makes which takes writes
+
+
+def switch_over(
+    succession: Succession,
+    members: Members,
+    step: Step,
+    tell: failover.Tell,
+    lead: Callable[[], None],
+) -> Node:
+    """Has the most advanced replica take over; the node. `lead` has clients' addresses lead to the
+    new leader. The old primary's process may have ended then: see `Succession.retire`."""
+    old = members.leader
+    with step("check"):
+        node = _ready(succession, members)
+    with step("close"):
+        reopen = succession.close(members)
+    try:
+        with step("catch_up"):
+            succession.drain(members, node)
+        with step("promote"):
+            succession.prepare(members, node)
+            succession.promote(members, node)
+    except BaseException:
+        reopen()
+        raise
+    members.deposed.add(old.name)
+    members.leader_name = node.name
+    tell(node.name, failover.PROMOTED, f"planned, from {old.name}")
+    with step("lead"):
+        lead()
+    return node
+
+
+def _ready(succession: Succession, members: Members) -> Node:
+    """The replica that shall take over, once all are well. DynoError if they are not in time."""
+    deadline = time.monotonic() + READY_S
+    while True:
+        try:
+            return _well(succession, members)
+        except DynoError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(POLL_S)
+
+
+def _well(succession: Succession, members: Members) -> Node:
+    """The most advanced replica. DynoError if one does not answer, or that one is far behind."""
+    found = failover.positions(succession, members)
+    lacking = [node.name for node in members.followers if node.name not in found]
+    if lacking or not found:
+        raise DynoError(
+            f"no switchover now: {' and '.join(lacking) or 'no replica'} does not answer",
+            cause="it is down, or hangs; after the switchover it would be a node less",
+            fix="mend that first, or use a failover",
+        )
+    name = failover.candidate(found)
+    node = next(each for each in members.nodes if each.name == name)
+    lag_s = float(members.server(node).lag_s())
+    if lag_s > LAG_MAX_S:
+        raise DynoError(
+            f"no switchover now: {node.name} is {lag_s:.1f} s behind",
+            cause="writes would wait until it has caught up",
+            fix="wait for it, or lower the load",
+        )
+    return node
+
+
+def seed_again(
+    succession: Succession,
+    members: Members,
+    node: Node,
+    step: Step,
+    check: Callable[[], None],
+    database: str,
+) -> str:
+    """Makes a node whose process is dead and whose data are gone again, of a backup of the primary
+    that is taken now. It follows when this returns, and has applied what was committed before."""
+    source = Site(members.primary, database, step, check)
+    target = Site(members.server(node), database, step, check)
+    made = backups.of(members.target.kind).take(source, "")
+    try:
+        made.tool.place(target, made)
+        succession.seeded(members, node, target.given.directory)
+        with step("start"):
+            target.server.start_again()
+        with step("join"):
+            said = succession.join(members, node, made.path)
+        with step("catch_up"):
+            succession.catch_up(members, node)
+    finally:
+        shutil.rmtree(made.path, ignore_errors=True)
+    return said
+
+
+def detach(succession: Succession, members: Members, node: Node, step: Step, database: str) -> None:
+    """Makes a replica a server of its own, which takes writes. DynoError if it must not be."""
+    with step("check"):
+        left = len(members.followers) - 1
+        if left < members.waits:
+            raise DynoError(
+                f"{node.name} cannot be detached: commits wait for {members.waits} of"
+                f" {len(members.followers)} replicas",
+                cause="they would wait for one that follows no more",
+                fix="use more nodes, or a smaller `wait_for_replicas`",
+            )
+        if node not in members.followers:
+            raise DynoError(f"{node.name} is no replica that could be detached")
+    with step("catch_up"):
+        succession.catch_up(members, node)
+    with step("detach"):
+        succession.promote(members, node)
+        members.detached.add(node.name)
+        succession.forget(members, node)
+    with step("verify"):
+        probe = f"{PROBE} (a INT)"
+        server = members.server(node)
+        server.run(database, [f"CREATE TABLE {probe}", f"DROP TABLE {PROBE}"])
+
+
+def joins_by_itself(members: Members, node: Node, step: Step) -> str:
+    """The same where nodes send each other their data: an empty directory is enough."""
+    server = members.server(node)
+    with step("initialise"):
+        private_directory(server.directory / "data", server.given.account)
+    with step("start"):
+        server.start_again()
+    return "it got all data from another node (SST)"
+
+
+def until(is_there: Callable[[], bool], what: str, timeout_s: float = CATCH_UP_S) -> None:
+    """Waits for a condition. DynoError if that takes longer."""
+    deadline = time.monotonic() + timeout_s
+    while not is_there():
+        if time.monotonic() > deadline:
+            raise DynoError(
+                f"{what} within {timeout_s:.0f} s",
+                cause="it is far behind, or its applier has stopped",
+                fix="see the servers' logs; a smaller load leaves replicas closer behind",
+            )
+        time.sleep(POLL_S)

@@ -1,0 +1,101 @@
+"""Drills in an experiment file: what may be written, what it means, what is refused, where."""
+
+from __future__ import annotations
+
+import pytest
+from test_experiment_load import ONE, failure, load
+
+from dbdyno.experiment.types import Fault
+from dbdyno.plan.machine import Machine
+from dbdyno.plan.make import make
+from dbdyno.plan.stored.json import from_json, to_json
+
+MACHINE = Machine(cores=8, memory_bytes=1 << 34, kernel="6", cpu_model="x")
+LOGGED = ONE.replace("{kind: mariadb}", "{kind: mariadb, config: {log-bin: binlog}}")
+POSTGRES = ONE.replace("mariadb", "postgres")
+MYSQL = ONE.replace("mariadb", "mysql")
+REPLICAS = ONE.replace(
+    "{kind: mariadb}", "{kind: mariadb, topology: {kind: replicas, failover: {after: 1s}}}"
+)
+PLAIN = REPLICAS.replace(", failover: {after: 1s}", "")
+GALERA = ONE.replace("{kind: mariadb}", "{kind: mariadb, topology: {kind: galera}}")
+
+
+def test_a_backup_has_the_tool_of_its_kind() -> None:
+    drills = "faults: [{at: 1s, do: backup, logs: kept}, {at: 5s, do: restore, to: 4s}]\n"
+    (cell,) = load(LOGGED + drills).cells
+    assert cell.faults == (
+        Fault(1.0, "backup", ("primary",), "db", tool="mariabackup", logs="kept"),
+        Fault(5.0, "restore", ("primary",), "db", to_s=4.0),
+    )
+    (cell,) = load(POSTGRES + drills).cells
+    assert [fault.tool for fault in cell.faults] == ["basebackup", ""]
+    (cell,) = load(MYSQL + "faults: [{at: 1s, do: backup}]\n").cells
+    assert (cell.faults[0].tool, cell.faults[0].logs) == ("clone", "")
+
+
+def test_planned_work_on_a_topology() -> None:
+    drills = (
+        "faults: [{at: 1s, do: upgrade, node: db.2, version: '11.8'}, {at: 2s, do: switchover},"
+        " {at: 5s, do: replace, node: replica}]\n"
+    )
+    (cell,) = load(REPLICAS + drills).cells
+    assert [(fault.do, fault.nodes) for fault in cell.faults] == [
+        ("upgrade", ("db.2",)),
+        ("switchover", ("primary",)),
+        ("replace", ("replica",)),
+    ]
+    assert (cell.faults[0].version, cell.faults[0].kind) == ("11.8", "mariadb")
+    assert load(GALERA + "faults: [{at: 1s, do: replace, node: db.3}]\n").cells[0].faults
+
+
+def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> None:
+    text = LOGGED + "faults: [{at: 3s, do: backup, logs: kept}, {at: 9s, do: restore, to: 6s}]\n"
+    plan = make(load(text), MACHINE, quick=True)
+    assert from_json(to_json(plan)).cells[0].faults == plan.cells[0].faults
+    share = plan.cells[0].duration_s / 30
+    assert plan.cells[0].faults[1].to_s == pytest.approx(6 * share)
+
+
+@pytest.mark.parametrize(
+    ("head", "faults", "said"),
+    [
+        (ONE, "[¶{at: 1s, do: restore}]", "no backup that it could restore"),
+        (ONE, "[{at: 5s, do: backup}, ¶{at: 1s, do: restore}]", "no backup that it could restore"),
+        (ONE, "[{at: 1s, do: backup}, {at: 2s, do: restore, to: ¶3s}]", "after the loss"),
+        (ONE, "[{at: 1s, do: backup, logs: ¶kept}]", "config: {log_bin: binlog}"),
+        (ONE, "[{at: 1s, do: backup, tool: ¶basebackup}]", "MariaDB has no `basebackup`"),
+        (ONE, "[{at: 1s, do: backup, tool: ¶rsync}]", "cannot be `rsync`"),
+        (POSTGRES, "[{at: 1s, do: backup, tool: dump, logs: ¶kept}]", "use `tool: basebackup`"),
+        (MYSQL, "[{at: 1s, do: backup, logs: ¶streamed}]", "use `tool: dump`"),
+        (MYSQL, "[{at: 1s, do: backup, tool: dump, logs: ¶kept}]", "writes no log"),
+        (ONE.replace("mariadb", "redis"), "[{at: 1s, do: ¶backup}]", "no backup of Redis"),
+        (PLAIN, "[{at: 1s, do: ¶backup}]", "has a topology"),
+        (ONE, "[{at: 1s, do: ¶switchover}]", "no switchover on target `db`"),
+        (PLAIN, "[{at: 1s, do: ¶switchover}]", "no switchover on target `db`"),
+        (GALERA, "[{at: 1s, do: ¶switchover, node: db}]", "no switchover on target `db`"),
+        (REPLICAS, "[{at: 1s, do: switchover, node: ¶db.2}]", "one of the primary"),
+        (ONE, "[{at: 1s, do: ¶replace}]", "not possible on target `db`"),
+        (PLAIN, "[¶{at: 1s, do: replace}]", "of one replica"),
+        (PLAIN, "[{at: 1s, do: replace, node: ¶all}]", "of one replica"),
+        (PLAIN, "[{at: 1s, do: detach, node: ¶any}]", "of one replica"),
+        (GALERA, "[{at: 1s, do: ¶detach, node: db.2}]", "not possible on target `db`"),
+        (ONE, "[¶{at: 1s, do: upgrade}]", "version` is missing"),
+        (POSTGRES, "[{at: 1s, do: ¶upgrade, version: '16'}]", "does not upgrade PostgreSQL"),
+    ],
+)
+def test_what_cannot_be_is_said_where_it_stands(head: str, faults: str, said: str) -> None:
+    if "redis" in head:
+        head = head.replace("kind: oltp, preset: read_only", "kind: kv")
+    error = failure(f"{head}faults: {faults}\n")
+    assert said in f"{error.what} {error.fix} {error.cause}", str(error)
+
+
+def test_metrics_of_a_restore_need_one() -> None:
+    error = failure(ONE + 'claims: ["¶rto_s < 5s"]\n')
+    assert "no server is restored" in error.what
+    drills = "audit: commits\nfaults: [{at: 1s, do: backup}, {at: 5s, do: restore}]\n"
+    text = ONE.replace("read_only", "write_only") + drills
+    claims = "claims: ['rto < 5s', 'rpo < 1', 'rpo_s < 1s', 'step_s.restore.copy < 3s']\n"
+    found = [claim.text for claim in load(text + claims).claims]
+    assert len(found) == 4
