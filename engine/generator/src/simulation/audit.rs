@@ -16,7 +16,7 @@ const INSERT: u16 = 3;
 /// Simulates [`Three`] with identities. (session, n, attempt, outcome) of each record, in order.
 fn audited(setup: Setup, script: Script) -> (Outcome, Vec<(u32, u64, u16, u8)>) {
     let workload = Audited::new(Box::new(Three), 1);
-    let setup = Setup { audit: Some(workload.insert()), ..setup };
+    let setup = Setup { audit: Some(workload.carrier()), ..setup };
     let outcome = simulate(&setup, &workload, script);
     let records = records(&outcome);
     (outcome, records)
@@ -155,13 +155,13 @@ fn a_deadline_while_waiting_for_a_retry_adds_no_second_record() {
 #[test]
 fn a_transaction_in_stages_has_its_identity_in_the_last_one_also_when_retried() {
     let workload = Audited::new(Box::new(Asking), 1);
-    let setup = Setup { audit: Some(workload.insert()), length_ns: 20 * MS, ..Setup::default() };
+    let setup = Setup { audit: Some(workload.carrier()), length_ns: 20 * MS, ..Setup::default() };
     // Begin, question, two writes, identity, and a COMMIT that is refused.
     let outcome = simulate_answering(&setup, &workload, |call| {
         (MS, if call.number == 5 { refusal("1213", true, true) } else { None }, answer(2))
     });
     assert_eq!(records(&outcome)[..2], [(0, 0, 0, FAILED), (0, 0, 1, ACKNOWLEDGED)]);
-    let inserts = outcome.log.iter().filter(|request| request.request == workload.insert());
+    let inserts = outcome.log.iter().filter(|request| request.request == workload.carrier());
     let attempts: Vec<&Value> = inserts.map(|request| &request.values[2]).take(3).collect();
     assert_eq!(attempts, [&Value::Int(0), &Value::Int(1), &Value::Int(0)]);
 }
@@ -169,7 +169,7 @@ fn a_transaction_in_stages_has_its_identity_in_the_last_one_also_when_retried() 
 #[test]
 fn what_the_workload_rolls_back_itself_has_no_identity() {
     let workload = Audited::new(Box::new(Asking), 1);
-    let setup = Setup { audit: Some(workload.insert()), ..Setup::default() };
+    let setup = Setup { audit: Some(workload.carrier()), ..Setup::default() };
     let outcome = simulate_answering(&setup, &workload, |_| (10 * MS, None, answer(0)));
     assert!(outcome.group().committed() > 0);
     assert_eq!(records(&outcome), []);
@@ -180,7 +180,7 @@ fn sessions_have_identities_of_their_own() {
     let workload = Audited::new(Box::new(Three), 1);
     let setup = Setup {
         sessions: 3,
-        audit: Some(workload.insert()),
+        audit: Some(workload.carrier()),
         length_ns: 45 * MS,
         ..Setup::default()
     };
