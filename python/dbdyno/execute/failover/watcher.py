@@ -4,7 +4,8 @@ It asks the primary a few times a second what it is. One that has not answered f
 `failover.after`, and of which one question has failed (it was refused, or waited LOOK_TIMEOUT_S in
 vain), is replaced; a busy primary only answers late. Where the nodes elect none, the most advanced
 replica is promoted; where all take writes, another one that does is chosen. A group elects by
-itself, and is only asked. Then the address of dbdyno's own leads there, and its connections to the
+itself, and is only asked; where sentinels watch the nodes, these are asked, several times a second.
+Then the address of dbdyno's own leads there, and its connections to the
 old primary are reset. Where sessions are sent to replicas, these are asked, too, and addresses
 leave one that does not answer.
 """
@@ -156,6 +157,8 @@ class Watcher:
             self.tell(self._cluster.leader, FAILED, why)
 
     def _look(self) -> None:
+        if self._cluster.watched:
+            return self._hear()
         silent_s = time.monotonic() - self._answered
         if silent_s < (self._after_s or SUSPICIOUS_S) or not self._failed:
             if self._cluster.strays:
@@ -174,6 +177,22 @@ class Watcher:
             self._silent(old, silent_s)
             self._cluster.accept(other)
             self.tell(other, CHOSEN if self._after_s else ELECTED, "")
+        self._led(old)
+
+    def _hear(self) -> None:
+        """Follows what others say who watch the nodes: they have decided."""
+        old, name = self._cluster.leader, self._cluster.announced()
+        silent_s = time.monotonic() - self._answered
+        if self._failed and silent_s >= SUSPICIOUS_S:
+            self._silent(old, silent_s)
+        if name is None or name == old or not self._leads(name):
+            return
+        self._cluster.accept(name)
+        self.tell(name, ELECTED, "")
+        self._led(old)
+
+    def _led(self, old: str) -> None:
+        """Leads sessions to the new primary."""
         with self._leading:
             self._lead(self._down | {old})
         self.tell(self._cluster.leader, "address", "sessions are led here")

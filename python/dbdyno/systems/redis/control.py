@@ -10,7 +10,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.errors import DynoError
@@ -24,6 +24,7 @@ from dbdyno.systems.server_errors import answered
 from dbdyno.systems.sql_files import Importer
 
 KEYS_A_CALL = 1000
+TOGETHER = 200  # commands that are sent before their replies are read
 
 # Of INFO, what is counted from the server's start. All else that is a number is a level.
 _COUNTED = re.compile(
@@ -67,6 +68,27 @@ class RedisControl(ABC):
             except BaseException:  # what comes next on it would answer this
                 self._drop()
                 raise
+
+    def ask_each(self, commands: Sequence[Sequence[str | int]]) -> list[Any]:
+        """The replies to several commands, sent in parts without waiting for each. RedisError or
+        OSError."""
+        found: list[Any] = []
+        with self._lock:
+            if self._client is None:
+                self._client = self._open()
+            try:
+                for start in range(0, len(commands), TOGETHER):
+                    part = commands[start : start + TOGETHER]
+                    for words in part:
+                        self._client.send(words)
+                    found += [self._client.reply() for _ in part]
+            except BaseException:
+                self._drop()
+                raise
+        for reply in found:
+            if isinstance(reply, RedisError):
+                raise reply
+        return found
 
     def close_connection(self) -> None:
         """Closes the kept connection."""
@@ -174,6 +196,18 @@ def log_in(client: Client, user: str, password: str, database: int = 0) -> Clien
 
 
 TIMEOUT_S = float(CONTROL_TIMEOUT_S)
+
+
+def in_parts(keys: Iterable[str]) -> Iterator[list[str]]:
+    """Keys in lists that one command can take."""
+    part: list[str] = []
+    for key in keys:
+        part.append(key)
+        if len(part) == KEYS_A_CALL:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def key_prefix(schema: str) -> str:
