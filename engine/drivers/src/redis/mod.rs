@@ -28,6 +28,8 @@ use dyno_core::workload::Dialect;
 use std::sync::Arc;
 
 mod cluster;
+#[cfg(test)]
+mod cluster_tests;
 mod commands;
 mod errors;
 mod keyspace;

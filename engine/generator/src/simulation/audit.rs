@@ -22,6 +22,59 @@ fn audited(setup: Setup, script: Script) -> (Outcome, Vec<(u32, u64, u16, u8)>) 
     (outcome, records)
 }
 
+/// One write that commits by itself, as a driver without transactions sends it.
+struct Alone;
+
+impl Workload for Alone {
+    fn requests(&self) -> Vec<Request> {
+        vec![Request::new("read", Effect::Read, "", vec![]), Request::new("write", Effect::Write, "", vec![])]
+    }
+    fn fill(&self, _session: u32, _index: u64, tx: &mut Transaction) {
+        tx.op(0);
+        tx.int(7);
+        tx.op(1);
+    }
+    fn changes_data(&self) -> bool {
+        true
+    }
+    fn tables(&self) -> Vec<Table> {
+        vec![]
+    }
+    fn rows(&self, _: usize, _: std::ops::Range<u64>, _: &mut dyn RowSink) {}
+}
+
+/// Simulates [`Alone`] with identities.
+fn alone(setup: Setup, script: Script) -> Vec<(u32, u64, u16, u8)> {
+    let workload = Audited::of_writes(Box::new(Alone), 1);
+    let setup = Setup { audit: Some(workload.carrier()), ..setup };
+    records(&simulate(&setup, &workload, script))
+}
+
+#[test]
+fn a_write_that_commits_by_itself_is_acknowledged_by_its_own_answer() {
+    // 20 ms a transaction; the last one's write is in flight when the load ends.
+    let setup = Setup { length_ns: 95 * MS, ..Setup::default() };
+    let found = alone(setup, |_| (10 * MS, None));
+    let acknowledged = (0..4).map(|n| (0, n, 0, ACKNOWLEDGED));
+    assert_eq!(found, acknowledged.chain([(0, 4, 0, UNKNOWN)]).collect::<Vec<_>>());
+    // It ends with the read before it in flight: nothing was sent.
+    let setup = Setup { length_ns: 5 * MS, ..Setup::default() };
+    assert_eq!(alone(setup, |_| (10 * MS, None)), []);
+}
+
+#[test]
+fn a_refusal_of_a_write_that_commits_by_itself_is_certain_if_it_says_so() {
+    let setup = || Setup { length_ns: 5 * MS, retries: 1, ..Setup::default() };
+    let refused = alone(setup(), |call| {
+        (MS, if call.number == 1 { refusal("NOREPLICAS", true, true) } else { None })
+    });
+    assert_eq!(refused[..2], [(0, 0, 0, FAILED), (0, 0, 1, ACKNOWLEDGED)]);
+    let waited = alone(setup(), |call| {
+        (MS, if call.number == 1 { refusal("WAIT", false, false) } else { None })
+    });
+    assert_eq!(waited[0], (0, 0, 0, UNKNOWN));
+}
+
 fn records(outcome: &Outcome) -> Vec<(u32, u64, u16, u8)> {
     let (chunks, rest) = outcome.audit.as_chunks::<RECORD_BYTES>();
     assert!(rest.is_empty());

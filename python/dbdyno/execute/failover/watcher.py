@@ -23,6 +23,7 @@ from dbdyno.store.rolelog import RoleLog
 from dbdyno.topology import Cluster
 
 POLL_S = 0.05
+HEAR_S = 0.1  # between two questions to those who watch the nodes
 ASK_MIN_S, ASK_MAX_S = 0.05, 0.25  # between two questions to the primary
 SUSPICIOUS_S = 0.3  # without an answer: then a group is asked whom it has elected
 ASKS = 5  # so many questions while a primary may be silent
@@ -144,7 +145,7 @@ class Watcher:
     # ---- deciding
 
     def _watch(self) -> None:
-        while not self._over.wait(POLL_S):
+        while not self._over.wait(HEAR_S if self._cluster.watched else POLL_S):
             try:
                 self._look()
             except Exception as error:  # a node that dies now; each client library says how

@@ -47,8 +47,9 @@ pub struct Lane {
     pub is_pausing: bool,
     /// Failed attempts to connect since the last success, and connections that were lost soon.
     pub failures: u32,
-    /// When the last attempt to connect began, and when the connection came up.
+    /// When the last attempt to connect began.
     pub opened_ns: u64,
+    /// When the connection came up.
     pub up_ns: u64,
 }
 

@@ -180,7 +180,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             if self.origin_ns.is_some() {
                 self.mark_down(index, now_ns, &error.to_string());
             }
-            return self.ask_another(index);
+            return self.ask_another(index, node);
         }
         self.fail_if_under_way(index, node, error);
     }
@@ -262,22 +262,25 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
             slot.down = Some(Down { since_ns: now_ns, cause: error.to_string() });
             sinks.metrics.lost.add(1);
         }
-        self.go_on(index);
+        self.go_on(index, node);
     }
 
-    /// The operation under way is given up: the session goes on with the next one.
-    fn go_on(&mut self, index: u32) {
+    /// The operation under way to a node is given up: the session goes on with the next one.
+    fn go_on(&mut self, index: u32, node: usize) {
         if let Some(lanes) = self.lanes(index) {
             lanes.waits = false;
         }
-        self.ask_another(index);
+        self.ask_another(index, node);
         self.begin(index);
     }
 
-    /// Asks a connected node who serves what, if that is in doubt.
-    fn ask_another(&mut self, index: u32) {
+    /// Asks a connected node who serves what, if that is in doubt. Without one, the node after
+    /// `silent` says it when it is connected.
+    fn ask_another(&mut self, index: u32, silent: usize) {
         let Some(lanes) = self.lanes(index) else { return };
-        let Some(node) = lanes.nodes.iter().position(|lane| lane.channel.is_up()) else { return };
+        let Some(node) = lanes.nodes.iter().position(|lane| lane.channel.is_up()) else {
+            return self.want_next(index, silent);
+        };
         let lane = &mut lanes.nodes[node];
         if let Some(wire) = &mut lane.wire {
             wire.look_up(&mut lane.channel.output);
@@ -290,14 +293,13 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
     /// The deadline of the transaction under way has passed.
     pub(crate) fn lane_expired(&mut self, index: u32) {
         self.doubt(index);
-        if let Some(lanes) = self.lanes(index)
-            && !lanes.waits
-        {
+        let Some(lanes) = self.lanes(index) else { return };
+        let active = lanes.active;
+        if !lanes.waits {
             // The answer would come in place of the next one's.
-            let active = lanes.active;
             lanes.nodes[active].close();
         }
-        self.go_on(index);
+        self.go_on(index, active);
     }
 
     // ---- operations
