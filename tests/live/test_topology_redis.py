@@ -1,5 +1,5 @@
-"""Redis under sentinels and as a cluster: real nodes work together, another one takes over under load,
-and the audit counts what was lost as a recount does."""
+"""Redis under sentinels and as a cluster: real nodes work together, another one takes over under
+load, and the audit counts what was lost as a recount does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Topologies of Redis: what may be written, settings, slots, who leads, identities. Nothing starts."""
+"""Topologies of Redis: what may be written, settings, slots, who leads, identities. Nothing
+starts."""
 
 from __future__ import annotations
 
@@ -139,7 +140,7 @@ def members(form: Topology, **servers: Any) -> Members:
 
 def test_parts_of_the_slots_are_equal_and_all_of_them() -> None:
     three = shards._parts(members(Topology("cluster", 6, cluster_replicas=1)))
-    assert three == [range(0, 5461), range(5461, 10923), range(10923, 16384)]
+    assert three == [range(5461), range(5461, 10923), range(10923, 16384)]
     four = shards._parts(members(Topology("cluster", 4)))
     assert [len(part) for part in four] == [4096] * 4
 
@@ -178,7 +179,11 @@ def test_nodes_with_the_same_data_are_a_primary_and_its_replicas_now() -> None:
         db_4=server(4, "master", 7, []),
     )
     stores = shards.WIRING.stores(found)
-    assert [[node.name for node in store] for store in stores] == [["db", "db.3"], ["db.2"], ["db.4"]]
+    assert [[node.name for node in store] for store in stores] == [
+        ["db", "db.3"],
+        ["db.2"],
+        ["db.4"],
+    ]
 
 
 def test_the_engine_is_told_how_nodes_call_each_other() -> None:
@@ -217,7 +222,9 @@ def test_a_cluster_is_reached_at_all_nodes_and_sampled_as_its_primaries() -> Non
 def test_of_sentinels_that_differ_the_highest_epoch_is_right(monkeypatch: Any) -> None:
     found = members(
         Topology("sentinel", 3),
-        **{name: SimpleNamespace(port=port) for name, port in (("db", 1), ("db_2", 2), ("db_3", 3))},
+        **{
+            name: SimpleNamespace(port=port) for name, port in (("db", 1), ("db_2", 2), ("db_3", 3))
+        },
     )
     said = {"db": (1, 1), "db.2": (2, 3), "db.3": None}
     monkeypatch.setattr(sentinel, "_announced", lambda members, node: said[node.name])
@@ -272,7 +279,9 @@ def test_sessions_stay_where_sentinels_say_nothing_new_or_the_node_does_not_lead
 
 def test_who_takes_over_in_a_cluster_is_written_down() -> None:
     written: list[tuple[str, str]] = []
-    log: Any = SimpleNamespace(append=lambda t_s, node, change, said: written.append((node, change)))
+    log: Any = SimpleNamespace(
+        append=lambda t_s, node, change, said: written.append((node, change))
+    )
     deployment: Any = SimpleNamespace(cluster=object())
     observer = Observer(deployment, log)
     observer.see({"db": PRIMARY, "db.4": REPLICA})

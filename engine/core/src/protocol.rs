@@ -108,7 +108,7 @@ pub struct ServerError {
 pub struct Redirect {
     /// Index of that node among the group's targets.
     pub node: usize,
-    /// Whether that node must be told first that the operation was sent to it by another one.
+    /// Whether an announcement must precede the operation: another node sent it there.
     pub asking: bool,
 }
 

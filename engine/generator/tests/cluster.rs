@@ -84,7 +84,12 @@ fn command(input: &mut BufReader<TcpStream>) -> std::io::Result<Vec<String>> {
     Ok(words)
 }
 
-fn serve(stream: TcpStream, ports: [u16; 2], number: usize, shared: &Shared) -> std::io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    ports: [u16; 2],
+    number: usize,
+    shared: &Shared,
+) -> std::io::Result<()> {
     let (own, other) = (ports[number], ports[1 - number]);
     let mut out = stream.try_clone()?;
     let mut input = BufReader::new(stream);
@@ -96,7 +101,9 @@ fn serve(stream: TcpStream, ports: [u16; 2], number: usize, shared: &Shared) -> 
             "PING" => "+PONG\r\n".to_owned(),
             "CLUSTER" => {
                 let said = shared.said.load(Relaxed);
-                format!("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:{said}\r\n$1\r\ni\r\n")
+                format!(
+                    "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:{said}\r\n$1\r\ni\r\n"
+                )
             }
             "ASKING" => {
                 asking = true;

@@ -60,9 +60,7 @@ def check(cell: Cell, root: Node) -> None:
 def _target(target: Target) -> Refusal | None:
     kind = kinds.of(target.kind)
     if not _can_carry(kind) or not kind.stores_data:
-        able = [
-            name for name, one in kinds.KINDS.items() if one.stores_data and _can_carry(one)
-        ]
+        able = [name for name, one in kinds.KINDS.items() if one.stores_data and _can_carry(one)]
         lacking = [need for need in NEEDS[0] if need not in kind.capabilities]
         what = f"does not have {listed(lacking)}" if lacking else "keeps no data"
         return Refusal(

@@ -233,9 +233,9 @@ class Wiring(Protocol):
         cpus: Sequence[int],
         check: Callable[[], None],
     ) -> None:
-        """Starts programs that work beside the nodes, as `companions` of their servers, once all
-        nodes are wired. `environment`: of a program on the machine of the node of that name; `check`
-        is called between slow steps, and raises to end them."""
+        """Starts programs that work next to the nodes, as `companions` of their servers, once all
+        nodes are wired. `environment`: of a program on the machine of the node of that name.
+        `check` is called between slow steps, and raises to end them."""
         return
 
     @abstractmethod
@@ -257,7 +257,7 @@ class Wiring(Protocol):
         return (members.nodes,)
 
     def engine_options(self, target: TargetPlan, server: Any) -> Mapping[str, Any]:
-        """What the engine's driver is told of a node, for a load of the topology."""
+        """The options of the engine's driver for a node, for a load of the topology."""
         return {}
 
 

@@ -99,7 +99,7 @@ class Cluster:
         self._roles = self.roles()
 
     def _accompany(self) -> None:
-        """Starts what works beside the nodes."""
+        """Starts what works next to the nodes."""
         between, members = self._between, self._members
         with self._explained(members.nodes[0]):
             self._wiring.accompany(
@@ -162,7 +162,7 @@ class Cluster:
 
     @property
     def watched(self) -> bool:
-        """Whether programs beside the nodes say which of them is the primary."""
+        """Whether programs next to the nodes say which of them is the primary."""
         return type(self._wiring).announced is not Wiring.announced
 
     def announced(self) -> str | None:

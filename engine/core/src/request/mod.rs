@@ -96,7 +96,16 @@ impl Request {
     }
 
     fn of(class: String, effect: Effect, command: Command, params: Vec<ParamType>) -> Self {
-        Self { class, effect, command, params, names: vec![], expect: None, keeps: false, identified: false }
+        Self {
+            class,
+            effect,
+            command,
+            params,
+            names: vec![],
+            expect: None,
+            keeps: false,
+            identified: false,
+        }
     }
 
     /// Its SQL: empty for `Begin*`, `Commit`, `Rollback` and `Verbatim`, and for what is not SQL

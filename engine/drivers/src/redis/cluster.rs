@@ -1,7 +1,7 @@
 //! What clients know of a Redis Cluster: which node serves which slot.
 //!
 //! All sessions of a group share one [`SlotMap`]. Whoever reads `CLUSTER SLOTS` or a redirection
-//! writes to it; whoever sends an operation reads one byte of it. A connection asks for the slots
+//! writes to it; an operation reads one byte of it. A connection asks for the slots
 //! when it logs in, and when a node has not answered, or has said `MOVED`.
 //!
 //! Source: Redis documentation, "Redis cluster specification", MOVED and ASK redirection, clients'

@@ -52,7 +52,9 @@ fn session(routed: &dyno_core::driver::Routed, node: usize) -> Box<dyn Wire> {
     let answer = format!("+PONG\r\n{}", slots_reply());
     for cut in 0..answer.len() {
         // Wherever it is cut: not ready before its last byte.
-        let Ok(Session::Wire(mut other)) = routed.drivers[node].session(0) else { panic!("a wire") };
+        let Ok(Session::Wire(mut other)) = routed.drivers[node].session(0) else {
+            panic!("a wire")
+        };
         other.connected(false, &mut Vec::new());
         let (used, progress) = feed(&mut *other, answer[..cut].as_bytes());
         assert!(used <= cut && progress == Progress::More);
@@ -115,7 +117,11 @@ fn operations_go_to_the_node_of_their_slot() {
     let (first, second) = (operation(0, "a", false), operation(0, "{b}", false));
     let node = |tx: &Transaction| routed.router.node_of(&tx.ops[0], tx);
     let slot = |tx: &Transaction| {
-        let commands = commands::Command::all(&requests(false), &Login::of(&nodes(json!({}))[0]).unwrap(), true);
+        let commands = commands::Command::all(
+            &requests(false),
+            &Login::of(&nodes(json!({}))[0]).unwrap(),
+            true,
+        );
         commands.unwrap()[0].slot(&tx.ops[0], tx)
     };
     assert_eq!(slot(&second), 3300, "that of `b`");
@@ -135,7 +141,7 @@ fn redirections_are_data_and_change_what_is_known() {
     let error = reply(&mut *wire, "-MOVED 3300 127.0.0.1:7002\r\n").error.expect("an error");
     assert_eq!(error.redirect, Some(Redirect { node: 1, asking: false }));
     assert_eq!(routed.router.node_of(&tx.ops[0], &tx), 1);
-    // The next conversation asks anew, once.
+    // The next conversation asks again, once.
     let mut out = Vec::new();
     wire.look_up(&mut out);
     wire.asking(&mut out);

@@ -90,7 +90,8 @@ impl Command {
             let mut command = Self::of(request, &login.prefix)?;
             if routed {
                 let slots = Prefix::new(&command.prefix).ok_or_else(|| {
-                    let what = format!("option `prefix` of driver redis cannot be {}", login.prefix);
+                    let what =
+                        format!("option `prefix` of driver redis cannot be {}", login.prefix);
                     Error::new(Kind::Plan, what).hint("in a cluster a brace decides a key's slot")
                 })?;
                 command.slots = Some(slots);

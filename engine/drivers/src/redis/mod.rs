@@ -19,8 +19,8 @@
 //! Source: Redis documentation, "Redis serialization protocol specification" (RESP2 and RESP3),
 //! "Redis pipelining", and the pages of the commands.
 
-use dyno_core::error::{Error, Kind, Result};
 use dyno_core::driver::{Driver, DriverKind, DriverOption, Session};
+use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 use dyno_core::request::Request;
 use dyno_core::request::capability::Capability;

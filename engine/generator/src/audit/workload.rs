@@ -262,7 +262,10 @@ mod tests {
         let mut tx = Transaction::default();
         audited.fill(3, 5, &mut tx);
         let values: Vec<&[Value]> = tx.ops.iter().map(|op| tx.values_of(op)).collect();
-        assert_eq!(values, [&[][..], &[Value::Int(7), IDENTITY[0].clone(), Value::Int(5), Value::Int(0)]]);
+        assert_eq!(
+            values,
+            [&[][..], &[Value::Int(7), IDENTITY[0].clone(), Value::Int(5), Value::Int(0)]]
+        );
         let audited = Audited::of_writes(Box::new(Of(vec![Read])), 1);
         tx.clear();
         audited.fill(3, 5, &mut tx);

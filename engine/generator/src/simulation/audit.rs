@@ -27,7 +27,10 @@ struct Alone;
 
 impl Workload for Alone {
     fn requests(&self) -> Vec<Request> {
-        vec![Request::new("read", Effect::Read, "", vec![]), Request::new("write", Effect::Write, "", vec![])]
+        vec![
+            Request::new("read", Effect::Read, "", vec![]),
+            Request::new("write", Effect::Write, "", vec![]),
+        ]
     }
     fn fill(&self, _session: u32, _index: u64, tx: &mut Transaction) {
         tx.op(0);
@@ -214,7 +217,8 @@ fn a_transaction_in_stages_has_its_identity_in_the_last_one_also_when_retried() 
         (MS, if call.number == 5 { refusal("1213", true, true) } else { None }, answer(2))
     });
     assert_eq!(records(&outcome)[..2], [(0, 0, 0, FAILED), (0, 0, 1, ACKNOWLEDGED)]);
-    let inserts = outcome.log.iter().filter(|request| request.request == workload.carrier());
+    let inserts =
+        outcome.log.iter().filter(|request| Carrier::Insert(request.request) == workload.carrier());
     let attempts: Vec<&Value> = inserts.map(|request| &request.values[2]).take(3).collect();
     assert_eq!(attempts, [&Value::Int(0), &Value::Int(1), &Value::Int(0)]);
 }

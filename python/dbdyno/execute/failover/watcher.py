@@ -159,7 +159,8 @@ class Watcher:
 
     def _look(self) -> None:
         if self._cluster.watched:
-            return self._hear()
+            self._hear()
+            return
         silent_s = time.monotonic() - self._answered
         if silent_s < (self._after_s or SUSPICIOUS_S) or not self._failed:
             if self._cluster.strays:

@@ -61,7 +61,7 @@ FORMS: Mapping[str, Form] = {
         "group replication with a single primary, which the group elects", NODES_MAX, elects=True
     ),
     SENTINEL: Form(
-        "a Redis primary and its replicas, a sentinel beside each: the sentinels promote another",
+        "a Redis primary and its replicas, a sentinel for each node: the sentinels promote another",
         NODES_MAX,
         waits=True,
     ),
@@ -83,8 +83,8 @@ class FailoverModel(Strict):
     after: Duration | None = Field(
         None,
         description=f"time without an answer of the primary after which it is replaced; at least"
-        f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; of `sentinel`: what each sentinel waits before it"
-        " takes the primary for down; not of `group`, which decides that itself",
+        f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; of `sentinel`: what each sentinel waits before"
+        " it takes the primary for down; not of `group`, which decides that itself",
     )
 
 
@@ -274,9 +274,7 @@ def _failover(
     return Failover(None if form.elects else after_s or AFTER_S)
 
 
-def _check_waiting(
-    name: str, kind: str, model: TopologyModel, replicas: int, node: Node
-) -> None:
+def _check_waiting(name: str, kind: str, model: TopologyModel, replicas: int, node: Node) -> None:
     """`replicas`: how many a primary has."""
     waits = model.wait_for_replicas
     if not waits:

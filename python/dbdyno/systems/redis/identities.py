@@ -1,6 +1,6 @@
-"""Identities of audited writes: lists of `SESSION:N:ATTEMPT`, which the engine's driver appends to in
-one step with each write (`engine/drivers/src/redis/commands.rs`). A server alone has one list, a node
-of a cluster one for each slot.
+"""Identities of audited writes: lists of `SESSION:N:ATTEMPT`, which the engine's driver appends to
+in one step with each write (`engine/drivers/src/redis/commands.rs`). A server alone has one list, a
+node of a cluster one for each slot.
 """
 
 from __future__ import annotations

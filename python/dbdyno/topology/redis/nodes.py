@@ -41,7 +41,7 @@ def check_target(target: TargetPlan) -> None:
 
 
 def wanted(target: TargetPlan) -> dict[str, str]:
-    """Settings of all nodes, but for those of the user's `config`."""
+    """Settings of all nodes, except for those of the user's `config`."""
     given = {name.replace("-", "_").lower() for name in target.config}
     return {name: value for name, value in AT_ONCE.items() if name not in given}
 
@@ -68,7 +68,9 @@ def is_following(server: Any, port: int) -> bool:
     )
 
 
-def await_following(servers: dict[str, Any], ports: dict[str, int], check: Callable[[], None]) -> None:
+def await_following(
+    servers: dict[str, Any], ports: dict[str, int], check: Callable[[], None]
+) -> None:
     """Returns once each replica follows the primary at its port. DynoError if one does not."""
     deadline = time.monotonic() + SYNC_TIMEOUT_S
     for name, port in ports.items():

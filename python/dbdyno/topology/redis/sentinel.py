@@ -1,8 +1,8 @@
-"""A primary of Redis and its replicas, with a sentinel beside each node.
+"""A primary of Redis and its replicas, with a sentinel for each node.
 
 The sentinels watch all nodes and each other, and promote a replica once a majority of them agrees
-that the primary is down. A sentinel runs on the machine of its node, so to say: in the same network,
-where there is one between the nodes; faults of the server leave it. Where sentinels differ on which
+that the primary is down. A sentinel runs on the machine of its node, so to speak: in the
+same network between the nodes; faults of the server leave it. Where sentinels differ on which
 node is the primary, the one with the highest epoch of the configuration is right: that is what
 clients that listen to `+switch-master` hear last.
 
@@ -36,7 +36,7 @@ AFTER_S = 1.0  # of a topology without `failover`
 TRY_AGAIN_S = 10.0
 NOTE = (
     "the first node starts on a copy of the loaded data, the others get it from there; a sentinel"
-    " beside each node"
+    " for each node"
 )
 WAITING_NOTE = "; WAIT follows each write"
 
@@ -96,7 +96,7 @@ class Sentinel(Wiring):
     ) -> None:
         server = members.server(node)
         account = account_for(nodes.ACCOUNT)
-        # It rewrites its file, by another one beside it.
+        # It rewrites its file, by another one in the same directory.
         directory = private_directory(server.directory / "sentinel", account)
         file = private_file(directory / "sentinel.conf", _configuration(members, node), account)
         process = Guarded(host=members.binaries.host, account=account)

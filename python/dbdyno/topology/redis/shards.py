@@ -176,7 +176,7 @@ def _primaries(members: Members) -> int:
 
 
 def _parts(members: Members) -> list[range]:
-    """The slots of each primary: equal parts, but for one slot."""
+    """The slots of each primary: equal parts, give or take one slot."""
     count = _primaries(members)
     bounds = [round(SLOTS * number / count) for number in range(count + 1)]
     return [range(first, end) for first, end in pairwise(bounds)]
@@ -213,9 +213,7 @@ def _bus(members: Members, node: Node) -> int:
 def _strangers(members: Members) -> list[str]:
     """Nodes that do not know all others yet."""
     return [
-        node.name
-        for node in members.nodes
-        if _known(members.server(node)) < len(members.nodes)
+        node.name for node in members.nodes if _known(members.server(node)) < len(members.nodes)
     ]
 
 

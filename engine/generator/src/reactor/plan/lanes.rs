@@ -71,7 +71,7 @@ pub struct Lanes {
     pub active: usize,
     /// Whether the operation waits for the connection.
     pub waits: bool,
-    /// Whether the node has to be told that another one sent the operation there.
+    /// Whether the operation must be announced to the node: another one sent it there.
     pub asking: bool,
     /// How often nodes have sent the operation on.
     pub redirects: u32,

@@ -5,7 +5,7 @@
 //! node is not connected waits for it, which is part of its latency; if the connection fails, so does
 //! the transaction, with code `lost`, and the session goes on with the next one. Each failure puts
 //! the [`Router`](dyno_core::driver::Router) in doubt: the next conversation with any node asks
-//! anew who serves what.
+//! again which node serves what.
 
 use super::lanes::{Lanes, lane_of, split};
 use super::load_thread::is_final;
@@ -144,8 +144,7 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         let (Some(router), Some(lanes)) = (self.router(index), self.lanes(index)) else { return };
         let used = |node: &usize| router.is_used(*node);
         let is_down = |node: &usize| !lanes.nodes[*node].channel.is_up();
-        let missing: Vec<usize> =
-            (0..lanes.nodes.len()).filter(used).filter(is_down).collect();
+        let missing: Vec<usize> = (0..lanes.nodes.len()).filter(used).filter(is_down).collect();
         if !missing.is_empty() {
             return missing.into_iter().for_each(|node| self.want(index, node));
         }
