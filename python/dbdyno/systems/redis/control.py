@@ -58,37 +58,40 @@ class RedisControl(ABC):
 
     def ask(self, *words: str | int) -> Any:
         """The reply to one command, on the connection that is kept. RedisError or OSError."""
-        with self._lock:
-            if self._client is None:
-                self._client = self._open()
-            try:
-                return self._client.call(*words)
-            except RedisError:
-                raise
-            except BaseException:  # what comes next on it would answer this
-                self._drop()
-                raise
+        [reply] = self.ask_each([words])
+        return reply
 
     def ask_each(self, commands: Sequence[Sequence[str | int]]) -> list[Any]:
         """The replies to several commands, sent in parts without waiting for each. RedisError or
         OSError."""
         found: list[Any] = []
         with self._lock:
-            if self._client is None:
-                self._client = self._open()
-            try:
-                for start in range(0, len(commands), TOGETHER):
-                    part = commands[start : start + TOGETHER]
-                    for words in part:
-                        self._client.send(words)
-                    found += [self._client.reply() for _ in part]
-            except BaseException:
-                self._drop()
-                raise
+            for start in range(0, len(commands), TOGETHER):
+                found += self._together(commands[start : start + TOGETHER])
         for reply in found:
             if isinstance(reply, RedisError):
                 raise reply
         return found
+
+    def _together(self, commands: Sequence[Sequence[str | int]]) -> list[Any]:
+        """The replies to commands sent at once; refusals are RedisErrors, not raised. A kept
+        connection that the server has closed meanwhile is made again: sentinels close those of a
+        server that they promote."""
+        is_kept = self._client is not None
+        try:
+            if self._client is None:
+                self._client = self._open()
+            for words in commands:
+                self._client.send(words)
+            return [self._client.reply() for _ in commands]
+        except ConnectionError:
+            self._drop()
+            if not is_kept:
+                raise
+        except BaseException:  # what comes next on it would answer this
+            self._drop()
+            raise
+        return self._together(commands)
 
     def close_connection(self) -> None:
         """Closes the kept connection."""

@@ -13,9 +13,11 @@ from dbdyno.systems.process.managed import Managed, Started
 from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.redis import identities
-from dbdyno.systems.redis.client import ERRORS, Client
+from dbdyno.systems.redis.client import ERRORS, Client, RedisError
 from dbdyno.systems.redis.control import TIMEOUT_S, RedisControl, key_prefix, log_in
 from dbdyno.systems.server_errors import answered, lost
+
+OF_CLUSTER = ("MOVED", "ASK", "CLUSTERDOWN")  # a key belongs to another node, or to none yet
 
 
 class RedisServer(RedisControl, Managed):
@@ -39,7 +41,12 @@ class RedisServer(RedisControl, Managed):
         starting.until_ready("Redis", self.process, self._log, _HINTS, self._log_in, ERRORS)
 
     def _log_in(self) -> None:
-        self.ask("GET", "dbdyno")  # refused while data are read, as INFO is not
+        try:
+            self.ask("GET", "dbdyno")  # refused while data are read, as INFO is not
+        except RedisError as error:
+            # A node of a cluster says first that the key is not its own.
+            if error.code not in OF_CLUSTER or self.info("persistence")["loading"] != "0":
+                raise
         self.version = self.info("server")["redis_version"]
 
     def unanswered(self, error: Exception) -> DynoError:
