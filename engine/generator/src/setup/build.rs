@@ -173,13 +173,16 @@ fn build_group(
     })
 }
 
+/// The driver of each of a group's targets, and what routes over these.
+type Drivers = (Vec<Box<dyn Driver>>, Option<Box<dyn Router>>);
+
 /// The driver of each target, and what routes operations over them if they are nodes of a cluster.
 fn drivers_of(
     kind: &DriverKind,
     targets: &[Target],
     requests: &Arc<[Request]>,
     pipeline: u32,
-) -> Result<(Vec<Box<dyn Driver>>, Option<Box<dyn Router>>)> {
+) -> Result<Drivers> {
     let routed = kind.routed.map_or(Ok(None), |build| build(targets, Arc::clone(requests)))?;
     let Some(routed) = routed else {
         let driver = |target| (kind.build)(target, Arc::clone(requests));
