@@ -80,7 +80,7 @@ ROWS = {
         PACKAGE,
         r"\b{name}\.WIRING\b",
         ("python/dbdyno/topology/__init__.py",),
-        frozenset({"base", "cluster", "failover", "mysqlfamily", "planned"}),
+        frozenset({"base", "cluster", "failover", "mysqlfamily", "nodes", "planned"}),
     ),
     "a sampler": Row(
         "python/dbdyno/samplers",

@@ -172,11 +172,14 @@ def ran(
 
 
 def recounted(there: Place) -> Mapping[str, int]:
-    lines = map(json.loads, (there.path / spied_audit.NAME).read_text().splitlines())
-    store = [({tuple(row) for row in line["rows"]}, line["writes"]) for line in lines]
-    assert sum(writes for _, writes in store) == 1, "one primary"
+    stores: dict[int, list[tuple[set[Any], bool]]] = {}
+    for line in map(json.loads, (there.path / spied_audit.NAME).read_text().splitlines()):
+        rows = {tuple(row) for row in line["rows"]}
+        stores.setdefault(line["store"], []).append((rows, line["writes"]))
+    for store in stores.values():
+        assert sum(writes for _, writes in store) == 1, "one primary"
     [log] = (there.path / "r/trials").glob("*/audit.log")
-    return recount(log.read_bytes(), [store])
+    return recount(log.read_bytes(), list(stores.values()))
 
 
 def changes(record: dict[str, Any]) -> dict[str, str]:

@@ -41,9 +41,9 @@ def test_its_cost_can_be_a_factor() -> None:
     [
         (
             "redis",
-            "kind: kv, preset: a",
-            "target `db`: Redis does not have sql",
-            "use a target of kind sqlite, mariadb, mysql",
+            "kind: kv, preset: a, pipeline: 4",
+            "group `workload`: operations of a `pipeline` have no commit of their own",
+            "write `pipeline: 1`",
         ),
         ('"null"', WRITES, "target `db`: null keeps no data", "use a target of kind sqlite"),
         (

@@ -78,7 +78,7 @@ def test_a_kind_is_a_single_server(kind: str) -> None:
         ("galera", {"nodes": 0}, ("`nodes` must be at least 1",)),
         ("galera", {"wait_for_replicas": 1}, ("means nothing to `galera`",)),
         ("mariadb", {"nodes": 2}, ("--nodes", "single server", "galera, replicas")),
-        ("redis", {"wait_for_replicas": 1}, ("--wait-for-replicas", "it has none")),
+        ("redis", {"wait_for_replicas": 1}, ("--wait-for-replicas", "sentinel, cluster")),
         ("mariadb", {"kind": "mysql"}, ("--kind says mysql",)),
         ("galera", {"nodes": 3, "target": {"memory": "3Gi"}}, ("3 x 3 GiB", "8 GiB")),
         ("mariadb", {"target": {"memory": "much"}}, ("must be a size",)),
@@ -346,7 +346,7 @@ def test_a_lab_that_ends_starts_no_node() -> None:
 def test_a_client_has_the_signals_that_a_shell_would_give_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    facts = {"kind": "redis", "client_places": []}
+    facts = {"kind": "redis", "client_places": [], "topology": None}
     monkeypatch.setattr(shell, "login", lambda name: (record("a", **facts), {}))
     monkeypatch.setattr(clients, "command", lambda *_: (["/none"], {}))
     before = {number: signal.getsignal(number) for number in shell.IGNORED}

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::protocol::{Cancel, Progress, Reply, ServerError, WireProtocol};
+pub use crate::protocol::{Cancel, Progress, Redirect, Reply, ServerError, WireProtocol};
 
 /// A protocol or library that the engine can drive.
 pub struct DriverKind {
@@ -39,6 +39,9 @@ pub struct DriverKind {
     /// Binds the driver to a target for scripts, whose statements are not known in advance. `None`
     /// if the driver does not support scripts.
     pub clients: Option<BuildClients>,
+    /// Builds the drivers of targets that are nodes of one cluster, over which clients route their
+    /// operations. `None` if the protocol has no such clusters.
+    pub routed: Option<BuildRouted>,
 }
 
 /// One of a driver's options.
@@ -56,6 +59,32 @@ pub type BuildDriver = fn(target: &Target, requests: Arc<[Request]>) -> Result<B
 
 /// Binds a driver to a target for scripts. Its error names the invalid field of the target.
 pub type BuildClients = fn(target: &Target) -> Result<Clients>;
+
+/// Binds a driver to all nodes of a cluster. `Ok(None)`: the targets are not nodes of a cluster. Its
+/// error names the invalid field of a target.
+pub type BuildRouted = fn(targets: &[Target], requests: Arc<[Request]>) -> Result<Option<Routed>>;
+
+/// The nodes of a cluster, in the order of the targets.
+pub struct Routed {
+    /// Driver of each node.
+    pub drivers: Vec<Box<dyn Driver>>,
+    /// Which of them serves what.
+    pub router: Box<dyn Router>,
+}
+
+/// What clients of a cluster know of it. All sessions of a group share it; drivers update it by what
+/// the nodes say.
+pub trait Router: Send + Sync {
+    /// Index of the node that serves operation `op` of `tx`, as far as is known.
+    fn node_of(&self, op: &Op, tx: &Transaction) -> usize;
+
+    /// Whether the node serves anything, as far as is known.
+    fn is_used(&self, node: usize) -> bool;
+
+    /// A node does not answer: its operations may have moved to another one, which the next
+    /// conversation with any node finds out.
+    fn doubt(&self);
+}
 
 /// A driver bound to a target and to the requests of one group. Shared by all workers.
 pub trait Driver: Send + Sync {
@@ -119,6 +148,14 @@ impl fmt::Display for Task<'_> {
 pub trait Wire: WireProtocol<Reply = Reply> {
     /// Encodes operation `op` of `tx`, which is in the group's list of requests.
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>);
+
+    /// Encodes what must precede an operation that another node of the cluster has sent here. It has
+    /// no reply of its own.
+    fn asking(&mut self, _out: &mut Vec<u8>) {}
+
+    /// Encodes a question about the cluster, if its [`Router`] is in doubt. It has no reply of its
+    /// own, and an operation may follow it at once.
+    fn look_up(&mut self, _out: &mut Vec<u8>) {}
 
     /// Encodes a task, answered by a `Reply`. Returns false if this system has nothing to do for
     /// the task and sends no answer.

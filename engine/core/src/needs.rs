@@ -67,6 +67,7 @@ mod tests {
         library: || None,
         build: |_, _| unreachable!(),
         clients: None,
+        routed: None,
     };
     const RECORDS: WorkloadKind = WorkloadKind {
         name: "records",

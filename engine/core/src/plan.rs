@@ -282,7 +282,8 @@ pub struct Group {
     #[serde(default = "ten")]
     pub retries: u32,
     /// Whether commits are audited: each transaction that writes also inserts its identity into table
-    /// `dbdyno_audit`, which must exist, and the outcome that the client saw goes to `audit.log`.
+    /// `dbdyno_audit`, which must exist (Redis: each write appends it to a list), and the outcome that
+    /// the client saw goes to `audit.log`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub audit: bool,
 }

@@ -99,6 +99,17 @@ pub struct ServerError {
     pub retryable: bool,
     /// Whether the server has already rolled the whole transaction back.
     pub rolled_back: bool,
+    /// Where the operation belongs instead, if a node of a cluster says so.
+    pub redirect: Option<Redirect>,
+}
+
+/// A node's answer that another node of its cluster serves the operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Redirect {
+    /// Index of that node among the group's targets.
+    pub node: usize,
+    /// Whether an announcement must precede the operation: another node sent it there.
+    pub asking: bool,
 }
 
 /// How a running statement is cancelled.

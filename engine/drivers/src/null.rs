@@ -48,6 +48,7 @@ pub static KIND: DriverKind = DriverKind {
     library: || None,
     build,
     clients: None,
+    routed: None,
 };
 
 /// Longest delay: one hour, the range of the histograms.

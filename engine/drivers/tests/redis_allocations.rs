@@ -92,3 +92,47 @@ fn requests_and_answers_allocate_nothing() {
     }
     assert_eq!(COUNT.with(Cell::get), before);
 }
+
+/// The sessions of a cluster of one node, whose writes carry an identity and wait for a replica.
+fn routed() -> (dyno_core::driver::Routed, Box<dyn Wire>) {
+    let target: Target = serde_json::from_value(serde_json::json!({
+        "driver": "redis", "address": {"tcp": {"host": "127.0.0.1", "port": 6379}},
+        "options": {"prefix": "dyno:", "announced": "127.0.0.1:6379", "wait_replicas": 1},
+    }))
+    .unwrap();
+    let store = Arc::new(Store { name: "t".into(), key: "k".into(), fields: vec!["f".into()] });
+    let update = Request::key_value("update", &store, Verb::Update(0));
+    let requests = [Request { identified: true, ..update }];
+    let build = dyno_drivers::redis::KIND.routed.unwrap();
+    let routed = build(&[target], requests.into()).unwrap().unwrap();
+    let Session::Wire(mut wire) = routed.drivers[0].session(0).unwrap() else { panic!("a wire") };
+    let mut out = Vec::new();
+    wire.connected(false, &mut out);
+    let (used, _) = wire.receive(b"+PONG\r\n*0\r\n", &mut out).unwrap();
+    assert_eq!(used, 11);
+    (routed, wire)
+}
+
+#[test]
+fn a_routed_write_with_its_identity_allocates_nothing() {
+    let ((routed, mut wire), mut tx, mut out) = (routed(), Transaction::default(), Vec::new());
+    tx.text(|out| out.resize(100, b'v'));
+    tx.text(|out| out.extend_from_slice(b"user00000000000000000042"));
+    [1, 2, 3].into_iter().for_each(|value| tx.int(value));
+    tx.op(0);
+    let answers = b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n:1\r\n:1\r\n";
+    let mut before = 0;
+    for round in 0..100 {
+        if round == 10 {
+            before = COUNT.with(Cell::get);
+        }
+        out.clear();
+        assert_eq!(routed.router.node_of(&tx.ops[0], &tx), 0);
+        wire.look_up(&mut out);
+        wire.request(&tx.ops[0], &tx, &mut out);
+        let (used, progress) = wire.receive(answers, &mut out).unwrap();
+        let Progress::Reply(reply) = progress else { panic!("a reply") };
+        assert_eq!((used, reply.affected, reply.error), (answers.len(), 1, None));
+    }
+    assert_eq!(COUNT.with(Cell::get), before);
+}

@@ -66,7 +66,8 @@ pub fn run(
     machine::pin(&plan.cpus)?;
     let built = build(plan, drivers, workloads)?;
     let (network, threads) = slots(plan, &built);
-    let descriptors = network.len() + FILES_A_SESSION * threads.len();
+    let connections: usize = network.iter().map(|&(group, _)| built[group].connections()).sum();
+    let descriptors = connections + FILES_A_SESSION * threads.len();
     machine::allow_descriptors((network.len() + threads.len()) as u64, descriptors as u64)?;
     let workers = worker_count(plan, network.len());
     emit(Event::Start {

@@ -121,6 +121,7 @@ static TOY: DriverKind = DriverKind {
     library: || None,
     build: |_: &Target, _: Arc<[Request]>| Ok(Box::new(Toy)),
     clients: None,
+    routed: None,
 };
 
 /// Content of the server and its faults.

@@ -15,6 +15,7 @@ from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
+from dbdyno.execute.failover.observer import Observer
 from dbdyno.execute.failover.watcher import Watcher
 from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
@@ -141,12 +142,16 @@ class Trial:
         request = self._request(replace(cell, audit=None), trial, directory)
         return with_values(request, self._pool.looked_up(cell))
 
-    def _watchers(self, roles: RoleLog) -> list[Watcher]:
-        """Of the targets whose sessions follow a new primary."""
+    def _watchers(self, roles: RoleLog) -> list[Watcher | Observer]:
+        """Of the targets whose sessions follow a new primary, or whose clients do by themselves."""
+        deployments = self._pool.deployments.values()
         return [
-            Watcher(deployment, partial(self._pool.lead, deployment), roles)
-            for deployment in self._pool.deployments.values()
-            if deployment.follows
+            *(
+                Watcher(deployment, partial(self._pool.lead, deployment), roles)
+                for deployment in deployments
+                if deployment.follows
+            ),
+            *(Observer(deployment, roles) for deployment in deployments if deployment.shards),
         ]
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:

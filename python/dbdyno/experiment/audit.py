@@ -12,11 +12,12 @@ from dbdyno.experiment import workloads
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.types import Cell, Group, Target
-from dbdyno.kinds.kind import SQL, TRANSACTIONS
+from dbdyno.kinds.kind import IDENTIFIED_WRITES, SQL, TRANSACTIONS, Kind
 
 COMMITS = "commits"
 OFF = "off"
-NEEDS = (SQL, TRANSACTIONS)
+# Either all of the first, or of the second.
+NEEDS = ((SQL, TRANSACTIONS), (IDENTIFIED_WRITES,))
 
 
 def _none_if_off(value: Any) -> Any:
@@ -58,18 +59,20 @@ def check(cell: Cell, root: Node) -> None:
 
 def _target(target: Target) -> Refusal | None:
     kind = kinds.of(target.kind)
-    lacking = [need for need in NEEDS if need not in kind.capabilities]
-    if lacking or not kind.stores_data:
-        able = [
-            name
-            for name, one in kinds.KINDS.items()
-            if one.stores_data and set(NEEDS) <= set(one.capabilities)
-        ]
+    if not _can_carry(kind) or not kind.stores_data:
+        able = [name for name, one in kinds.KINDS.items() if one.stores_data and _can_carry(one)]
+        lacking = [need for need in NEEDS[0] if need not in kind.capabilities]
         what = f"does not have {listed(lacking)}" if lacking else "keeps no data"
         return Refusal(
             f"{kind.title} {what}",
             "each transaction inserts an identity into a table",
             f"use a target of kind {listed(able)}, or remove `audit`",
+        )
+    if target.url is not None and not kind.speaks_sql:
+        return Refusal(
+            "it is not started by dbdyno",
+            "what an audit leaves in a server of others would have to be removed key by key",
+            "let dbdyno start the server, or remove `audit`",
         )
     if target.existing is not None:
         return Refusal(
@@ -80,12 +83,22 @@ def _target(target: Target) -> Refusal | None:
     return None
 
 
+def _can_carry(kind: Kind) -> bool:
+    return any(set(needs) <= set(kind.capabilities) for needs in NEEDS)
+
+
 def _group(group: Group) -> Refusal | None:
     if group.kind in (workloads.SCRIPT, workloads.REPLAY.name):
         return Refusal(
             f"workload `{group.kind}` brings its own transactions",
             "nothing can be added to what a script or a recording sends",
             "use another workload, or remove `audit`",
+        )
+    if workloads.pipeline(group.kind, group.options) > 1:
+        return Refusal(
+            "operations of a `pipeline` have no commit of their own",
+            "an identity and what it stands for are stored in one step",
+            "write `pipeline: 1`, or remove `audit`",
         )
     if group.find is not None:
         return Refusal(

@@ -14,6 +14,7 @@ from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.file.paths import WORKLOAD
 from dbdyno.experiment.targets import hooks
+from dbdyno.experiment.targets.topologies import FORMS
 from dbdyno.experiment.types import REPLICA, Cell, Group
 from dbdyno.experiment.workloads.base import Need
 
@@ -112,6 +113,24 @@ def routes(cell: Cell, root: Node) -> None:
                 cause="a replica is only read: what is written there is refused, or makes it differ"
                 " from its primary",
                 fix="write `route: primary`, or a workload that only reads",
+            )
+
+
+def pipelines(cell: Cell, root: Node) -> None:
+    """Refuses a pipeline whose operations would go to different nodes."""
+    target_of = {target.name: target for target in cell.targets}
+    for group in cell.groups:
+        topology = target_of[group.target].topology
+        if topology is None or not FORMS[topology.kind].shards:
+            continue
+        if workloads.pipeline(group.kind, group.options) > 1:
+            written = root.mapping["groups"].mapping[group.name]
+            node = written.mapping.get("pipeline", written)
+            raise DynoError(
+                f"group `{group.name}`: `pipeline` means nothing to a `{topology.kind}`",
+                where=node.where if node is not written else written.place,
+                cause="keys of one pipeline belong to different nodes",
+                fix="write `pipeline: 1`, or use a single server",
             )
 
 

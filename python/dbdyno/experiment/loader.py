@@ -237,6 +237,7 @@ def _cell(
     checks.shared_data(cell, patched)
     checks.capabilities(cell, patched)
     checks.routes(cell, patched)
+    checks.pipelines(cell, patched)
     audit.check(cell, patched)
     return cell
 

@@ -257,6 +257,14 @@ def _node_of(name: str, model: GroupBase, targets: Mapping[str, Target], node: N
             where=node.mapping["node"].place,
             fix="give the target `nodes: {write: URL, read: [URL, ...]}`, or remove `node`",
         )
+    topology = target.topology
+    if model.node == "read" and topology is not None and topologies.FORMS[topology.kind].shards:
+        raise DynoError(
+            f"group `{name}`: `node: read` means nothing to a `{topology.kind}`",
+            where=node.mapping["node"].place,
+            cause="each operation goes to the primary that has its key",
+            fix="remove `node`",
+        )
     return model.node
 
 

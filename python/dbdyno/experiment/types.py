@@ -18,6 +18,7 @@ Scalar = str | int | float | bool | None
 DURABILITY = ("full", "os_crash_unsafe", "none")
 ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializable")
 GALERA, REPLICAS, GROUP = "galera", "replicas", "group"
+SENTINEL, CLUSTER = "sentinel", "cluster"
 """Kinds of topologies."""
 OBEYED, IGNORED = "obeyed", "ignored"
 """How the disk of a volume answers requests to flush its write cache."""
@@ -120,11 +121,18 @@ class Failover:
 class Topology:
     """How the servers of a target work together; what a kind of it is, `topology` knows."""
 
-    kind: str  # galera | replicas | group
+    kind: str  # galera | replicas | group | sentinel | cluster
     nodes: int = 3
     wait_for_replicas: int = 0  # that must have received a commit before it is acknowledged
     failover: Failover | None = None
     network: Network | None = None  # between the nodes; None: loopback itself
+    cluster_replicas: int = 0  # of each primary of a `cluster`
+
+    @property
+    def primaries(self) -> int:
+        """The number of nodes that take writes at the start; of a `cluster`, each for a part of the
+        data."""
+        return self.nodes // (1 + self.cluster_replicas) if self.kind == CLUSTER else 1
 
 
 @dataclass(frozen=True)
@@ -196,7 +204,7 @@ class Target:
         assert self.topology is not None
         if self.topology.kind == GALERA:
             return MEMBER
-        return PRIMARY if number == 1 else REPLICA
+        return PRIMARY if number <= self.topology.primaries else REPLICA
 
     def _follows(self, node: Node) -> bool:
         """Whether a node is not what is written to by default: of members, all but the first."""

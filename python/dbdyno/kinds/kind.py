@@ -12,9 +12,9 @@ MYSQL, POSTGRES, REDIS, MONGODB = "mysql", "postgres", "redis", "mongodb"
 # Capabilities: what a kind can do and a workload may need. Names as in `dyno-engine list --json`.
 SQL, TRANSACTIONS, POPULATE = "sql", "transactions", "populate"
 KEY_VALUE, KEY_RANGES, IO = "key_value", "key_ranges", "io"
-PIPELINING = "pipelining"
+PIPELINING, IDENTIFIED_WRITES = "pipelining", "identified_writes"
 OF_SQL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
-ALL = (*OF_SQL, IO, PIPELINING)
+ALL = (*OF_SQL, IO, PIPELINING, IDENTIFIED_WRITES)
 
 
 @dataclass(frozen=True, kw_only=True)

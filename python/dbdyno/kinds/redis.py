@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount, Quotient, Share
-from dbdyno.kinds.kind import KEY_VALUE, PIPELINING, POPULATE, REDIS, Kind
+from dbdyno.kinds.kind import (
+    IDENTIFIED_WRITES,
+    KEY_VALUE,
+    PIPELINING,
+    POPULATE,
+    REDIS,
+    Kind,
+)
 
 KIND = Kind(
     name="redis",
     title="Redis",
     module="redis.system",
-    capabilities=(KEY_VALUE, POPULATE, PIPELINING),
+    capabilities=(KEY_VALUE, POPULATE, PIPELINING, IDENTIFIED_WRITES),
     language=REDIS,
     schemes=("redis", "rediss"),
     schemes_with_tls=("rediss",),
     port=6379,
+    topologies=("sentinel", "cluster"),
+    waits_for_replicas=8,
     programs="redis-server",
     clients="redis-cli",
     client_package="redis-tools",

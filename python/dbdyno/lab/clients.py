@@ -17,6 +17,7 @@ from typing import Any
 
 from dbdyno import kinds
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import CLUSTER
 from dbdyno.lab import registry
 from dbdyno.lab.registry import PASSWORD
 from dbdyno.systems.process.paths import LOOPBACK, program
@@ -79,7 +80,12 @@ def _options(node: Mapping[str, Any], password: str) -> str:
 
 
 def command(
-    kind: str, directory: Path, node: Mapping[str, Any], places: Sequence[str], more: Sequence[str]
+    kind: str,
+    directory: Path,
+    node: Mapping[str, Any],
+    places: Sequence[str],
+    more: Sequence[str],
+    topology: str | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The client's command line for a node, with the user's words behind it, and its environment.
     DynoError where the program is not installed."""
@@ -100,7 +106,8 @@ def command(
     if language == kinds.POSTGRES:
         return [str(found), *more], {**kept, **_libpq(directory, node)}
     password = (directory / PASSWORD).read_text().strip()
-    words = [str(found), "-h", node["host"], "-p", str(node["port"]), *more]
+    follows = ["-c"] * (topology == CLUSTER)  # where a node says that a key belongs to another
+    words = [str(found), "-h", node["host"], "-p", str(node["port"]), *follows, *more]
     return words, {**kept, "REDISCLI_AUTH": password}
 
 

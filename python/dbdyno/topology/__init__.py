@@ -16,6 +16,7 @@ from dbdyno.systems.process.managed import ManagedSystem
 from dbdyno.topology import galera, group
 from dbdyno.topology.base import Between, Members, Wiring
 from dbdyno.topology.cluster import Cluster, start_node
+from dbdyno.topology.redis import sentinel, shards
 from dbdyno.topology.replicas import mariadb, mysql, postgres
 
 __all__ = ["WIRINGS", "Cluster", "check_installed", "cluster", "of", "resolve", "seed"]
@@ -26,6 +27,8 @@ WIRINGS: tuple[Wiring, ...] = (
     mysql.WIRING,
     postgres.WIRING,
     group.WIRING,
+    sentinel.WIRING,
+    shards.WIRING,
 )
 
 

@@ -227,7 +227,8 @@ class Wiring(Protocol):
     kind: str
     succession: Succession | None = None  # None: the nodes elect a primary, or all take writes
     # The line of its log by which a server says that it takes writes from now on, with its time
-    # (ISO 8601, UTC) as the group `time`; None where logs have whole seconds, or do not say it.
+    # (UTC, ISO 8601 or Redis's) as the group `time`; None where logs have whole seconds, or do not
+    # say it.
     takes_writes: re.Pattern[str] | None = None
     rejoins: bool = False  # whether a node that has left the others joins them again by itself
 
@@ -260,6 +261,18 @@ class Wiring(Protocol):
         """Does what a node that was started again does not do by itself."""
         return
 
+    def accompany(
+        self,
+        members: Members,
+        environment: Callable[[str], Mapping[str, str]],
+        cpus: Sequence[int],
+        check: Callable[[], None],
+    ) -> None:
+        """Starts programs that work next to the nodes, as `companions` of their servers, once all
+        nodes are wired. `environment`: of a program on the machine of the node of that name.
+        `check` is called between slow steps, and raises to end them."""
+        return
+
     @abstractmethod
     def lacking(self, members: Members) -> str:
         """Why they do not work together yet, in the servers' words; empty once they do."""
@@ -268,6 +281,19 @@ class Wiring(Protocol):
     def role(self, server: Any) -> str:
         """PRIMARY, REPLICA, MEMBER or DOWN, as the server says within LOOK_TIMEOUT_S. May raise
         what its client library does."""
+
+    def announced(self, members: Members) -> str | None:
+        """The name of the node that is the primary, by what watches the nodes from outside. None:
+        nothing does, or it does not answer."""
+        return None
+
+    def stores(self, members: Members) -> tuple[tuple[Node, ...], ...]:
+        """The nodes that have the same data now, by the part of the data that they have."""
+        return (members.nodes,)
+
+    def engine_options(self, target: TargetPlan, server: Any) -> Mapping[str, Any]:
+        """The options of the engine's driver for a node, for a load of the topology."""
+        return {}
 
 
 def with_word(

@@ -28,6 +28,15 @@ POLL_S = 0.05
 TRIES = 3  # starts of a node whose ports another process took meanwhile
 LOG_LINES_MAX = 1000  # that are searched
 LOG_LINES = 12  # of each node, in an error
+REDIS_TIME = "%d %b %Y %H:%M:%S.%f"
+
+
+def _logged(text: str) -> datetime:
+    """The time of a line of a log, in ISO 8601 or as Redis writes it."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.strptime(text, REDIS_TIME)
 
 
 def start_node(
@@ -86,10 +95,22 @@ class Cluster:
             self._start(node, directory)
             with self._explained(node):
                 self._wiring.wire(self._members, node)
+        self._accompany()
         self._wait()
         if self._between is not None:
             self._between.check()
         self._roles = self.roles()
+
+    def _accompany(self) -> None:
+        """Starts what works next to the nodes."""
+        between, members = self._between, self._members
+        with self._explained(members.nodes[0]):
+            self._wiring.accompany(
+                members,
+                (lambda name: {}) if between is None else between.environment,
+                self._cpus,
+                self._check,
+            )
 
     def roles(self) -> dict[str, str]:
         """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER or DOWN."""
@@ -141,6 +162,19 @@ class Cluster:
         that has begun: its node is dead, and deposed only once another was promoted."""
         with self._locks[name]:
             return name in self._members.deposed
+
+    @property
+    def watched(self) -> bool:
+        """Whether programs next to the nodes say which of them is the primary."""
+        return type(self._wiring).announced is not Wiring.announced
+
+    def announced(self) -> str | None:
+        """The primary by these programs; None if none of them answers."""
+        return self._wiring.announced(self._members)
+
+    def stores(self) -> tuple[tuple[Node, ...], ...]:
+        """The nodes that have the same data now, by the part of the data that they have."""
+        return self._wiring.stores(self._members)
 
     def accept(self, name: str) -> None:
         """Another node leads now: the nodes have elected it, or it takes writes anyway."""
@@ -252,8 +286,7 @@ class Cluster:
         found = list(says.finditer(self._running()[self.leader].log_tail(LOG_LINES_MAX)))
         if not found:
             return None
-        logged = datetime.fromisoformat(found[-1]["time"])
-        return logged.replace(tzinfo=UTC).timestamp()
+        return _logged(found[-1]["time"]).replace(tzinfo=UTC).timestamp()
 
     def regroup(self) -> None:
         """Has replicas follow a new primary, as far as they answer: `strays` are left."""

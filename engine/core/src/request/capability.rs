@@ -17,6 +17,8 @@ pub enum Capability {
     Io,
     /// Several requests in one write, before the answer to the first.
     Pipelining,
+    /// Writes that commit by themselves together with an identity, for audits.
+    IdentifiedWrites,
 }
 
 impl Capability {
@@ -29,6 +31,7 @@ impl Capability {
         Self::Populate,
         Self::Io,
         Self::Pipelining,
+        Self::IdentifiedWrites,
     ];
 
     /// Capabilities of an SQL system.
@@ -45,6 +48,7 @@ impl Capability {
             Self::Populate => "populate",
             Self::Io => "io",
             Self::Pipelining => "pipelining",
+            Self::IdentifiedWrites => "identified_writes",
         }
     }
 }

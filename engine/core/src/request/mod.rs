@@ -64,6 +64,10 @@ pub struct Request {
     pub expect: Option<Expect>,
     /// Whether the rows of its answers are kept for [`Workload::more`](crate::workload::Workload::more).
     pub keeps: bool,
+    /// Whether it carries an identity, for drivers with
+    /// [`IdentifiedWrites`](capability::Capability::IdentifiedWrites): its last three values are
+    /// session, number and attempt, and are stored in one step with what it writes.
+    pub identified: bool,
 }
 
 impl Request {
@@ -92,7 +96,16 @@ impl Request {
     }
 
     fn of(class: String, effect: Effect, command: Command, params: Vec<ParamType>) -> Self {
-        Self { class, effect, command, params, names: vec![], expect: None, keeps: false }
+        Self {
+            class,
+            effect,
+            command,
+            params,
+            names: vec![],
+            expect: None,
+            keeps: false,
+            identified: false,
+        }
     }
 
     /// Its SQL: empty for `Begin*`, `Commit`, `Rollback` and `Verbatim`, and for what is not SQL

@@ -65,6 +65,7 @@ pub static KIND: DriverKind = DriverKind {
     library: || None,
     build,
     clients: None,
+    routed: None,
 };
 
 /// Minimum alignment of sizes for `O_DIRECT`; a device may require more.

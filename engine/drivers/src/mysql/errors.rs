@@ -34,6 +34,7 @@ pub fn parse(payload: &[u8]) -> Result<ServerError> {
         number: number.into(),
         state: String::from_utf8_lossy(state).into_owned(),
         message: String::from_utf8_lossy(text).into_owned(),
+        redirect: None,
     })
 }
 

@@ -69,6 +69,7 @@ pub static KIND: DriverKind = DriverKind {
     library: || None,
     build,
     clients: Some(client::build),
+    routed: None,
 };
 
 /// What all connections to a target share.

@@ -75,6 +75,7 @@ impl<'a> ErrorFields<'a> {
             message: self.text(),
             retryable: RETRYABLE.contains(&self.code),
             rolled_back: false,
+            redirect: None,
         }
     }
 

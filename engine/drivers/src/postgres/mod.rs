@@ -52,6 +52,7 @@ pub static KIND: DriverKind = DriverKind {
     library: || None,
     build,
     clients: Some(client::build),
+    routed: None,
 };
 
 fn build(target: &Target, requests: Arc<[Request]>) -> Result<Box<dyn Driver>> {

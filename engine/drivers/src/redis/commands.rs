@@ -1,9 +1,24 @@
 //! Requests as commands; the parts common to all calls are encoded once.
+//!
+//! A write may be followed by `WAIT`, and a write that carries an identity goes between `MULTI` and
+//! `EXEC` with an `RPUSH` of it: all in one flight. Source: Redis documentation, "Transactions", and
+//! the page of `WAIT`.
 
+use super::login::{Login, Wait};
+use super::slots::{Prefix, Tags};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::request::{KeyValue, Store, Verb};
 use dyno_core::workload::{self, Op, Request, Transaction, Value, put_decimal};
-use dyno_protocol::resp::{put_command, put_word};
+use dyno_protocol::resp::{self, put_command, put_word};
+use std::sync::Arc;
+
+/// What the names of the lists of identities begin with, after the keys' prefix.
+const IDENTITIES: &str = "dbdyno_audit:";
+/// Values of an identity: session, number, attempt.
+const IDENTITY: usize = 3;
+/// Before and after what is done in one step.
+const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
+const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
 
 /// How a reply counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,14 +29,38 @@ pub(super) enum Counts {
     Write,
 }
 
+/// The replies to an operation, in order: those to `MULTI` and to what is queued, that which counts,
+/// and that to `WAIT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Replies {
+    /// How the one counts that does.
+    pub counts: Counts,
+    /// Number of replies that have not come.
+    pub left: u8,
+    /// The value of `left` when the one comes that counts.
+    pub counted: u8,
+}
+
+/// Where identities are stored.
+#[derive(Debug)]
+struct Identities {
+    /// The lists' names up to the hash tag.
+    head: Vec<u8>,
+    /// Of a cluster: what puts a list into the slot of the record.
+    tags: Option<Arc<Tags>>,
+}
+
 /// One type of command.
 #[derive(Debug)]
 pub(super) struct Command {
-    pub counts: Counts,
+    pub replies: Replies,
     /// Its statement class, for messages.
     pub class: String,
     /// Prefix of the key.
     prefix: Vec<u8>,
+    /// The same, hashed; of nodes of a cluster only.
+    slots: Option<Prefix>,
+    identities: Option<Identities>,
     /// The command up to the key.
     head: Vec<u8>,
     /// Index of the key's parameter.
@@ -29,6 +68,8 @@ pub(super) struct Command {
     /// For each value, the bytes before it and the index of its parameter.
     values: Vec<(Vec<u8>, usize)>,
     tail: Vec<u8>,
+    /// `WAIT`, of writes that wait for replicas.
+    wait: Vec<u8>,
 }
 
 /// The prefix of the names of a store's keys.
@@ -37,11 +78,57 @@ pub(super) fn key_prefix(prefix: &str, store: &str) -> String {
 }
 
 impl Command {
+    /// The commands for all requests of a group. `routed`: they go to nodes of a cluster.
+    ///
+    /// # Errors
+    /// [`Kind::Plan`] for a request that is not an operation on a record, and for a prefix that
+    /// would decide the slots of all keys.
+    pub fn all(requests: &[Request], login: &Login, routed: bool) -> Result<Arc<[Self]>> {
+        let tags = requests.iter().any(|request| request.identified && routed);
+        let tags = tags.then(|| Arc::new(Tags::new()));
+        let command = |request: &Request| {
+            let mut command = Self::of(request, &login.prefix)?;
+            if routed {
+                let slots = Prefix::new(&command.prefix).ok_or_else(|| {
+                    let what =
+                        format!("option `prefix` of driver redis cannot be {}", login.prefix);
+                    Error::new(Kind::Plan, what).hint("in a cluster a brace decides a key's slot")
+                })?;
+                command.slots = Some(slots);
+            }
+            if request.identified {
+                let head = format!("{}{IDENTITIES}", login.prefix).into_bytes();
+                command.identities = Some(Identities { head, tags: tags.clone() });
+                // Those to MULTI, to both commands as they are queued, and to EXEC.
+                command.replies.left = 4;
+            }
+            if let (Counts::Write, Some(wait)) = (command.replies.counts, &login.wait) {
+                command.wait_for(wait);
+            }
+            Ok(command)
+        };
+        requests.iter().map(command).collect()
+    }
+
+    /// Has each call wait for replicas.
+    fn wait_for(&mut self, wait: &Wait) {
+        let mut buffers = [itoa::Buffer::new(), itoa::Buffer::new()];
+        let [replicas, timeout] = &mut buffers;
+        let words = [
+            b"WAIT".as_slice(),
+            replicas.format(wait.replicas).as_bytes(),
+            timeout.format(wait.timeout_ms).as_bytes(),
+        ];
+        resp::command(&words, &mut self.wait);
+        self.replies.left += 1;
+        self.replies.counted += 1;
+    }
+
     /// The command for a request.
     ///
     /// # Errors
     /// [`Kind::Plan`] for a request that is not an operation on a record.
-    pub fn of(request: &Request, prefix: &str) -> Result<Self> {
+    fn of(request: &Request, prefix: &str) -> Result<Self> {
         let workload::Command::KeyValue(KeyValue { store, verb }) = &request.command else {
             return Err(cannot(request, "it is no operation on a record"));
         };
@@ -98,8 +185,18 @@ impl Command {
             name
         };
         let values = values.iter().map(|&(field, param)| (name(field), param)).collect();
-        let prefix = prefix.into_bytes();
-        Self { counts, class: String::new(), prefix, head, key, values, tail: Vec::new() }
+        Self {
+            replies: Replies { counts, left: 1, counted: 1 },
+            class: String::new(),
+            prefix: prefix.into_bytes(),
+            slots: None,
+            identities: None,
+            head,
+            key,
+            values,
+            tail: Vec::new(),
+            wait: Vec::new(),
+        }
     }
 
     /// Appends the command. `param` returns the text of a parameter by its number.
@@ -114,10 +211,71 @@ impl Command {
         out.extend_from_slice(&self.tail);
     }
 
+    /// The slot of the record of operation `op` of `tx`, in a cluster.
+    #[inline]
+    pub fn slot(&self, op: &Op, tx: &Transaction) -> u16 {
+        self.slots.as_ref().map_or(0, |prefix| match &tx.values_of(op)[self.key] {
+            Value::Text(range) => prefix.slot(tx.text_of(range)),
+            other => {
+                let mut text = Vec::new();
+                put_value(other, tx, &mut text);
+                prefix.slot(&text)
+            }
+        })
+    }
+
     /// Appends operation `op` of `tx`.
     #[inline]
     pub fn request(&self, op: &Op, tx: &Transaction, digits: &mut Digits, out: &mut Vec<u8>) {
+        match &self.identities {
+            None => self.operation(tx.values_of(op), tx, digits, out),
+            Some(identities) => self.identified(identities, op, tx, digits, out),
+        }
+        out.extend_from_slice(&self.wait);
+    }
+
+    /// Appends a write together with its identity, the operation's last values.
+    fn identified(
+        &self,
+        identities: &Identities,
+        op: &Op,
+        tx: &Transaction,
+        digits: &mut Digits,
+        out: &mut Vec<u8>,
+    ) {
         let values = tx.values_of(op);
+        let (own, identity) = values.split_at(values.len().saturating_sub(IDENTITY));
+        out.extend_from_slice(MULTI);
+        self.operation(own, tx, digits, out);
+        let tag = identities.tags.as_ref().map_or(0, |tags| tags.of(self.slot(op, tx)));
+        let text = &mut digits.text;
+        text.clear();
+        text.push(b'{');
+        text.extend_from_slice(itoa::Buffer::new().format(tag).as_bytes());
+        text.push(b'}');
+        let end = text.len();
+        for (place, value) in identity.iter().enumerate() {
+            if place > 0 {
+                text.push(b':');
+            }
+            put_value(value, tx, text);
+        }
+        put_command(3, out);
+        put_word(b"RPUSH", b"", out);
+        put_word(&identities.head, &text[..end], out);
+        put_word(&text[end..], b"", out);
+        out.extend_from_slice(EXEC);
+    }
+
+    /// Appends the command with these values.
+    #[inline]
+    fn operation(
+        &self,
+        values: &[Value],
+        tx: &Transaction,
+        digits: &mut Digits,
+        out: &mut Vec<u8>,
+    ) {
         if values.iter().all(|value| matches!(value, Value::Text(_))) {
             let text = |number: usize| match &values[number] {
                 Value::Text(range) => tx.text_of(range),

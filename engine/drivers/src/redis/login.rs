@@ -21,7 +21,23 @@ pub(super) struct Login {
     secure: bool,
     database: u32,
     resp3: bool,
+    /// Host and port by which the other nodes of a cluster call this one; `None` for a server alone.
+    pub announced: Option<(String, u16)>,
+    /// How writes wait for replicas.
+    pub wait: Option<Wait>,
 }
+
+/// `WAIT` after each write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Number of replicas that must have received the write.
+    pub replicas: u64,
+    /// How long the server waits for them, milliseconds.
+    pub timeout_ms: u64,
+}
+
+/// Longest wait for replicas, milliseconds.
+const WAIT_MS_MAX: u64 = 3_600_000;
 
 impl Login {
     /// Checks `target`.
@@ -29,21 +45,7 @@ impl Login {
     /// # Errors
     /// Names the invalid field.
     pub fn of(target: &Target) -> Result<Self> {
-        let (mut prefix, mut resp3) = (String::new(), false);
-        for (name, value) in &target.options {
-            match (name.as_str(), value.as_str(), value.as_u64()) {
-                ("prefix", Some(text), _) => prefix = text.to_owned(),
-                ("resp", _, Some(version @ (2 | 3))) => resp3 = version == 3,
-                ("prefix" | "resp", ..) => {
-                    return Err(plan(format!("option `{name}` of driver redis cannot be {value}"))
-                        .hint("prefix: text; resp: 2 or 3"));
-                }
-                _ => {
-                    return Err(plan(format!("driver redis has no option `{name}`"))
-                        .hint("it has prefix, resp"));
-                }
-            }
-        }
+        let Options { prefix, resp3, announced, wait } = Options::of(target)?;
         if let Some(statement) = target.session_sql.first() {
             return Err(plan(format!("driver redis cannot run `{statement:.80}` in each session"))
                 .hint("remove `session_sql`: Redis has no session settings"));
@@ -70,6 +72,8 @@ impl Login {
             secure: tls || target.address.is_loopback(),
             database: database(&target.database)?,
             resp3,
+            announced,
+            wait,
         })
     }
 
@@ -144,6 +148,52 @@ impl Login {
         let what = format!("Redis at {place} refused the login (database {database}): {text}");
         Error::new(kind, what).hint(hint)
     }
+}
+
+/// The driver's own options.
+#[derive(Debug, Default)]
+struct Options {
+    prefix: String,
+    resp3: bool,
+    announced: Option<(String, u16)>,
+    wait: Option<Wait>,
+}
+
+impl Options {
+    fn of(target: &Target) -> Result<Self> {
+        let mut found = Self::default();
+        let (mut replicas, mut timeout_ms) = (0, 1000);
+        for (name, value) in &target.options {
+            match (name.as_str(), value.as_str(), value.as_u64()) {
+                ("prefix", Some(text), _) => found.prefix = text.to_owned(),
+                ("resp", _, Some(version @ (2 | 3))) => found.resp3 = version == 3,
+                ("announced", Some(text), _) if host_and_port(text).is_some() => {
+                    found.announced = host_and_port(text);
+                }
+                ("announced", ..) if value.is_null() => {}
+                ("wait_replicas", _, Some(count @ 0..=100)) => replicas = count,
+                ("wait_ms", _, Some(length @ 1..=WAIT_MS_MAX)) => timeout_ms = length,
+                ("prefix" | "resp" | "announced" | "wait_replicas" | "wait_ms", ..) => {
+                    return Err(plan(format!("option `{name}` of driver redis cannot be {value}"))
+                        .hint(
+                            "prefix: text; resp: 2 or 3; announced: HOST:PORT; wait_replicas: a \
+                             number; wait_ms: from 1",
+                        ));
+                }
+                _ => {
+                    return Err(plan(format!("driver redis has no option `{name}`"))
+                        .hint("it has prefix, resp, announced, wait_replicas, wait_ms"));
+                }
+            }
+        }
+        found.wait = (replicas > 0).then_some(Wait { replicas, timeout_ms });
+        Ok(found)
+    }
+}
+
+fn host_and_port(text: &str) -> Option<(String, u16)> {
+    let (host, port) = text.rsplit_once(':')?;
+    Some((host.to_owned(), port.parse().ok().filter(|&port| port > 0)?))
 }
 
 fn database(text: &str) -> Result<u32> {

@@ -1,10 +1,13 @@
 //! The state machine of one connection: (TLS) - AUTH, SELECT - requests.
 //!
-//! Operations of several commands (a login, the rows of a load) are pipelined, and their replies
-//! are counted together. Requests may be pipelined too: each has its own reply.
+//! Operations of several commands (a login, the rows of a load, a write with its identity) are
+//! pipelined, and their replies are counted together. Requests may be pipelined too: each has its
+//! own reply. Of a node of a cluster, replies about the cluster may precede that of a request
+//! ([`Aside`]); sessions send one request at a time there.
 
 use super::Shared;
-use super::commands::{Counts, Digits};
+use super::cluster::Ranges;
+use super::commands::{Counts, Digits, Replies};
 use super::errors::Refusal;
 use super::keyspace::Walk;
 use super::rows::Rows;
@@ -29,9 +32,20 @@ pub(super) struct RedisWire {
     request: u16,
     /// The operations that follow it, of a pipeline.
     queue: VecDeque<u16>,
+    /// Replies of a cluster's node that precede the next one of the operation.
+    aside: VecDeque<Aside>,
     digits: Digits,
     first_row: Vec<Option<String>>,
     row_bytes: usize,
+}
+
+/// A reply that is no operation's.
+#[derive(Debug)]
+enum Aside {
+    /// To `ASKING`.
+    Asking,
+    /// To `CLUSTER SLOTS`.
+    Slots(Box<Ranges>),
 }
 
 /// The state of the connection.
@@ -46,7 +60,7 @@ enum Phase {
     /// Nothing is in flight.
     Idle,
     /// One of the group's commands.
-    Operation(Counts),
+    Operation(Replies),
     /// A command given as text.
     Query,
     /// A scan of the store's keys. `must_be_none`: the store is about to be created.
@@ -70,6 +84,7 @@ impl RedisWire {
             reply: Reply::default(),
             request: 0,
             queue: VecDeque::new(),
+            aside: VecDeque::new(),
             digits: Digits::default(),
             first_row: Vec::new(),
             row_bytes: 0,
@@ -81,27 +96,93 @@ impl RedisWire {
             Ok(commands) => Phase::Login(commands),
             Err(error) => Phase::Refused(error),
         };
+        if self.shared.map.is_some() && matches!(self.phase, Phase::Login(_)) {
+            self.ask_slots(out);
+        }
+    }
+
+    fn ask_slots(&mut self, out: &mut Vec<u8>) {
+        resp::command(&[b"CLUSTER", b"SLOTS"], out);
+        self.aside.push_back(Aside::Slots(Box::default()));
+        self.keep_next();
+    }
+
+    /// Before a reply: whether its values are stored.
+    fn keep_next(&mut self) {
+        if self.reader.is_between() {
+            self.reader.keep = self.is_aside() && matches!(self.aside[0], Aside::Slots(_));
+        }
+    }
+
+    /// Whether the next reply, or the one that is being read, is no operation's. Those to the
+    /// commands of a login come first.
+    #[inline]
+    fn is_aside(&self) -> bool {
+        !self.aside.is_empty() && !matches!(self.phase, Phase::Login(1..))
+    }
+
+    /// Handles one value of such a reply.
+    fn aside_token(&mut self, token: &Token<'_>, top: bool) -> Result<()> {
+        if let (Token::Error(line), true) = (token, top) {
+            let refusal = Refusal::parse(line);
+            if matches!(self.phase, Phase::Login(_)) {
+                return Err(self.shared.login.refused(&refusal));
+            }
+            // What is known of the cluster stays, and the next operation shows what is wrong.
+            self.aside[0] = Aside::Asking;
+            return Ok(());
+        }
+        match &mut self.aside[0] {
+            Aside::Asking => Ok(()),
+            Aside::Slots(ranges) => ranges.token(token),
+        }
+    }
+
+    /// Such a reply is complete.
+    fn aside_over(&mut self) -> Option<Progress> {
+        if let (Some(Aside::Slots(ranges)), Some(map)) = (self.aside.pop_front(), &self.shared.map)
+        {
+            map.update(&ranges);
+        }
+        self.keep_next();
+        if matches!(self.phase, Phase::Login(0)) && self.aside.is_empty() {
+            self.phase = Phase::Idle;
+            return Some(Progress::Ready);
+        }
+        None
     }
 
     /// Begins a request. `keep`: its reply is stored.
     fn begin(&mut self, phase: Phase, keep: bool) {
         debug_assert!(matches!(self.phase, Phase::Idle), "one request at a time");
-        self.reader.keep = keep;
+        if self.aside.is_empty() {
+            self.reader.keep = keep;
+        }
         self.phase = phase;
     }
 
     /// Handles one value of a reply. `top`: the value is the reply itself, not a part of it.
     #[inline]
     fn token(&mut self, token: &Token<'_>, top: bool) -> Result<()> {
-        if let (Token::Error(line), true) = (token, top) {
-            return self.refused(Refusal::parse(line));
+        if let Token::Error(line) = token {
+            if top {
+                return self.refused(Refusal::parse(line));
+            }
+            if matches!(self.phase, Phase::Operation(_)) {
+                self.undone(line);
+            }
         }
         match &mut self.phase {
-            Phase::Operation(counts) if top => match (counts, token) {
-                (_, Token::Null | Token::Many(0)) => {}
-                (Counts::Row, _) => self.reply.rows = 1,
-                (Counts::Write, _) => self.reply.affected = 1,
-            },
+            Phase::Operation(replies) if top && replies.left == replies.counted => {
+                match (replies.counts, token) {
+                    (_, Token::Null | Token::Many(0)) => {}
+                    (Counts::Row, _) => self.reply.rows = 1,
+                    (Counts::Write, _) => self.reply.affected = 1,
+                }
+            }
+            Phase::Operation(replies) if top && replies.left < replies.counted => {
+                return self.waited(token);
+            }
             Phase::Login(_) if top && !matches!(token, Token::Status(_) | Token::Many(_)) => {
                 return Err(rubbish("an answer to a login that is none"));
             }
@@ -117,6 +198,38 @@ impl RedisWire {
             _ => return Err(rubbish("an answer to nothing")),
         }
         Ok(())
+    }
+
+    /// A command between `MULTI` and `EXEC` failed when it was executed; the others were done.
+    #[cold]
+    fn undone(&mut self, line: &[u8]) {
+        let class = self.class();
+        let error = Refusal::parse(line).of_command(class, self.shared.map.is_some());
+        let error = ServerError { rolled_back: false, retryable: false, ..error };
+        self.reply.error.get_or_insert_with(|| Box::new(error));
+    }
+
+    /// Handles the reply to `WAIT`: the number of replicas that have received the write.
+    fn waited(&mut self, token: &Token<'_>) -> Result<()> {
+        let Token::Integer(found) = token else {
+            return Err(rubbish("an answer to WAIT that is no number"));
+        };
+        let wanted = self.shared.login.wait.map_or(0, |wait| wait.replicas);
+        if u64::try_from(*found).is_ok_and(|found| found < wanted) {
+            let class = self.class();
+            let error = ServerError {
+                code: "WAIT".to_owned(),
+                message: format!("{class}: {found} of {wanted} replicas have received the write"),
+                ..ServerError::default()
+            };
+            self.reply.error.get_or_insert_with(|| Box::new(error));
+        }
+        Ok(())
+    }
+
+    /// The statement class of the current operation.
+    fn class(&self) -> &str {
+        &self.shared.commands[usize::from(self.request)].class
     }
 
     fn keep(&mut self, token: &Token<'_>) {
@@ -140,7 +253,7 @@ impl RedisWire {
             return Err(self.shared.login.refused(&refusal));
         }
         let class = match self.phase {
-            Phase::Operation(_) => self.shared.commands[usize::from(self.request)].class.as_str(),
+            Phase::Operation(_) => self.class(),
             Phase::New | Phase::Refused(_) | Phase::Idle | Phase::Lost => {
                 // The server sends this before it closes: too many clients, or a client that is too
                 // slow.
@@ -150,7 +263,12 @@ impl RedisWire {
             }
             _ => "",
         };
-        self.reply.error.get_or_insert_with(|| Box::new(refusal.of_command(class)));
+        if self.reply.error.is_none() {
+            let map = self.shared.map.as_ref();
+            let redirect = map.and_then(|map| map.redirect(&refusal.text));
+            let error = refusal.of_command(class, map.is_some());
+            self.reply.error = Some(Box::new(ServerError { redirect, ..error }));
+        }
         Ok(())
     }
 
@@ -158,11 +276,21 @@ impl RedisWire {
     #[inline]
     fn complete(&mut self, out: &mut Vec<u8>) -> Result<Option<Progress>> {
         match &mut self.phase {
-            Phase::Operation(_) if !self.queue.is_empty() => return Ok(Some(self.follow())),
-            Phase::Operation(_) | Phase::Query => return Ok(Some(self.finish())),
+            Phase::Operation(replies) => {
+                replies.left -= 1;
+                if replies.left > 0 {
+                    return Ok(None);
+                }
+                return Ok(Some(if self.queue.is_empty() { self.finish() } else { self.follow() }));
+            }
+            Phase::Query => return Ok(Some(self.finish())),
             Phase::Login(left) => {
                 *left -= 1;
                 if *left > 0 {
+                    return Ok(None);
+                }
+                if !self.aside.is_empty() {
+                    self.keep_next();
                     return Ok(None);
                 }
                 self.phase = Phase::Idle;
@@ -204,7 +332,7 @@ impl RedisWire {
     fn follow(&mut self) -> Progress {
         if let Some(request) = self.queue.pop_front() {
             self.request = request;
-            self.phase = Phase::Operation(self.shared.commands[usize::from(request)].counts);
+            self.phase = Phase::Operation(self.shared.commands[usize::from(request)].replies);
         }
         Progress::Reply(std::mem::take(&mut self.reply))
     }
@@ -224,6 +352,15 @@ impl RedisWire {
             let (used, token) = self.reader.next(&input[at..])?;
             at += used;
             let Some(token) = token else { return Ok((at, Progress::More)) };
+            if self.is_aside() {
+                self.aside_token(&token, top)?;
+                if self.reader.is_between()
+                    && let Some(progress) = self.aside_over()
+                {
+                    return Ok((at, progress));
+                }
+                continue;
+            }
             self.token(&token, top)?;
             if self.reader.is_between()
                 && let Some(progress) = self.complete(out)?
@@ -274,13 +411,24 @@ impl Wire for RedisWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         let command = &self.shared.commands[usize::from(op.request)];
-        let counts = command.counts;
+        let replies = command.replies;
         command.request(op, tx, &mut self.digits, out);
         if let Phase::Operation(_) = self.phase {
             return self.queue.push_back(op.request);
         }
         self.request = op.request;
-        self.begin(Phase::Operation(counts), false);
+        self.begin(Phase::Operation(replies), false);
+    }
+
+    fn asking(&mut self, out: &mut Vec<u8>) {
+        resp::command(&[b"ASKING"], out);
+        self.aside.push_back(Aside::Asking);
+    }
+
+    fn look_up(&mut self, out: &mut Vec<u8>) {
+        if self.shared.map.as_ref().is_some_and(|map| map.take_doubt()) {
+            self.ask_slots(out);
+        }
     }
 
     fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {

@@ -73,6 +73,7 @@ pub fn server_error(error: &rusqlite::Error, rolled_back: bool) -> Box<ServerErr
         message: message(error),
         retryable: matches!(primary, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED),
         rolled_back,
+        redirect: None,
     })
 }
 

@@ -51,6 +51,7 @@ pub static KIND: DriverKind = DriverKind {
     library: || Some(format!("SQLite {}", rusqlite::version())),
     build,
     clients: Some(client::build),
+    routed: None,
 };
 
 /// Longest accepted `busy_timeout_ms`: one hour, as the longest latency of a histogram.

@@ -1,5 +1,5 @@
 //! Audit of commits: transactions that write carry an identity into table [`TABLE`], in the same
-//! transaction, and the outcome that the client saw goes to `audit.log`. `dyno` reads both afterwards.
+//! transaction (where writes commit by themselves, into a list of the driver's, in the same step), and the outcome that the client saw goes to `audit.log`. `dyno` reads both afterwards.
 
 pub mod log;
 pub mod workload;

@@ -1,8 +1,11 @@
 //! A workload whose transactions that write carry an identity.
 //!
-//! The last statement before COMMIT inserts (session, n, attempt). Statements that write and commit by
+//! Where the driver has transactions, the last statement before COMMIT inserts (session, n, attempt). Statements that write and commit by
 //! themselves become one transaction: without it, the row could be lost alone. What only reads, and
 //! what the workload rolls back itself, stays unchanged.
+//!
+//! Where each write commits by itself, it carries the identity as its own last values, and the driver
+//! stores both in one step. A transaction may then have one write, its last operation.
 
 use super::TABLE;
 use dyno_core::recording::Recording;
@@ -12,11 +15,20 @@ use dyno_core::workload::{
 };
 use std::ops::Range;
 
+/// Which operation of a transaction carries its identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// The one with this request, before COMMIT.
+    Insert(u16),
+    /// The last one, if it writes: it commits by itself.
+    LastWrite,
+}
+
 /// A workload with identities.
 pub struct Audited {
     inner: Box<dyn Workload>,
     requests: Vec<Request>,
-    insert: u16,
+    carrier: Carrier,
     begin: u16,
     commit: u16,
     /// Number of sessions that arrivals are spread over, in an open loop; 1 in a closed loop.
@@ -34,8 +46,19 @@ impl Audited {
         let sql = format!("INSERT INTO {TABLE} (session, n, attempt) VALUES (?, ?, ?)");
         let params = vec![ParamType::BigInt, ParamType::BigInt, ParamType::Int];
         requests.push(Request::new(TABLE, Effect::Write, sql, params));
-        let insert = (requests.len() - 1) as u16;
-        Self { inner, requests, insert, begin, commit, lanes: u64::from(lanes.max(1)) }
+        let carrier = Carrier::Insert((requests.len() - 1) as u16);
+        Self { inner, requests, carrier, begin, commit, lanes: u64::from(lanes.max(1)) }
+    }
+
+    /// Adds identities to the writes of `inner`, each of which commits by itself. `lanes` as in
+    /// [`new`](Self::new).
+    pub fn of_writes(inner: Box<dyn Workload>, lanes: u32) -> Self {
+        let mut requests = inner.requests();
+        for request in &mut requests {
+            request.identified = request.effect == Effect::Write;
+        }
+        let (carrier, lanes) = (Carrier::LastWrite, u64::from(lanes.max(1)));
+        Self { inner, requests, carrier, begin: 0, commit: 0, lanes }
     }
 
     /// The workload's own request of that effect, or a new one.
@@ -47,9 +70,9 @@ impl Audited {
         }) as u16
     }
 
-    /// Number of the request that inserts the identity.
-    pub fn insert(&self) -> u16 {
-        self.insert
+    /// Which operation carries the identity.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
     }
 
     fn effect(&self, op: &Op) -> Effect {
@@ -61,26 +84,44 @@ impl Audited {
         if !tx.ops.iter().any(|op| self.effect(op) == Effect::Write) {
             return;
         }
+        let Carrier::Insert(insert) = self.carrier else {
+            return self.identify_last(session, index, tx);
+        };
         match (tx.ops.first().map(|op| self.effect(op)), tx.ops.last().map(|op| self.effect(op))) {
             (_, Some(Effect::Commit)) => {
                 let commit = tx.ops.pop().map_or(self.commit, |op| op.request);
-                self.end(session, index, commit, tx);
+                self.end(session, index, (insert, commit), tx);
             }
             // A later stage commits, or the workload rolls back.
             (Some(Effect::BeginRead | Effect::BeginWrite), _) => {}
             _ => {
                 tx.ops.insert(0, Op { request: self.begin, values: 0..0 });
-                self.end(session, index, self.commit, tx);
+                self.end(session, index, (insert, self.commit), tx);
             }
         }
     }
 
-    fn end(&self, session: u32, index: u64, commit: u16, tx: &mut Transaction) {
+    fn end(&self, session: u32, index: u64, (insert, commit): (u16, u16), tx: &mut Transaction) {
+        self.put(session, index, tx);
+        tx.op(insert);
+        tx.op(commit);
+    }
+
+    /// Appends the identity to the values of the last operation.
+    fn identify_last(&self, session: u32, index: u64, tx: &mut Transaction) {
+        let writes = tx.ops.iter().filter(|op| self.effect(op) == Effect::Write).count();
+        let is_last = tx.ops.last().is_some_and(|op| self.effect(op) == Effect::Write);
+        assert!(writes == 1 && is_last, "a write without an identity could be lost unseen");
+        self.put(session, index, tx);
+        if let Some(op) = tx.ops.last_mut() {
+            op.values.end = tx.values.len() as u32;
+        }
+    }
+
+    fn put(&self, session: u32, index: u64, tx: &mut Transaction) {
         tx.int(i64::from(session) + (index % self.lanes) as i64);
         tx.int(index as i64);
         tx.int(0);
-        tx.op(self.insert);
-        tx.op(commit);
     }
 }
 
@@ -170,7 +211,8 @@ mod tests {
         let audited = Audited::new(Box::new(Of(effects.to_vec())), lanes);
         let mut tx = Transaction::default();
         audited.fill(3, 5, &mut tx);
-        let identity = tx.ops.iter().find(|op| op.request == audited.insert());
+        let Carrier::Insert(insert) = audited.carrier() else { panic!("an insert") };
+        let identity = tx.ops.iter().find(|op| op.request == insert);
         let identity = identity.map(|op| tx.values_of(op).to_vec()).unwrap_or_default();
         for op in tx.ops.iter().filter(|op| op.request < effects.len() as u16) {
             let is_write = audited.effect(op) == Effect::Write;
@@ -208,6 +250,26 @@ mod tests {
         ] {
             assert_eq!(composed(&effects, 1), (effects, vec![]));
         }
+    }
+
+    #[test]
+    fn a_write_that_commits_by_itself_carries_the_identity() {
+        use Effect::{Read, Write};
+        let audited = Audited::of_writes(Box::new(Of(vec![Read, Write])), 1);
+        let identified: Vec<bool> =
+            audited.requests().iter().map(|request| request.identified).collect();
+        assert_eq!((audited.carrier(), identified), (Carrier::LastWrite, vec![false, true]));
+        let mut tx = Transaction::default();
+        audited.fill(3, 5, &mut tx);
+        let values: Vec<&[Value]> = tx.ops.iter().map(|op| tx.values_of(op)).collect();
+        assert_eq!(
+            values,
+            [&[][..], &[Value::Int(7), IDENTITY[0].clone(), Value::Int(5), Value::Int(0)]]
+        );
+        let audited = Audited::of_writes(Box::new(Of(vec![Read])), 1);
+        tx.clear();
+        audited.fill(3, 5, &mut tx);
+        assert_eq!((tx.ops.len(), tx.values.len()), (1, 0), "what only reads stays unchanged");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::session::GroupConfig;
 use crate::transport::endpoint::Endpoint;
-use dyno_core::driver::{Cancel, Driver};
+use dyno_core::driver::{Cancel, Driver, Router};
 use dyno_core::error::Error;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -18,8 +18,10 @@ const CANCELS: usize = 256;
 pub struct GroupTargets<'a> {
     /// Workload and configuration of the sessions.
     pub config: GroupConfig<'a>,
-    /// Servers of the group: session n uses number n modulo their count.
+    /// Servers of the group: session n uses number n modulo their count, unless there is a router.
     pub servers: Vec<Server<'a>>,
+    /// Which of the servers, the nodes of a cluster, each operation is sent to.
+    pub router: Option<&'a dyn Router>,
 }
 
 /// One of the servers of a group.

@@ -5,6 +5,7 @@
 
 use super::{GroupConfig, Session, Sinks, State};
 use crate::audit::log::{Identity, Outcome};
+use crate::audit::workload::Carrier;
 use dyno_core::driver::ServerError;
 use dyno_core::workload::Value;
 
@@ -13,13 +14,21 @@ use dyno_core::workload::Value;
 const ROLLED_BACK: [&str; 3] = ["23", "25", "40"];
 
 impl Session {
-    /// The identity of the attempt, and which operation inserts it: the one before COMMIT.
+    /// The identity of the attempt, and which operation carries it.
     fn identity(&self, config: &GroupConfig<'_>) -> Option<(u32, Identity)> {
-        let insert = config.audit?;
-        let at = self.transaction.ops.len().checked_sub(2)?;
-        let op = self.transaction.ops.get(at).filter(|op| op.request == insert)?;
+        let carrier = config.audit?;
+        let before_end = if carrier == Carrier::LastWrite { 1 } else { 2 };
+        let at = self.transaction.ops.len().checked_sub(before_end)?;
+        let op = &self.transaction.ops[at];
+        let carries = match carrier {
+            Carrier::Insert(insert) => op.request == insert,
+            Carrier::LastWrite => config.requests[usize::from(op.request)].identified,
+        };
+        if !carries {
+            return None;
+        }
         match *self.transaction.values_of(op) {
-            [Value::Int(session), Value::Int(n), Value::Int(attempt)] => {
+            [.., Value::Int(session), Value::Int(n), Value::Int(attempt)] => {
                 let (session, n, attempt) = (session as u32, n as u64, attempt as u32);
                 Some((at as u32, Identity { session, n, attempt }))
             }
@@ -60,7 +69,8 @@ impl Session {
         if self.op < at {
             return;
         }
-        let has_sent_commit = self.op > at && self.state == State::InFlight;
+        let commit = if config.audit == Some(Carrier::LastWrite) { at } else { at + 1 };
+        let has_sent_commit = self.op >= commit && self.state == State::InFlight;
         let is_certain = !has_sent_commit || refusal.is_some_and(says_rolled_back);
         let outcome = if is_certain { Outcome::Failed } else { Outcome::Unknown };
         log.append(identity, outcome, now_ns);

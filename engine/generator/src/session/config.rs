@@ -1,6 +1,7 @@
 //! Configuration that a group's sessions share, and the sinks of their metrics and notices.
 
 use crate::audit::log::Log;
+use crate::audit::workload::Carrier;
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::Notices;
 use crate::pacing::arrival_source::ArrivalSource;
@@ -32,8 +33,8 @@ pub struct GroupConfig<'a> {
     pub checks_answers: bool,
     /// Whether any request keeps its rows, so that transactions may have several stages.
     pub keeps_rows: bool,
-    /// Number of the request that inserts identities, if commits are audited.
-    pub audit: Option<u16>,
+    /// Which operations carry identities, if commits are audited.
+    pub audit: Option<Carrier>,
     /// Number of transactions that a session sends together; each is then one operation.
     pub pipeline: u32,
     /// Whether the workload defines pauses of its own.

@@ -1,7 +1,7 @@
 //! Builds a plan's groups: workload, drivers, requests, classes and arrivals of each, and the
 //! assignment of sessions to load threads.
 
-use crate::audit::workload::Audited;
+use crate::audit::workload::{Audited, Carrier};
 use crate::machine;
 use crate::metrics::thread::ThreadMetrics;
 use crate::pacing::arrival_source::ArrivalSource;
@@ -10,10 +10,11 @@ use crate::pacing::due_count::DueCount;
 use crate::pacing::replay::{Replay, ReplayState};
 use crate::pacing::think_time::ThinkTime;
 use crate::reactor::control::{GroupTargets, Server};
+use crate::reactor::plan::lanes::NODES_MAX;
 use crate::session::GroupConfig;
 use crate::setup::examples::{CLASSES_MAX, Classes, classes, examples};
 use crate::transport::endpoint::Endpoint;
-use dyno_core::driver::{Driver, DriverKind, Session};
+use dyno_core::driver::{Driver, DriverKind, Router, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
 use dyno_core::needs;
@@ -45,9 +46,12 @@ pub(crate) struct Built {
     /// At least one, all of one nature.
     pub backends: Vec<Backend>,
     pub nature: Nature,
+    /// Which of the backends each operation is sent to, if they are nodes of a cluster. Otherwise
+    /// each session has one of them.
+    pub router: Option<Box<dyn Router>>,
     pub arrival_source: Option<ArrivalSource>,
-    /// Number of the request that inserts identities, if commits are audited.
-    pub audit: Option<u16>,
+    /// Which operations carry identities, if commits are audited.
+    pub audit: Option<Carrier>,
     /// State of the replay, if the workload is one.
     pub stage: ReplayState,
 }
@@ -56,6 +60,11 @@ impl Built {
     /// Number of histograms of classes and kinds.
     fn histograms(&self) -> usize {
         self.classes.names.len() + self.kinds.len()
+    }
+
+    /// Most connections that a session has.
+    pub fn connections(&self) -> usize {
+        if self.router.is_some() { self.backends.len() } else { 1 }
     }
 
     /// The replay, if the workload is one.
@@ -132,10 +141,11 @@ fn build_group(
             .hint("pauses are those of a closed loop: leave one of them out"));
     }
     let (mut backends, mut nature) = (Vec::new(), Nature::Network);
-    for target in targets(plan, group, &*workload)? {
-        let driver = (driver_kind.build)(&target, Arc::clone(&requests))?;
+    let targets = targets(plan, group, &*workload)?;
+    let (drivers, router) = drivers_of(driver_kind, &targets, &requests, workload.pipeline())?;
+    for (target, driver) in targets.iter().zip(drivers) {
         let endpoint = match driver.session(0)? {
-            Session::Wire(_) => Some(Endpoint::resolve(&target)?),
+            Session::Wire(_) => Some(Endpoint::resolve(target)?),
             Session::Timed(_) => None,
             Session::Blocking(_) => {
                 nature = Nature::Thread { in_process: driver.in_process() };
@@ -156,10 +166,37 @@ fn build_group(
         speaks_sql: driver_kind.capabilities.contains(&Capability::Sql),
         backends,
         nature,
+        router,
         arrival_source: group.arrivals.as_ref().map(stream),
         audit,
         stage: ReplayState::default(),
     })
+}
+
+/// The driver of each of a group's targets, and what routes over these.
+type Drivers = (Vec<Box<dyn Driver>>, Option<Box<dyn Router>>);
+
+/// The driver of each target, and what routes operations over them if they are nodes of a cluster.
+fn drivers_of(
+    kind: &DriverKind,
+    targets: &[Target],
+    requests: &Arc<[Request]>,
+    pipeline: u32,
+) -> Result<Drivers> {
+    let routed = kind.routed.map_or(Ok(None), |build| build(targets, Arc::clone(requests)))?;
+    let Some(routed) = routed else {
+        let driver = |target| (kind.build)(target, Arc::clone(requests));
+        return Ok((targets.iter().map(driver).collect::<Result<_>>()?, None));
+    };
+    if pipeline > 1 {
+        let what = "`pipeline` means nothing to a cluster: its keys belong to different nodes";
+        return Err(Error::new(Kind::Plan, what).hint("set pipeline to 1"));
+    }
+    if routed.drivers.len() > NODES_MAX {
+        let what = format!("a cluster of {} nodes", routed.drivers.len());
+        return Err(Error::new(Kind::Plan, what).hint(format!("at most {NODES_MAX} are possible")));
+    }
+    Ok((routed.drivers, Some(routed.router)))
 }
 
 /// Refuses pauses between operations that are sent together, and asserts what a workload that
@@ -179,22 +216,23 @@ fn check_pipeline(group: &Group, workload: &dyn Workload, requests: &[Request]) 
 }
 
 /// The workload, with identities in its transactions if the group's commits are audited and some of
-/// them write; and the number of the request that inserts them.
+/// them write; and which operations carry them.
 fn audited(
     group: &Group,
     driver: &DriverKind,
     workload: Box<dyn Workload>,
-) -> Result<(Box<dyn Workload>, Option<u16>)> {
+) -> Result<(Box<dyn Workload>, Option<Carrier>)> {
     if !group.audit {
         return Ok((workload, None));
     }
-    let lacking = [Capability::Sql, Capability::Transactions]
-        .into_iter()
-        .find(|need| !driver.capabilities.contains(need));
-    if let Some(need) = lacking {
-        let what =
-            format!("`audit` needs {}, which driver {} does not have", need.name(), driver.name);
-        return Err(Error::new(Kind::Plan, what).hint("audit groups of an SQL system"));
+    let has = |need| driver.capabilities.contains(need);
+    let in_rows = [Capability::Sql, Capability::Transactions].iter().all(has);
+    if !in_rows && !has(&Capability::IdentifiedWrites) {
+        let what = format!(
+            "`audit` needs sql and transactions, or identified_writes: driver {} has neither",
+            driver.name
+        );
+        return Err(Error::new(Kind::Plan, what).hint("audit groups of an SQL system or of Redis"));
     }
     if workload.pipeline() > 1 {
         return Err(Error::new(Kind::Plan, "`audit` means nothing with `pipeline`")
@@ -209,9 +247,10 @@ fn audited(
         return Ok((workload, None));
     }
     let lanes = if group.arrivals.is_some() { group.sessions } else { 1 };
-    let workload = Audited::new(workload, lanes);
-    let insert = workload.insert();
-    Ok((Box::new(workload), Some(insert)))
+    let audited = if in_rows { Audited::new } else { Audited::of_writes };
+    let workload = audited(workload, lanes);
+    let carrier = workload.carrier();
+    Ok((Box::new(workload), Some(carrier)))
 }
 
 /// The group's targets. A replay has one target, which occurs here once for each database that sessions
@@ -289,6 +328,7 @@ pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTar
             first_kind: (!parts.kinds.is_empty()).then_some(parts.classes.names.len()),
         },
         servers: parts.backends.iter().map(Backend::server).collect(),
+        router: parts.router.as_deref(),
     };
     plan.groups.iter().zip(built).enumerate().map(targets).collect()
 }

@@ -16,10 +16,66 @@ const INSERT: u16 = 3;
 /// Simulates [`Three`] with identities. (session, n, attempt, outcome) of each record, in order.
 fn audited(setup: Setup, script: Script) -> (Outcome, Vec<(u32, u64, u16, u8)>) {
     let workload = Audited::new(Box::new(Three), 1);
-    let setup = Setup { audit: Some(workload.insert()), ..setup };
+    let setup = Setup { audit: Some(workload.carrier()), ..setup };
     let outcome = simulate(&setup, &workload, script);
     let records = records(&outcome);
     (outcome, records)
+}
+
+/// One write that commits by itself, as a driver without transactions sends it.
+struct Alone;
+
+impl Workload for Alone {
+    fn requests(&self) -> Vec<Request> {
+        vec![
+            Request::new("read", Effect::Read, "", vec![]),
+            Request::new("write", Effect::Write, "", vec![]),
+        ]
+    }
+    fn fill(&self, _session: u32, _index: u64, tx: &mut Transaction) {
+        tx.op(0);
+        tx.int(7);
+        tx.op(1);
+    }
+    fn changes_data(&self) -> bool {
+        true
+    }
+    fn tables(&self) -> Vec<Table> {
+        vec![]
+    }
+    fn rows(&self, _: usize, _: std::ops::Range<u64>, _: &mut dyn RowSink) {}
+}
+
+/// Simulates [`Alone`] with identities.
+fn alone(setup: Setup, script: Script) -> Vec<(u32, u64, u16, u8)> {
+    let workload = Audited::of_writes(Box::new(Alone), 1);
+    let setup = Setup { audit: Some(workload.carrier()), ..setup };
+    records(&simulate(&setup, &workload, script))
+}
+
+#[test]
+fn a_write_that_commits_by_itself_is_acknowledged_by_its_own_answer() {
+    // 20 ms a transaction; the last one's write is in flight when the load ends.
+    let setup = Setup { length_ns: 95 * MS, ..Setup::default() };
+    let found = alone(setup, |_| (10 * MS, None));
+    let acknowledged = (0..4).map(|n| (0, n, 0, ACKNOWLEDGED));
+    assert_eq!(found, acknowledged.chain([(0, 4, 0, UNKNOWN)]).collect::<Vec<_>>());
+    // It ends with the read before it in flight: nothing was sent.
+    let setup = Setup { length_ns: 5 * MS, ..Setup::default() };
+    assert_eq!(alone(setup, |_| (10 * MS, None)), []);
+}
+
+#[test]
+fn a_refusal_of_a_write_that_commits_by_itself_is_certain_if_it_says_so() {
+    let setup = || Setup { length_ns: 5 * MS, retries: 1, ..Setup::default() };
+    let refused = alone(setup(), |call| {
+        (MS, if call.number == 1 { refusal("NOREPLICAS", true, true) } else { None })
+    });
+    assert_eq!(refused[..2], [(0, 0, 0, FAILED), (0, 0, 1, ACKNOWLEDGED)]);
+    let waited = alone(setup(), |call| {
+        (MS, if call.number == 1 { refusal("WAIT", false, false) } else { None })
+    });
+    assert_eq!(waited[0], (0, 0, 0, UNKNOWN));
 }
 
 fn records(outcome: &Outcome) -> Vec<(u32, u64, u16, u8)> {
@@ -155,13 +211,14 @@ fn a_deadline_while_waiting_for_a_retry_adds_no_second_record() {
 #[test]
 fn a_transaction_in_stages_has_its_identity_in_the_last_one_also_when_retried() {
     let workload = Audited::new(Box::new(Asking), 1);
-    let setup = Setup { audit: Some(workload.insert()), length_ns: 20 * MS, ..Setup::default() };
+    let setup = Setup { audit: Some(workload.carrier()), length_ns: 20 * MS, ..Setup::default() };
     // Begin, question, two writes, identity, and a COMMIT that is refused.
     let outcome = simulate_answering(&setup, &workload, |call| {
         (MS, if call.number == 5 { refusal("1213", true, true) } else { None }, answer(2))
     });
     assert_eq!(records(&outcome)[..2], [(0, 0, 0, FAILED), (0, 0, 1, ACKNOWLEDGED)]);
-    let inserts = outcome.log.iter().filter(|request| request.request == workload.insert());
+    let inserts =
+        outcome.log.iter().filter(|request| Carrier::Insert(request.request) == workload.carrier());
     let attempts: Vec<&Value> = inserts.map(|request| &request.values[2]).take(3).collect();
     assert_eq!(attempts, [&Value::Int(0), &Value::Int(1), &Value::Int(0)]);
 }
@@ -169,7 +226,7 @@ fn a_transaction_in_stages_has_its_identity_in_the_last_one_also_when_retried() 
 #[test]
 fn what_the_workload_rolls_back_itself_has_no_identity() {
     let workload = Audited::new(Box::new(Asking), 1);
-    let setup = Setup { audit: Some(workload.insert()), ..Setup::default() };
+    let setup = Setup { audit: Some(workload.carrier()), ..Setup::default() };
     let outcome = simulate_answering(&setup, &workload, |_| (10 * MS, None, answer(0)));
     assert!(outcome.group().committed() > 0);
     assert_eq!(records(&outcome), []);
@@ -180,7 +237,7 @@ fn sessions_have_identities_of_their_own() {
     let workload = Audited::new(Box::new(Three), 1);
     let setup = Setup {
         sessions: 3,
-        audit: Some(workload.insert()),
+        audit: Some(workload.carrier()),
         length_ns: 45 * MS,
         ..Setup::default()
     };

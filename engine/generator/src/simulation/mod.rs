@@ -10,6 +10,7 @@ mod staged;
 mod unread;
 
 use crate::audit::log::LogFile;
+use crate::audit::workload::Carrier;
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::{Notice, Notices};
 use crate::metrics::thread::ThreadMetrics;
@@ -219,8 +220,8 @@ struct Setup {
     enough: Option<(u64, u64)>,
     /// Time at which sessions lose their connections (since the start), and their numbers.
     lost: Option<(u64, std::ops::Range<u32>)>,
-    /// Number of the request that inserts identities.
-    audit: Option<u16>,
+    /// Which operations carry identities.
+    audit: Option<Carrier>,
 }
 
 impl Default for Setup {
@@ -327,6 +328,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
             first_kind: (!workload.kinds().is_empty()).then_some(statements.len()),
         },
         servers: vec![Server { driver: &driver, endpoint: None }],
+        router: None,
     }];
     let (control, _cancels) = Control::new(1);
     let (notices, told) = Notices::new();

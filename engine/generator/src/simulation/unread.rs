@@ -187,6 +187,7 @@ fn lags(rounds: u32, workload: &dyn Workload, answers: usize) -> (Histogram, u64
             first_kind: None,
         },
         servers: vec![Server { driver: &driver, endpoint: Some(&endpoint) }],
+        router: None,
     }];
     let (control, _cancels) = Control::new(1);
     let (notices, _told) = Notices::new();

@@ -120,6 +120,7 @@ pub static TOY: DriverKind = DriverKind {
     library: || None,
     build: |_: &Target, _: Arc<[Request]>| Ok(Box::new(Toy)),
     clients: None,
+    routed: None,
 };
 
 pub struct One;

@@ -34,7 +34,11 @@ def lab() -> None:
 
 
 @lab.command()
-@click.argument("what", metavar="galera|replicas|group|KIND", shell_complete=completing.labs_to_be)
+@click.argument(
+    "what",
+    metavar="galera|replicas|group|sentinel|cluster|KIND",
+    shell_complete=completing.labs_to_be,
+)
 @click.option(
     "--kind", metavar="KIND", help="Kind of the servers, where several have the topology."
 )
@@ -43,7 +47,8 @@ def lab() -> None:
     "--wait-for-replicas",
     type=int,
     metavar="N",
-    help="Of replicas: how many must have received a commit before it is acknowledged.",
+    help="Of replicas, sentinel and cluster: how many must have received a commit before it is"
+    " acknowledged.",
 )
 @click.option("--name", default="", metavar="NAME", help="Name of the lab. [default: WHAT it is]")
 @click.option("--version", metavar="VERSION", help='Version of the servers: "11.8".')

@@ -26,6 +26,7 @@ def shell(words: Sequence[str]) -> int:
         node,
         record.facts["client_places"],
         words[len(named) :],
+        record.facts["topology"],
     )
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -4,7 +4,8 @@ It asks the primary a few times a second what it is. One that has not answered f
 `failover.after`, and of which one question has failed (it was refused, or waited LOOK_TIMEOUT_S in
 vain), is replaced; a busy primary only answers late. Where the nodes elect none, the most advanced
 replica is promoted; where all take writes, another one that does is chosen. A group elects by
-itself, and is only asked. Then the address of dbdyno's own leads there, and its connections to the
+itself, and is only asked; where sentinels watch the nodes, these are asked, several times a second.
+Then the address of dbdyno's own leads there, and its connections to the
 old primary are reset. Where sessions are sent to replicas, these are asked, too, and addresses
 leave one that does not answer.
 """
@@ -22,6 +23,7 @@ from dbdyno.store.rolelog import RoleLog
 from dbdyno.topology import Cluster
 
 POLL_S = 0.05
+HEAR_S = 0.1  # between two questions to those who watch the nodes
 ASK_MIN_S, ASK_MAX_S = 0.05, 0.25  # between two questions to the primary
 SUSPICIOUS_S = 0.3  # without an answer: then a group is asked whom it has elected
 ASKS = 5  # so many questions while a primary may be silent
@@ -143,7 +145,7 @@ class Watcher:
     # ---- deciding
 
     def _watch(self) -> None:
-        while not self._over.wait(POLL_S):
+        while not self._over.wait(HEAR_S if self._cluster.watched else POLL_S):
             try:
                 self._look()
             except Exception as error:  # a node that dies now; each client library says how
@@ -156,6 +158,9 @@ class Watcher:
             self.tell(self._cluster.leader, FAILED, why)
 
     def _look(self) -> None:
+        if self._cluster.watched:
+            self._hear()
+            return
         silent_s = time.monotonic() - self._answered
         if silent_s < (self._after_s or SUSPICIOUS_S) or not self._failed:
             if self._cluster.strays:
@@ -174,6 +179,22 @@ class Watcher:
             self._silent(old, silent_s)
             self._cluster.accept(other)
             self.tell(other, CHOSEN if self._after_s else ELECTED, "")
+        self._led(old)
+
+    def _hear(self) -> None:
+        """Follows what others say who watch the nodes: they have decided."""
+        old, name = self._cluster.leader, self._cluster.announced()
+        silent_s = time.monotonic() - self._answered
+        if self._failed and silent_s >= SUSPICIOUS_S:
+            self._silent(old, silent_s)
+        if name is None or name == old or not self._leads(name):
+            return
+        self._cluster.accept(name)
+        self.tell(name, ELECTED, "")
+        self._led(old)
+
+    def _led(self, old: str) -> None:
+        """Leads sessions to the new primary."""
         with self._leading:
             self._lead(self._down | {old})
         self.tell(self._cluster.leader, "address", "sessions are led here")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from dbdyno.audit import findings, identities, outcomes
+from dbdyno import kinds
+from dbdyno.audit import findings, identities, lists, outcomes
 from dbdyno.audit.compare import NodeRows, compare
 from dbdyno.audit.findings import Audit
 from dbdyno.errors import DynoError
@@ -48,8 +49,7 @@ class Auditing:
         """Makes the tables, empty. DynoError if a server refuses."""
         for deployment in self._deployments():
             for store in _stores(deployment):
-                first = deployment.servers[store[0].name]
-                first.run(deployment.database, identities.CREATE)
+                _rows(deployment, store[0]).clear()
 
     def audited(self, record: TrialRecord, directory: Path) -> TrialRecord:
         """The record with what the audit found. `directory`: where the engine left its log."""
@@ -70,9 +70,10 @@ class Auditing:
 
     def _audit(self, deployment: Deployment, seen: outcomes.Outcomes) -> Audit:
         stores = []
+        revived = {node.name: _revived(deployment, node.name) for node in deployment.target.nodes}
+        _wait_until_together(deployment, self._check)
         for store in _stores(deployment):
-            restarted = [_revived(deployment, node.name) for node in store]
-            _wait_until_together(deployment, self._check)
+            restarted = [revived[node.name] for node in store]
             _wait_for_equal_counts(deployment, store, self._check)
             writers = _writers(deployment.roles())
             stores.append(
@@ -110,7 +111,8 @@ def _stores(deployment: Deployment) -> list[Sequence[Node]]:
     nodes = deployment.target.nodes
     if all(node.role == INSTANCE for node in nodes):
         return [[node] for node in nodes]
-    return [sorted(nodes, key=lambda node: node.role == REPLICA)]
+    stores = [nodes] if deployment.cluster is None else deployment.cluster.stores()
+    return [sorted(store, key=lambda node: node.role == REPLICA) for store in stores]
 
 
 def _wait_until_together(deployment: Deployment, check: Callable[[], None]) -> None:
@@ -149,21 +151,71 @@ def _runs(deployment: Deployment, node: Node) -> bool:
 
 def _count(deployment: Deployment, node: Node) -> int | None:
     try:
-        rows = deployment.servers[node.name].run(deployment.database, [identities.COUNT])
+        return _rows(deployment, node).count()
     except Exception:  # `_read` says why
         return None
-    return int(rows[0][0])
 
 
 def _read(deployment: Deployment, node: Node, takes_writes: bool, restarted: bool) -> NodeRows:
-    server = deployment.servers[node.name]
-
-    def ask(sql: str) -> Sequence[Sequence[Any]]:
-        return server.run(deployment.database, [sql])
-
     try:
-        rows = identities.read(ask)
+        rows = _rows(deployment, node).read()
     except Exception as error:  # a server that is down, which each client library says in its way
         why = error.what if isinstance(error, DynoError) else str(error) or type(error).__name__
         return NodeRows(node.name, None, takes_writes, why[:WHY_CHARS], restarted)
     return NodeRows(node.name, rows, takes_writes, "", restarted)
+
+
+class _Rows(Protocol):
+    """Where a node keeps identities."""
+
+    def clear(self) -> None:
+        """Makes the place, empty."""
+
+    def count(self) -> int:
+        """How many there are."""
+
+    def read(self) -> identities.Identities:
+        """All of them."""
+
+
+def _rows(deployment: Deployment, node: Node) -> _Rows:
+    server: Any = deployment.servers[node.name]
+    if kinds.of(deployment.target.kind).speaks_sql:
+        return _Table(server, deployment.database)
+    return _Lists(server, deployment.database)
+
+
+class _Table(_Rows):
+    """A table."""
+
+    def __init__(self, server: Any, database: str) -> None:
+        self._server, self._database = server, database
+
+    def clear(self) -> None:
+        self._server.run(self._database, identities.CREATE)
+
+    def count(self) -> int:
+        return int(self._ask(identities.COUNT)[0][0])
+
+    def read(self) -> identities.Identities:
+        return identities.read(self._ask)
+
+    def _ask(self, sql: str) -> Sequence[Sequence[Any]]:
+        rows: Sequence[Sequence[Any]] = self._server.run(self._database, [sql])
+        return rows
+
+
+class _Lists(_Rows):
+    """Lists of a server without SQL."""
+
+    def __init__(self, server: Any, database: str) -> None:
+        self._server, self._database = server, database
+
+    def clear(self) -> None:
+        self._server.clear_identities(self._database)
+
+    def count(self) -> int:
+        return int(self._server.count_identities(self._database))
+
+    def read(self) -> identities.Identities:
+        return lists.read(self._server.identities(self._database))

@@ -13,10 +13,11 @@ from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links, Measured
 from dbdyno.experiment.types import (
-    GROUP,
+    CLUSTER,
     MEMBER,
     PRIMARY,
     REPLICA,
+    REPLICAS,
     TO_PRIMARY,
     TO_REPLICAS,
     Fault,
@@ -89,8 +90,8 @@ class Deployment:
     def replicas(self) -> dict[str, RemoteServer]:
         """Those that follow another one by its log, as metrics call them: `read1`, `node2`."""
         topology = self.target.topology
-        if topology is not None and topology.kind == GROUP:
-            return {}  # its members agree on each commit, and do not say how far they are
+        if topology is not None and topology.kind != REPLICAS:
+            return {}  # others' nodes do not say in seconds how far they are
         names = (node.name for node in self.target.nodes if node.role == REPLICA)
         found = {self._label(name): self.servers[name] for name in names if name in self.servers}
         return cast("dict[str, RemoteServer]", found)
@@ -145,16 +146,27 @@ class Deployment:
     @property
     def sampled(self) -> Server | MergedServers | TopologyServers | None:
         """Whose metrics are the target's: of several servers the sums; of a topology the counters
-        of its first node, and the processes of all."""
+        of its first node, and the processes of all; of a cluster whose primaries share the load
+        the sums over these."""
         if self.cluster is not None and self.server is not None:
-            return TopologyServers(self.server, tuple(self.servers.values()))
+            everyone = tuple(self.servers.values())
+            primaries = everyone[: self.shards]
+            first = MergedServers(primaries) if len(primaries) > 1 else self.server
+            return TopologyServers(first, everyone)
         servers = tuple(self.written.values())
         return MergedServers(servers) if len(servers) > 1 else self.server
+
+    @property
+    def shards(self) -> int:
+        """How many nodes take writes at the start, each for a part of the data; 0: there are no
+        parts."""
+        topology = self.target.topology
+        return topology.primaries if topology is not None and topology.kind == CLUSTER else 0
 
     def engine_targets(self) -> dict[str, dict[str, Any]]:
         """How the engine reaches each of its servers, by the engine's name for it: through their
         network, where they have one."""
-        found = {name: self.engine_target(server) for name, server in self.servers.items()}
+        found = {name: self._node_target(server) for name, server in self.servers.items()}
         for name, port in self.through.items():
             found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
         # All nodes have one password and one certificate.
@@ -171,6 +183,8 @@ class Deployment:
 
     def reached_by(self, access: str) -> tuple[str, ...]:
         """The engine's names of what a group's sessions are dealt over."""
+        if self.shards:
+            return tuple(node.name for node in self.target.nodes)  # the driver chooses
         if self.follows and access in ACCESS_FOLLOWS:
             return tuple(self._led_to([access], ()))
         return tuple(node.name for node in self.target.nodes_for(access))
@@ -241,6 +255,14 @@ class Deployment:
     def _faults(self, cell: Cell) -> list[Fault]:
         return [fault for fault in cell.faults if fault.target == self.target.name]
 
+    def _node_target(self, server: Server) -> dict[str, Any]:
+        """`engine_target` with what the driver must know of the topology."""
+        found, wiring = self.engine_target(server), topology.of(self.target)
+        if wiring is None:
+            return found
+        own = wiring.engine_options(self.target, server)
+        return {**found, "options": {**own, **found["options"]}}
+
     def engine_target(self, server: Server) -> dict[str, Any]:
         """How the load reaches one of its servers: with the user's session statements after
         dbdyno's, so that they have the last word, except on whether sessions may write."""
@@ -292,7 +314,7 @@ class TopologyServers:
     """A topology as one server, for samplers: what its first node counts, which executes or
     applies every commit, and the processes of all nodes."""
 
-    def __init__(self, first: Server, servers: Sequence[Server]) -> None:
+    def __init__(self, first: Server | MergedServers, servers: Sequence[Server]) -> None:
         self._first = first
         self.directory = first.directory
         self.counters = first.counters

@@ -17,9 +17,11 @@ from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.targets.limits import NetworkModel
 from dbdyno.experiment.types import (
+    CLUSTER,
     GALERA,
     GROUP,
     REPLICAS,
+    SENTINEL,
     TO_ANY,
     TO_PRIMARY,
     TO_REPLICAS,
@@ -37,14 +39,17 @@ AFTER_MIN_S = 0.2
 @dataclass(frozen=True)
 class Form:
     """What is known of a kind of topology. `waits`: commits can wait for replicas; `elects`: the
-    nodes themselves choose another primary; `survivable`: the fewest nodes of which one can be
-    lost."""
+    nodes themselves choose another primary, after a time of their own; `survivable`: the fewest
+    nodes of which one can be lost; `shards`: each primary has a part of the data, clients know
+    which, and follow by themselves."""
 
     about: str
     nodes_max: int
     waits: bool = False
     elects: bool = False
     survivable: int = 3  # others must be a majority
+    shards: bool = False
+    nodes: int = 3  # unless the file says
 
 
 FORMS: Mapping[str, Form] = {
@@ -55,7 +60,20 @@ FORMS: Mapping[str, Form] = {
     GROUP: Form(
         "group replication with a single primary, which the group elects", NODES_MAX, elects=True
     ),
+    SENTINEL: Form(
+        "a Redis primary and its replicas, a sentinel for each node: the sentinels promote another",
+        NODES_MAX,
+        waits=True,
+    ),
+    CLUSTER: Form(
+        "a Redis Cluster: each primary has a part of the keys, and its replicas take over",
+        NODES_MAX,
+        waits=True,
+        shards=True,
+        nodes=6,
+    ),
 }
+PRIMARIES_MIN = 3  # of a cluster: a majority of them must agree that one is lost
 
 
 class FailoverModel(Strict):
@@ -65,30 +83,38 @@ class FailoverModel(Strict):
     after: Duration | None = Field(
         None,
         description=f"time without an answer of the primary after which it is replaced; at least"
-        f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; not of `group`, which decides that itself",
+        f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; of `sentinel`: what each sentinel waits before"
+        " it takes the primary for down; not of `group`, which decides that itself",
     )
 
 
 class TopologyModel(Strict):
     """Servers that work together, each started here."""
 
-    kind: Literal["galera", "replicas", "group"] = Field(
+    kind: Literal["galera", "replicas", "group", "sentinel", "cluster"] = Field(
         description="; ".join(f"`{name}`: {form.about}" for name, form in FORMS.items())
     )
-    nodes: Whole = Field(
-        3,
+    nodes: Whole | None = Field(
+        None,
         ge=1,
         le=NODES_MAX,
         description="number of servers, the primary included; `galera`: at most "
-        f"{FORMS[GALERA].nodes_max}",
+        f"{FORMS[GALERA].nodes_max}; default 3, `cluster`: {FORMS[CLUSTER].nodes}",
+    )
+    cluster_replicas: Whole | None = Field(
+        None,
+        ge=0,
+        lt=NODES_MAX,
+        description="of `cluster`: number of replicas of each primary; the first `nodes / (1 +"
+        f" cluster_replicas)` nodes are primaries, at least {PRIMARIES_MIN}; default 1",
     )
     wait_for_replicas: Whole = Field(
         0,
         ge=0,
         lt=NODES_MAX,
-        description="of `replicas`: number of replicas that must have received a commit before it"
-        " is acknowledged; 0: asynchronous. MariaDB and MySQL: semi-synchronous, PostgreSQL:"
-        " synchronous",
+        description="of `replicas`, `sentinel` and `cluster`: number of replicas that must have"
+        " received a commit before it is acknowledged; 0: asynchronous. MariaDB and MySQL:"
+        " semi-synchronous, PostgreSQL: synchronous, Redis: WAIT after each write",
     )
     failover: FailoverModel | None = Field(
         None,
@@ -121,15 +147,24 @@ def typed(
             if known.topologies
             else "remove `topology`: each server of this kind is alone",
         )
-    if model.nodes > form.nodes_max:
+    nodes = form.nodes if model.nodes is None else model.nodes
+    if nodes > form.nodes_max:
         raise DynoError(
-            f"target `{name}`: `{model.kind}` has {form.nodes_max} nodes at most, not"
-            f" {model.nodes}",
+            f"target `{name}`: `{model.kind}` has {form.nodes_max} nodes at most, not {nodes}",
             where=at["nodes"],
             fix=f"write `nodes: {form.nodes_max}` or fewer",
         )
-    _check_waiting(name, kind, model, node)
-    failover = _failover(name, kind, model, others["transport"], node)
+    replicas = _cluster_replicas(name, model, nodes, node)
+    _check_waiting(name, kind, model, replicas if form.shards else nodes - 1, node)
+    if form.shards and others["transport"] != "tcp":
+        raise DynoError(
+            f"target `{name}`: a `{model.kind}` is not reached by `transport:"
+            f" {others['transport']}`",
+            where=node.mapping["transport"].where,
+            cause="its nodes send clients to each other's TCP addresses",
+            fix="write `transport: tcp`",
+        )
+    failover = _failover(name, kind, model, nodes, others["transport"], node)
     if others["instances"] > 1:
         raise DynoError(
             f"target `{name}` has a topology and {others['instances']} instances",
@@ -144,11 +179,40 @@ def typed(
             fix="remove `port`: dyno chooses a free one for each",
         )
     network = model.network.typed() if model.network is not None else None
-    return Topology(model.kind, model.nodes, model.wait_for_replicas, failover, network)
+    return Topology(model.kind, nodes, model.wait_for_replicas, failover, network, replicas)
+
+
+def _cluster_replicas(name: str, model: TopologyModel, nodes: int, node: Node) -> int:
+    """Replicas of each primary of a cluster; 0 for another topology. DynoError, with its place, for
+    nodes that cannot be dealt so."""
+    written = node.mapping["topology"].mapping
+    if not FORMS[model.kind].shards:
+        if model.cluster_replicas is None:
+            return 0
+        raise DynoError(
+            f"target `{name}`: `cluster_replicas` means nothing to `{model.kind}`",
+            where=written["cluster_replicas"].where,
+            cause="all of its nodes have all data",
+            fix="remove it; `nodes` is the number of servers",
+        )
+    replicas = 1 if model.cluster_replicas is None else model.cluster_replicas
+    primaries, rest = divmod(nodes, 1 + replicas)
+    if rest or primaries < PRIMARIES_MIN:
+        fewest = PRIMARIES_MIN * (1 + replicas)
+        raise DynoError(
+            f"target `{name}`: {nodes} nodes are no cluster with {replicas} replica"
+            f"{'s' * (replicas != 1)} of each primary",
+            where=(written.get("nodes") or written["kind"]).where,
+            cause=f"at least {PRIMARIES_MIN} primaries are needed, each with as many replicas",
+            fix=f"write `nodes: {fewest}`"
+            if fewest <= NODES_MAX
+            else "write `cluster_replicas: 1`, or less",
+        )
+    return replicas
 
 
 def _failover(
-    name: str, kind: str, model: TopologyModel, transport: str, node: Node
+    name: str, kind: str, model: TopologyModel, nodes: int, transport: str, node: Node
 ) -> Failover | None:
     """The `failover` of a topology. DynoError, with its place, where no node could take over, or
     no session could follow."""
@@ -156,10 +220,18 @@ def _failover(
         return None
     form, written = FORMS[model.kind], node.mapping["topology"].mapping["failover"]
     after_s = model.failover.after
-    if model.nodes < form.survivable:
-        left = model.nodes - 1
+    if form.shards:
         raise DynoError(
-            f"target `{name}`: no failover is possible with `nodes: {model.nodes}`",
+            f"target `{name}`: `failover` means nothing to `{model.kind}`",
+            where=written.place,
+            cause="its replicas take over by themselves, and clients follow what its nodes say",
+            fix="remove it; `config: {cluster_node_timeout: ...}` says after how many ms a node is"
+            " lost",
+        )
+    if nodes < form.survivable:
+        left = nodes - 1
+        raise DynoError(
+            f"target `{name}`: no failover is possible with `nodes: {nodes}`",
             where=written.place,
             cause="no other node could take over"
             if not left
@@ -189,7 +261,7 @@ def _failover(
             cause="a busy primary answers late, and is no lost one",
             fix=f"write `after: {AFTER_MIN_S:g}s` or more",
         )
-    left = model.nodes - 2
+    left = nodes - 2
     if kinds.of(kind).waits_for_ever and model.wait_for_replicas > left:
         raise DynoError(
             f"target `{name}`: after a failover commits would wait for"
@@ -202,11 +274,12 @@ def _failover(
     return Failover(None if form.elects else after_s or AFTER_S)
 
 
-def _check_waiting(name: str, kind: str, model: TopologyModel, node: Node) -> None:
+def _check_waiting(name: str, kind: str, model: TopologyModel, replicas: int, node: Node) -> None:
+    """`replicas`: how many a primary has."""
     waits = model.wait_for_replicas
     if not waits:
         return
-    known, replicas = kinds.of(kind), model.nodes - 1
+    known = kinds.of(kind)
     where = node.mapping["topology"].mapping["wait_for_replicas"].where
     if not FORMS[model.kind].waits:
         raise DynoError(
@@ -219,8 +292,12 @@ def _check_waiting(name: str, kind: str, model: TopologyModel, node: Node) -> No
         raise DynoError(
             f"target `{name}`: commits wait for {waits} replicas, and there are {replicas}",
             where=where,
-            cause="`nodes` counts the primary too",
-            fix=f"write `nodes: {waits + 1}` or more",
+            cause="`nodes` counts the primary too"
+            if not FORMS[model.kind].shards
+            else "`cluster_replicas` is the number of replicas that each primary has",
+            fix=f"write `nodes: {waits + 1}` or more"
+            if not FORMS[model.kind].shards
+            else f"write `cluster_replicas: {waits}` or more",
         )
     if waits > known.waits_for_replicas:
         raise DynoError(
@@ -242,6 +319,13 @@ def route(group: str, asked: str | None, target: Target, node: Node, keys: Colle
             where=node.mapping["node"].place,
             cause="both say which servers its sessions are sent to",
             fix="remove `node`: `route: primary` means `write`, `route: replicas` means `read`",
+        )
+    if target.topology is not None and FORMS[target.topology.kind].shards:
+        raise DynoError(
+            f"group `{group}`: `route` means nothing to a `{target.topology.kind}`",
+            where=where,
+            cause="each operation goes to the primary that has its key",
+            fix="remove `route`",
         )
     if not target.nodes_for(asked):
         names = [each.name for each in target.nodes]

@@ -98,6 +98,8 @@ class Managed(ABC):
         self._certificate = started.certificate
         self._log = started.log
         self._started = started
+        # Programs of the same machine, such as a sentinel: a fault of this server leaves them.
+        self.companions: list[Guarded] = []
 
     @staticmethod
     @abstractmethod
@@ -131,11 +133,17 @@ class Managed(ABC):
         """A clean end, which writes everything, so that the directory can be copied. After a
         timeout it is killed (`was_killed`)."""
         timeout_s = DISCARD_TIMEOUT_S
-        if not discard:
+        if discard:
+            self._end_companions()
+        else:
             timeout_s = STOP_TIMEOUT_S if self.alive() else HUNG_TIMEOUT_S
         self.close_connection()
         self.was_killed = self.process.stop(timeout_s)
         return self.process.status() == 0 and not self.was_killed
+
+    def _end_companions(self) -> None:
+        while self.companions:
+            self.companions.pop().stop(0)
 
     def kill(self) -> None:
         """Ends it at once, as a crash does: nothing is written. DynoError if it does not die."""

@@ -10,7 +10,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.errors import DynoError
@@ -24,6 +24,7 @@ from dbdyno.systems.server_errors import answered
 from dbdyno.systems.sql_files import Importer
 
 KEYS_A_CALL = 1000
+TOGETHER = 200  # commands that are sent before their replies are read
 
 # Of INFO, what is counted from the server's start. All else that is a number is a level.
 _COUNTED = re.compile(
@@ -57,16 +58,40 @@ class RedisControl(ABC):
 
     def ask(self, *words: str | int) -> Any:
         """The reply to one command, on the connection that is kept. RedisError or OSError."""
+        [reply] = self.ask_each([words])
+        return reply
+
+    def ask_each(self, commands: Sequence[Sequence[str | int]]) -> list[Any]:
+        """The replies to several commands, sent in parts without waiting for each. RedisError or
+        OSError."""
+        found: list[Any] = []
         with self._lock:
+            for start in range(0, len(commands), TOGETHER):
+                found += self._together(commands[start : start + TOGETHER])
+        for reply in found:
+            if isinstance(reply, RedisError):
+                raise reply
+        return found
+
+    def _together(self, commands: Sequence[Sequence[str | int]]) -> list[Any]:
+        """The replies to commands sent at once; refusals are RedisErrors, not raised. A kept
+        connection that the server has closed meanwhile is made again: sentinels close those of a
+        server that they promote."""
+        is_kept = self._client is not None
+        try:
             if self._client is None:
                 self._client = self._open()
-            try:
-                return self._client.call(*words)
-            except RedisError:
+            for words in commands:
+                self._client.send(words)
+            return [self._client.reply() for _ in commands]
+        except ConnectionError:
+            self._drop()
+            if not is_kept:
                 raise
-            except BaseException:  # what comes next on it would answer this
-                self._drop()
-                raise
+        except BaseException:  # what comes next on it would answer this
+            self._drop()
+            raise
+        return self._together(commands)
 
     def close_connection(self) -> None:
         """Closes the kept connection."""
@@ -174,6 +199,18 @@ def log_in(client: Client, user: str, password: str, database: int = 0) -> Clien
 
 
 TIMEOUT_S = float(CONTROL_TIMEOUT_S)
+
+
+def in_parts(keys: Iterable[str]) -> Iterator[list[str]]:
+    """Keys in lists that one command can take."""
+    part: list[str] = []
+    for key in keys:
+        part.append(key)
+        if len(part) == KEYS_A_CALL:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def key_prefix(schema: str) -> str:

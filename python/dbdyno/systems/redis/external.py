@@ -7,7 +7,6 @@ other key is read, written or removed, and nothing is ever flushed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from dbdyno.errors import DynoError
@@ -19,9 +18,9 @@ from dbdyno.systems.external.encryption import context
 from dbdyno.systems.external.server import MARKER, PREFIX, Mark, Refused
 from dbdyno.systems.redis.client import ERRORS, Client, RedisError
 from dbdyno.systems.redis.control import (
-    KEYS_A_CALL,
     TIMEOUT_S,
     RedisControl,
+    in_parts,
     key_prefix,
     log_in,
 )
@@ -139,7 +138,7 @@ class RedisRemote(RedisControl, External):
         if not schema.startswith(PREFIX) or self._marker_of(schema).get("run") != run:
             raise _not_ours(schema)
         marker = _marker(schema)
-        for some in _in_parts(key for key in self.keys(_all_of(schema)) if key != marker):
+        for some in in_parts(key for key in self.keys(_all_of(schema)) if key != marker):
             self.ask("UNLINK", *some)
         self.ask("UNLINK", marker)
 
@@ -209,17 +208,6 @@ def _all_of(schema: str) -> str:
 
 def _directive(name: str) -> str:
     return name.replace("_", "-")
-
-
-def _in_parts(keys: Iterator[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    for key in keys:
-        part.append(key)
-        if len(part) == KEYS_A_CALL:
-            yield part
-            part = []
-    if part:
-        yield part
 
 
 def _not_ours(schema: str) -> DynoError:

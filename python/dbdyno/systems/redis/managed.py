@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Resolved, TargetPlan, engine_target
 from dbdyno.systems.process import starting
 from dbdyno.systems.process.managed import Managed, Started
+from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
-from dbdyno.systems.redis.client import ERRORS, Client
+from dbdyno.systems.redis import identities
+from dbdyno.systems.redis.client import ERRORS, Client, RedisError
 from dbdyno.systems.redis.control import TIMEOUT_S, RedisControl, key_prefix, log_in
 from dbdyno.systems.server_errors import answered, lost
+
+OF_CLUSTER = ("MOVED", "ASK", "CLUSTERDOWN")  # a key belongs to another node, or to none yet
 
 
 class RedisServer(RedisControl, Managed):
@@ -36,7 +41,12 @@ class RedisServer(RedisControl, Managed):
         starting.until_ready("Redis", self.process, self._log, _HINTS, self._log_in, ERRORS)
 
     def _log_in(self) -> None:
-        self.ask("GET", "dbdyno")  # refused while data are read, as INFO is not
+        try:
+            self.ask("GET", "dbdyno")  # refused while data are read, as INFO is not
+        except RedisError as error:
+            # A node of a cluster says first that the key is not its own.
+            if error.code not in OF_CLUSTER or self.info("persistence")["loading"] != "0":
+                raise
         self.version = self.info("server")["redis_version"]
 
     def unanswered(self, error: Exception) -> DynoError:
@@ -44,6 +54,20 @@ class RedisServer(RedisControl, Managed):
 
     def _open(self, timeout_s: float = TIMEOUT_S) -> Client:
         return log_in(Client(str(self.socket_path), timeout_s=timeout_s), "", self._password)
+
+    def look(self, timeout_s: float, *words: str | int) -> Any:
+        """The reply to one command on a connection of its own, which is not waited for longer.
+        RedisError or OSError."""
+        client = self._open(timeout_s)
+        try:
+            return client.call(*words)
+        finally:
+            client.close()
+
+    def client_at(self, port: int, timeout_s: float) -> Client:
+        """A connection to another program of the same topology, which has the same password.
+        RedisError or OSError."""
+        return log_in(Client((LOOPBACK, port), timeout_s=timeout_s), "", self._password)
 
     @answered(ERRORS)
     def check_settings(self, resolved: Resolved) -> None:
@@ -63,6 +87,20 @@ class RedisServer(RedisControl, Managed):
             tls=tls,
             options={"prefix": key_prefix(database)},
         )
+
+    @answered(ERRORS)
+    def clear_identities(self, database: str) -> None:
+        """Removes the identities of audited writes."""
+        identities.clear(self, database)
+
+    @answered(ERRORS)
+    def count_identities(self, database: str) -> int:
+        """How many identities it has."""
+        return identities.count(self, database)
+
+    def identities(self, database: str) -> Iterator[list[str]]:
+        """All identities, `SESSION:N:ATTEMPT`, a part at a time. RedisError or OSError."""
+        return identities.pages(self, database)
 
     def create_schema(self, database: str) -> None:
         """A prefix of keys, in a managed server."""

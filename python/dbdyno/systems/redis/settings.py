@@ -17,7 +17,7 @@ RESERVED = frozenset(
     """bind daemonize dir include logfile loglevel pidfile protected_mode requirepass aclfile user
     supervised syslog_enabled tls_port tls_cert_file tls_key_file tls_ca_cert_file tls_ca_cert_dir
     tls_auth_clients unixsocket unixsocketperm rename_command loadmodule cluster_enabled replicaof
-    slaveof""".split()  # noqa: SIM905
+    slaveof masterauth masteruser cluster_config_file cluster_port""".split()  # noqa: SIM905
 )
 DURABILITY = {
     "full": {"appendonly": "yes", "appendfsync": "always", "save": ""},

@@ -96,13 +96,16 @@ class Redis(ManagedSystem):
             "unixsocket": str(started.sockets / RedisServer.socket_name(started.port)),
             "unixsocketperm": "700",
             "requirepass": started.password,
+            "masterauth": started.password,  # all nodes of a topology have one
             "dir": str(directory / "data"),
             "daemonize": "no",
             "logfile": "",
             # A line each time that it forks, at most.
             "loglevel": "notice",
         }
-        text = settings.configuration({**own, **resolved.settings})
+        text = settings.configuration(
+            {**own, **resolved.settings, **resolved.node_settings, **started.node.settings}
+        )
         path = private_file(directory / "server.conf", text, account)
         return [started.binaries.paths["server"], path], partial(RedisServer, tls_port)
 

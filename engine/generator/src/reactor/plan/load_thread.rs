@@ -1,5 +1,6 @@
 //! Implementation of [`LoadThread`] for the sessions of a plan.
 
+use super::lanes;
 use super::session_slot::{Connection, Down, Owed, SHORT_LIFE_NS, START_ATTEMPTS};
 use super::worker::Worker;
 use crate::metrics::notice::Notice;
@@ -31,17 +32,26 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
 
     #[inline]
     fn channel(&mut self, at: u32) -> Option<(&mut Io<'a, C, P>, &mut Channel)> {
+        if lanes::is_lane(at) {
+            return self.lane_channel(at);
+        }
         Some((&mut self.io, &mut self.slots[at as usize].channel))
     }
 
     #[inline]
     fn speaker(&mut self, at: u32) -> Option<Speaker<'_, 'a, Self>> {
+        if lanes::is_lane(at) {
+            return self.lane_speaker(at);
+        }
         let slot = &mut self.slots[at as usize];
         let Connection::Wire(wire) = &mut slot.connection else { return None };
         Some((&mut self.io, &mut slot.channel, &mut **wire))
     }
 
     fn endpoint(&self, at: u32) -> Option<&'a Endpoint> {
+        if let Some((index, node)) = lanes::split(at) {
+            return self.node(index, node).endpoint;
+        }
         let slot = &self.slots[at as usize];
         self.group_targets[slot.group].server(slot.session.server()).endpoint
     }
@@ -75,6 +85,9 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     }
 
     fn on_timer(&mut self, timer: Timer) {
+        if lanes::is_lane(timer.slot) {
+            return self.lane_timer(timer);
+        }
         if self.slots[timer.slot as usize].channel.era != timer.era {
             return;
         }
@@ -112,6 +125,9 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
             let sinks = Sinks { group: slot.group, metrics, notices, audit };
             slot.session.cut_short(now_ns, sinks, config);
             slot.session.leave(config);
+            if let Some(lanes) = &mut slot.lanes {
+                lanes.quit();
+            }
             if let Connection::Wire(wire) = &mut slot.connection {
                 if age_ns > CANCEL_AGE_NS {
                     self.control.cancel(slot.group, server, wire.cancel());
@@ -123,6 +139,13 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     }
 
     fn open(&mut self, index: u32) -> Result<()> {
+        if lanes::is_lane(index) {
+            return self.open_lane(index);
+        }
+        if self.group_targets[self.slots[index as usize].group].router.is_some() {
+            self.open_lanes(index);
+            return Ok(());
+        }
         let now_ns = self.io.clock.now_ns();
         if !self.is_wanted(index, now_ns) {
             self.io.queue.settle();
@@ -148,10 +171,16 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     }
 
     fn add_connect_timeout(&mut self, at: u32, at_ns: u64) {
+        if lanes::is_lane(at) {
+            return self.add_lane_timer(at, at_ns, Cause::ConnectTimeout);
+        }
         self.add_timer(at, at_ns, Cause::ConnectTimeout);
     }
 
     fn not_connected(&mut self, index: u32, error: Error) {
+        if lanes::is_lane(index) {
+            return self.lane_not_connected(index, &error);
+        }
         let now_ns = self.io.clock.now_ns();
         let slot = &mut self.slots[index as usize];
         slot.close();
@@ -183,6 +212,9 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     }
 
     fn logged_in(&mut self, index: u32) {
+        if lanes::is_lane(index) {
+            return self.lane_logged_in(index);
+        }
         let now_ns = self.io.clock.now_ns();
         let slot = &mut self.slots[index as usize];
         // The login may have needed a larger buffer than requests do; those are built in another one.
@@ -211,7 +243,7 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
         if self.origin_ns.is_none() {
             return;
         }
-        let session = &self.slots[at as usize].session;
+        let session = &self.slots[lanes::session_of(at)].session;
         if session.is_partly_answered() {
             self.io.count_lag_of_rest(session.op_ns, stamp_ns);
         } else {
@@ -221,6 +253,9 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
 
     #[inline]
     fn answered(&mut self, index: u32, reply: Reply, stamp_ns: u64) {
+        if lanes::is_lane(index) {
+            return self.lane_answered(index, reply, stamp_ns);
+        }
         let sinks = self.sinks(self.slots[index as usize].group);
         let slot = &mut self.slots[index as usize];
         if !slot.session.is_in_flight() {
@@ -237,6 +272,9 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
     }
 
     fn lost(&mut self, index: u32, error: Error) {
+        if lanes::is_lane(index) {
+            return self.lane_lost(index, &error);
+        }
         let now_ns = self.io.clock.now_ns();
         let sinks = self.sinks(self.slots[index as usize].group);
         let slot = &mut self.slots[index as usize];
@@ -256,6 +294,6 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
 }
 
 /// Whether another attempt at the start would fail in the same way.
-fn is_final(error: &Error) -> bool {
+pub(super) fn is_final(error: &Error) -> bool {
     matches!(error.kind, Kind::Authentication | Kind::Plan | Kind::System | Kind::Protocol)
 }

@@ -8,9 +8,13 @@
 //! | [`turns`] | begin, timers, end |
 //! | [`connecting`] | when sessions connect; outages |
 //! | [`sending`] | requests |
+//! | [`lanes`] | the connections of one session to the nodes of a cluster |
+//! | [`routing`] | sessions whose operations go to the nodes of a cluster |
 
 pub mod connecting;
+pub mod lanes;
 pub mod load_thread;
+pub mod routing;
 pub mod sending;
 pub mod session_slot;
 pub mod turns;

@@ -80,6 +80,7 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
                 }
                 slot.session.sent(self.io.now_ns, open);
             }
+            Connection::None if slot.lanes.is_some() => return self.route_request(index),
             Connection::None => return,
         }
         self.watch_deadline(index);

@@ -1,5 +1,6 @@
 //! A session together with its connection: the worker's state of each session.
 
+use super::lanes::Lanes;
 use crate::session::Session;
 use crate::transport::channel::Channel;
 use dyno_core::driver::{Reply, Timed, Wire};
@@ -73,6 +74,9 @@ pub struct SessionSlot {
     pub connection: Connection,
     /// Stage, socket and buffers of the connection.
     pub channel: Channel,
+    /// Instead, if the session's operations go to the nodes of a cluster: its connections to these.
+    /// `channel` then has no socket, and is up once they suffice.
+    pub lanes: Option<Box<Lanes>>,
     /// Whether the connection has a deadline timer.
     pub has_deadline_timer: bool,
     /// Whether the start no longer waits for the session.
@@ -103,6 +107,7 @@ impl SessionSlot {
             session: Session::new(number),
             connection: Connection::None,
             channel: Channel::default(),
+            lanes: None,
             has_deadline_timer: false,
             is_settled: false,
             is_spared: false,

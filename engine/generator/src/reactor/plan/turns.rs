@@ -78,6 +78,9 @@ impl<C: Clock, P: Poller> Worker<'_, C, P> {
         let config = &self.group_targets[slot.group].config;
         slot.has_deadline_timer = false;
         if slot.session.expire(now_ns, sinks, config) {
+            if slot.lanes.is_some() {
+                return self.lane_expired(index);
+            }
             if let Connection::Wire(wire) = &slot.connection {
                 self.control.cancel(slot.group, slot.session.server(), wire.cancel());
             }

@@ -1,0 +1,158 @@
+"""Redis under sentinels and as a cluster: real nodes work together, another one takes over under
+load, and the audit counts what was lost as a recount does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from private_servers import binaries, initialised
+from running import Place, wait_for
+from test_failover import changes, ran
+from test_topology_servers import copy
+
+from dbdyno import systems, topology
+from dbdyno.experiment.types import DOWN, PRIMARY, REPLICA, Failover, Node, Topology
+from dbdyno.systems.base import Server, TargetPlan
+from dbdyno.systems.process.scratch import Scratch
+from dbdyno.topology import Cluster
+from dbdyno.topology.redis import shards
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+KEYS = 300
+
+
+@contextmanager
+def working(form: Topology, **target: Any) -> Iterator[tuple[Cluster, dict[str, Any]]]:
+    """The nodes of a topology, ready, with KEYS keys."""
+    found = binaries("redis")
+    plan = TargetPlan("db", "redis", topology=form, **target)
+    system, resolved = systems.load("redis"), topology.resolve(plan)
+    with Scratch() as scratch:
+        loaded = scratch.path / "loaded"
+        copy(initialised("redis"), loaded)
+        prepared: Any = system.start(found, loaded, systems.load("redis").resolve(plan), cpus=[])
+        prepared.ask_each([("SET", f"key:{number}", number) for number in range(KEYS)])
+        prepared.settle("")
+        assert prepared.stop()
+        topology.seed(plan, system, found, resolved, loaded)
+
+        def place(node: Node) -> Path:
+            copy(loaded, scratch.path / node.name)
+            return scratch.path / node.name
+
+        servers: dict[str, Server] = {}
+        cluster = topology.cluster(plan, system, found, resolved, servers)
+        try:
+            cluster.start(place)
+            yield cluster, servers
+        finally:
+            for server in servers.values():
+                server.stop(discard=True)
+
+
+def sizes(servers: dict[str, Any]) -> dict[str, int]:
+    return {name: server.ask("DBSIZE") for name, server in servers.items()}
+
+
+def test_sentinels_promote_a_replica_and_the_old_primary_follows_it() -> None:
+    form = Topology("sentinel", 3, failover=Failover(0.5))
+    with working(form) as (cluster, servers):
+        assert cluster.roles() == {"db": PRIMARY, "db.2": REPLICA, "db.3": REPLICA}
+        assert cluster.healthy() and cluster.together()
+        assert sizes(servers) == dict.fromkeys(servers, KEYS)
+        sentinels = [server.companions[0] for server in servers.values()]
+        os.kill(servers["db"].pid, signal.SIGKILL)
+        assert wait_for(lambda: cluster.announced() not in (None, "db"), 20)
+        leader = cluster.announced()
+        assert leader is not None
+        assert wait_for(lambda: cluster.role(leader) == PRIMARY, 5)
+        cluster.accept(leader)
+        servers[leader].ask("SET", "new", 1)
+        servers["db"].start_again()
+        assert wait_for(cluster.together, 20)
+        assert cluster.roles()["db"] == REPLICA
+        assert wait_for(lambda: servers["db"].ask("GET", "new") == "1", 5)
+        since = cluster.takes_writes_since()
+        assert since is not None
+        assert all(one.alive() for one in sentinels)
+    assert not any(one.alive() for one in sentinels)
+
+
+def test_a_cluster_divides_the_keys_and_a_replica_takes_over() -> None:
+    config = {"cluster_node_timeout": 1000}
+    form = Topology("cluster", 6, cluster_replicas=1)
+    with working(form, config=config) as (cluster, servers):
+        assert list(cluster.roles().values()) == [PRIMARY] * 3 + [REPLICA] * 3
+        wanted = [0, 0, 0]
+        for number in range(KEYS):
+            wanted[min(2, shards.slot(f"key:{number}") * 3 // shards.SLOTS)] += 1
+        assert sum(sizes(servers).values()) == 2 * KEYS
+        primaries = list(sizes(servers).values())[:3]
+        assert max(abs(a - b) for a, b in zip(primaries, wanted, strict=True)) <= 1
+        names = [[node.name for node in store] for store in cluster.stores()]
+        assert names == [["db", "db.4"], ["db.2", "db.5"], ["db.3", "db.6"]]
+        os.kill(servers["db.2"].pid, signal.SIGKILL)
+        assert wait_for(lambda: cluster.role("db.5") == PRIMARY, 20)
+        assert cluster.role("db.2") == DOWN
+        servers["db.2"].start_again()
+        assert wait_for(cluster.together, 20)
+        assert cluster.roles()["db.2"] == REPLICA
+
+
+EXPERIMENT = """
+experiment: failover
+targets:
+  db:
+    kind: {kind}
+    durability: os_crash_unsafe
+    config: {{cluster_node_timeout: 1000, cluster_require_full_coverage: no}}
+    topology: {topology}
+workload:
+  {{kind: kv, preset: a, records: 1000, sessions: 6, deadline: 2s, retries: 3}}
+audit: commits
+faults:
+{faults}
+blocks: 1
+warmup: 300ms
+duration: {duration}
+interval: 500ms
+"""
+KILL = "  - {at: 2s, do: kill, node: primary}\n"
+CUT = "  - {at: 1200ms, do: partition, node: primary, for: 3s}\n"
+
+
+def test_a_primary_that_is_cut_off_loses_what_it_acknowledges(there: Place) -> None:
+    form = "{kind: sentinel, nodes: 3, failover: {after: 500ms}}"
+    record = ran(there, "redis", form, CUT, "8s", EXPERIMENT)
+    found = changes(record)
+    assert found["elected"] == found["address"] in ("db.2", "db.3")
+    assert "fenced" not in found
+    audit = record["audit"]["db"]
+    # Clients went on to write to it until the sentinels had agreed.
+    assert audit["lost"] > 0, record["roles"]
+    assert (audit["diverged"], audit["unlogged"]) == (0, 0), "the old primary follows by now"
+
+
+def test_a_cluster_goes_on_without_a_killed_primary(there: Place) -> None:
+    form = "{kind: cluster, nodes: 6}"
+    record = ran(there, "redis", form, KILL.replace("primary", "db.2"), "7s", EXPERIMENT)
+    metrics = record["metrics"]
+    assert changes(record)["elected"] == "db.5"
+    assert 0 < metrics["promotion_s"] < 7
+    # The other two thirds of the slots were served meanwhile, and those of the killed one failed.
+    assert metrics["outage_s"] < metrics["promotion_s"]
+    assert metrics["errors_per_s"] > 0
+    audit = record["audit"]["db"]
+    assert audit["acknowledged"] > 0 and audit["diverged"] == 0
+    assert {node["name"] for node in audit["nodes"]} == {"db", *(f"db.{n}" for n in range(2, 7))}
+    plan = json.loads((there.path / "r/trials/b01-t001/plan.json").read_text())
+    [group] = plan["groups"]
+    assert len(group["also_targets"]) == 5
