@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, PRIMARY, Node
+from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, Node
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
@@ -127,6 +127,11 @@ class Cluster:
     def names(self) -> tuple[str, ...]:
         """Of all nodes, in the order of their start."""
         return tuple(node.name for node in self._members.nodes)
+
+    @property
+    def all_write(self) -> bool:
+        """Whether every node takes writes."""
+        return all(node.role == MEMBER for node in self._members.nodes)
 
     @property
     def elects(self) -> bool:

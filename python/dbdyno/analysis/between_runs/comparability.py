@@ -176,6 +176,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
     volume = {"volume": every["volume"]} if target.volume is not None else {}
     if target.topology is not None and target.topology.network is None:
         del every["topology"]["network"]
+    if target.topology is not None and target.router is None:
+        del every["topology"]["router"]
     return {name: every[name] for name in _ASKED} | {
         **limits,
         **volume,

@@ -47,8 +47,14 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
         faulted=tuple(dict.fromkeys(g.name for c in cells if c.faults for g in c.groups)),
         audited=tuple(dict.fromkeys(g.name for cell in cells if cell.audit for g in cell.groups)),
+        routed=tuple(dict.fromkeys(g.name for c in cells if _examines(c) for g in c.groups)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
         pipelined=tuple(
             dict.fromkeys(g.name for g in groups if pipeline(workload(g), g.options) > 1)
         ),
     )
+
+
+def _examines(cell: _Cell) -> bool:
+    """Whether a router of a cell is asked which node runs what."""
+    return any(target.router and target.router.conformance for target in cell.targets)
