@@ -79,7 +79,10 @@ def works(what: Callable[[], Any]) -> bool:
 def test_routers_of_postgresql_pass_sessions_on_and_follow_a_new_primary() -> None:
     form = Topology("replicas", 3)
     plan = TargetPlan("db", "postgres", topology=form)
-    with working("postgres", form, memory_bytes=32 << 20) as (cluster, servers), ExitStack() as all_:
+    with (
+        working("postgres", form, memory_bytes=32 << 20) as (cluster, servers),
+        ExitStack() as all_,
+    ):
         pooled, balanced, passed = (
             all_.enter_context(in_front(cluster, servers, plan, router))
             for router in (POOLED, BALANCED, PASSED)
@@ -131,9 +134,8 @@ def at_haproxy(router: RunningRouter) -> str:
 def test_haproxy_leaves_a_dead_node_of_galera_for_the_next() -> None:
     form = Topology("galera", 2)
     plan = TargetPlan("db", "mariadb", topology=form)
-    config = {"wsrep_provider_options": "pc.ignore_quorum=true"}
     with (
-        working("mariadb", form, memory_bytes=32 << 20, config=config) as (cluster, servers),
+        working("mariadb", form, memory_bytes=32 << 20) as (cluster, servers),
         in_front(cluster, servers, plan, PASSED) as router,
     ):
         assert at_haproxy(router) == "db"
@@ -145,7 +147,10 @@ def test_a_setting_that_a_router_does_not_know_is_said_in_its_words() -> None:
     form = Topology("replicas", 1)
     plan = TargetPlan("db", "postgres", topology=form)
     with working("postgres", form, memory_bytes=32 << 20) as (cluster, servers):
-        for router in (replace(POOLED, config={"no_such": 1}), replace(BALANCED, config={"no_such": 1})):
+        for router in (
+            replace(POOLED, config={"no_such": 1}),
+            replace(BALANCED, config={"no_such": 1}),
+        ):
             with (
                 pytest.raises(DynoError, match="ended at its start") as caught,
                 in_front(cluster, servers, plan, router),

@@ -23,9 +23,7 @@ MISROUTED = replace(
     stale_ms_max=1.25,
     rows=(replace(READ, primary=1, standby=2, misrouted=2), SET),
 )
-WRONG = replace(
-    CLEAN, wrong_results=3, rows=(READ, replace(SET, wrong=3, example="None, not 5"))
-)
+WRONG = replace(CLEAN, wrong_results=3, rows=(READ, replace(SET, wrong=3, example="None, not 5")))
 
 
 def report(*found: Routing) -> Report:

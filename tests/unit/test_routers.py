@@ -1,16 +1,19 @@
-"""Routers: what may be written, the files that they read, where sessions go. Nothing starts, but for
-the small server that answers health checks."""
+"""Routers: what may be written, the files that they read, where sessions go. Nothing starts but the
+small server that answers health checks."""
 
 from __future__ import annotations
 
 import http.client
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.experiment import load
 from dbdyno.experiment.targets.routers import FORMS
 from dbdyno.experiment.types import Node, Router
@@ -18,6 +21,7 @@ from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.stored.json import from_json, to_json
 from dbdyno.report.sections.setting.tested import versions
+from dbdyno.systems.base import Binaries, Resolved
 from dbdyno.topology import routers
 from dbdyno.topology.routers import haproxy, pgbouncer, pgpool
 from dbdyno.topology.routers.base import Backend, Front
@@ -33,7 +37,9 @@ groups:
 """
 
 
-def loaded(router: str, kind: str = "postgres", more: str = "", group: str = "", rest: str = "") -> Any:
+def loaded(
+    router: str, kind: str = "postgres", more: str = "", group: str = "", rest: str = ""
+) -> Any:
     form = "galera" if kind == "mariadb" else "replicas"
     text = FILE.format(kind=kind, form=form, router=router, more=more, group=group)
     return load(text + rest)
@@ -276,6 +282,76 @@ def test_health_checks_get_what_the_node_is() -> None:
             writes[0] = False
     finally:
         server.close()
+
+
+class Fake:
+    """A server, or a router, that is only named."""
+
+    def __init__(self, name: str, port: int, pid: int) -> None:
+        self.name = name
+        self.port = port
+        self.pid = pid
+        self.directory = Path("/nowhere")
+        self.runs = True
+        self.led: list[str] = []
+
+    def alive(self) -> bool:
+        return self.runs
+
+    def stop(self) -> None:
+        self.runs = False
+
+    def lead(self, leader: str) -> None:
+        self.led.append(leader)
+
+    def engine_target(self, *_: object) -> dict[str, Any]:
+        return {"address": {"tcp": {"host": "127.0.0.1", "port": self.port}}, "session_sql": []}
+
+    def counters(self) -> dict[str, float]:
+        return {}
+
+    def gauges(self) -> frozenset[str]:
+        return frozenset()
+
+    def sessions_by_state(self) -> dict[str, int]:
+        return {}
+
+
+def deployed() -> tuple[Any, Fake]:
+    """A pair behind a router, and the router."""
+    [target] = loaded("{kind: pgbouncer}").cells[0].targets
+    made: Any = Deployment(target, systems.load("null"), Binaries(""), Resolved({}, (), ()))
+    made.servers |= {"db": Fake("db", 5001, 1), "db.2": Fake("db.2", 5002, 2)}
+    made.cluster = SimpleNamespace(leader="db", names=("db", "db.2"), healthy=lambda: True)
+    made.router = router = Fake("db.router", 7000, 3)
+    return made, router
+
+
+def test_sessions_reach_the_router_at_its_port() -> None:
+    made, _ = deployed()
+    assert made.reached_by("router") == ("db.router",)
+    found = made.engine_targets()
+    assert found["db.router"]["address"]["tcp"]["port"] == 7000
+    assert found["db"]["address"]["tcp"]["port"] == 5001
+    made.through = {"db.router": 8000}  # its network
+    assert made.engine_targets()["db.router"]["address"]["tcp"]["port"] == 8000
+
+
+def test_a_router_is_sampled_with_the_nodes_and_counts_as_alive() -> None:
+    made, router = deployed()
+    assert made.sampled.pid == (1, 2, 3)
+    assert made.alive()
+    router.stop()
+    assert not made.alive()
+
+
+def test_a_router_hears_of_a_new_primary_and_ends_with_its_deployment() -> None:
+    made, router = deployed()
+    made.cluster.leader = "db.2"
+    made.lead(None)
+    assert router.led == ["db.2"]
+    made.stop_router()
+    assert not router.runs and made.router is None
 
 
 def test_the_report_names_the_router() -> None:

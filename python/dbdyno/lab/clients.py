@@ -77,7 +77,7 @@ def options_name(node: Mapping[str, Any]) -> str:
 
 
 def _options(node: Mapping[str, Any], password: str) -> str:
-    """An option file. By the socket: no network, and no TLS, has to be trusted. A router has none."""
+    """An option file. By the socket, which a router has none of: no network has to be trusted."""
     tcp = (f"host={LOOPBACK}", f"port={node['port']}", "protocol=TCP")
     return "\n".join(
         [

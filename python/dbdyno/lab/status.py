@@ -17,9 +17,9 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def nodes(servers: LabServers) -> list[dict[str, Any]]:
-    """Each node, and the router: `state` of its process (running, paused, down), `role` as it says itself, `lag_s`
-    of a replica, `pid`, `since_unix_s` and `rss_bytes` of the processes. None: not known, or there
-    is none."""
+    """Each node, and the router: `state` of its process (running, paused, down), `role` as it says
+    itself, `lag_s` of a replica, `pid`, `since_unix_s` and `rss_bytes` of the processes. None: not
+    known, or there is none."""
     states, roles = servers.states(), servers.roles()
     found = [_node(servers, name, states[name], roles[name]) for name in states]
     router = servers.deployment.router

@@ -36,9 +36,9 @@ class Wanted:
     kind: str | None = None
     nodes: int | None = None
     wait_for_replicas: int | None = None
-    router: str | None = None  # kind of a router in front
     scratch: str | None = None  # absolute
     target: Mapping[str, Any] = field(default_factory=dict)  # keys of a target, as a file has them
+    router: str | None = None  # kind of the router in front of the nodes
 
     @property
     def lab(self) -> str:

@@ -134,9 +134,7 @@ CASES = (
                 PRIMARY_ONLY,
                 "EXPLAIN ANALYZE of an UPDATE",
             ),
-            Step(
-                f"DO $$BEGIN PERFORM {FUNCTION}(); END$$", PRIMARY_ONLY, "DO block that writes"
-            ),
+            Step(f"DO $$BEGIN PERFORM {FUNCTION}(); END$$", PRIMARY_ONLY, "DO block that writes"),
         ),
     ),
     Case(

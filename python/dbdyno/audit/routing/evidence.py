@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from dbdyno.audit.routing.cases import Tag
 
-_LINE = re.compile(
-    r"LOG:\s+(?:statement|execute [^:]*): .*/\* dyno (\d+)\.(\d+)\.(\d+) \*/\s*$"
-)
+_LINE = re.compile(r"LOG:\s+(?:statement|execute [^:]*): .*/\* dyno (\d+)\.(\d+)\.(\d+) \*/\s*$")
 
 
 def tags(lines: Iterable[str]) -> set[Tag]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count, groupby
 from pathlib import Path
@@ -21,6 +21,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.routing.sessions import Sessions, stale_reads
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.store.record import TrialRecord
+from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.topology.routers import client
 
 ROUNDS = 3
@@ -73,12 +74,11 @@ def _examination(deployment: Deployment, check: Check) -> Routing:
             answers = list(_answers(opened, check))
             nodes = evidence.nodes({name: _lines(*log) for name, log in logs.items()})
         reads = stale_reads(opened, ROUNDS + 1, check)
-    except DynoError:
-        raise
-    except Exception as error:  # a session was refused or lost; each client library says how
-        raise DynoError(str(error) or type(error).__name__) from error
+    except ERRORS as error:  # a session was refused or lost
+        raise DynoError(message(error) or type(error).__name__) from error
     finally:
-        primary.run(deployment.database, cases.DROP)
+        with suppress(DynoError):  # it died: a fresh start follows
+            primary.run(deployment.database, cases.DROP)
     return judged(answers, nodes, cluster.leader, reads)
 
 
@@ -124,7 +124,7 @@ def _logging(deployment: Deployment) -> Iterator[dict[str, tuple[Path, int]]]:
         }
     finally:
         for server in servers.values():
-            if server.alive():
+            with suppress(DynoError, *ERRORS):  # it died, and a fresh start follows
                 _set(server, "RESET log_statement")
 
 

@@ -18,7 +18,7 @@ from dbdyno.systems.process.account import Account, private_file
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LINES, LogTail
 from dbdyno.systems.process.managed import ENVIRONMENT, Managed
-from dbdyno.systems.process.paths import LOOPBACK, free_port, socket_directory
+from dbdyno.systems.process.paths import free_port, socket_directory
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology.cluster import Cluster
 from dbdyno.topology.routers import client
@@ -147,9 +147,7 @@ class RunningRouter:
     def _write(self) -> None:
         """Each file is replaced whole: the router may read it at any time."""
         for name, text in self.setting.kind.files(self.front).items():
-            new = private_file(
-                self.front.directory / f"{name}.new", text, self.setting.account
-            )
+            new = private_file(self.front.directory / f"{name}.new", text, self.setting.account)
             os.replace(new, self.front.directory / name)
 
     def stop(self) -> None:
