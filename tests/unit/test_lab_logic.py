@@ -339,7 +339,9 @@ def test_who_waits_too_long_is_told_to_look_before_ending_the_lab(state: Path) -
 
 def test_a_lab_that_ends_starts_no_node() -> None:
     servers = object.__new__(LabServers)
-    deployment: Any = SimpleNamespace(servers={}, target=target("redis", name="cache"))
+    deployment: Any = SimpleNamespace(
+        servers={}, target=target("redis", name="cache"), stop_router=lambda: None
+    )
     node: Any = None
     servers.deployment, servers._struck = deployment, {"cache": Node("cache", node, "")}
     servers.stop()

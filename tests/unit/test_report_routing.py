@@ -23,7 +23,9 @@ MISROUTED = replace(
     stale_ms_max=1.25,
     rows=(replace(READ, primary=1, standby=2, misrouted=2), SET),
 )
-WRONG = replace(CLEAN, wrong_results=3, rows=(READ, replace(SET, wrong=3, example="None, not 5")))
+WRONG = replace(
+    CLEAN, wrong_results=3, rows=(READ, replace(SET, wrong=3, example="None instead of 5"))
+)
 
 
 def report(*found: Routing) -> Report:
@@ -66,7 +68,7 @@ def test_a_lost_setting_is_shown_with_what_came_instead() -> None:
     seen = view(WRONG)
     assert "3 statements had another result than without the router" in seen.summary
     [bad] = [cell.text for row in seen.rows for cell in row.cells if cell.is_bad]
-    assert bad == "all nodes; wrong 3 of 3: None, not 5"
+    assert bad == "all nodes; wrong 3 of 3: None instead of 5"
 
 
 def test_all_media_have_it_and_without_one_nothing() -> None:

@@ -227,7 +227,8 @@ def test_pgpool_reads_at_standbys() -> None:
     [
         ([("0", 5001, "up", "primary"), ("1", 5002, "waiting", "standby")], ""),
         ([("0", 5001, "up", "standby"), ("1", 5002, "up", "standby")], "node 0 is up, standby"),
-        ([("0", 5001, "up", "primary"), ("1", 5002, "down", "standby")], "node 1 is down"),
+        ([("0", 5001, "down", "primary"), ("1", 5002, "up", "standby")], "node 0 is down"),
+        ([("0", 5001, "up", "primary"), ("1", 5002, "down", "standby")], ""),
     ],
 )
 def test_pgpool_is_ready_once_it_knows_the_primary(rows: Any, expected: str) -> None:

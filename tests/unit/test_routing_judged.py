@@ -116,11 +116,11 @@ def test_what_no_log_has_is_unseen_and_not_misrouted() -> None:
 def test_a_lost_setting_is_a_wrong_result() -> None:
     found = answers("setting of the session")
     *others, last = [one for one in found if one.step.about]
-    assert is_wrong(last.step, "None") and not is_wrong(last.step, "5")
+    assert is_wrong(last.step, "None") and not is_wrong(last.step, last.step.want or "")
     lost = [Answer(o.tag, o.case, o.step, "None") if o is last else o for o in found]
     routing = judged(lost, {}, "db", Reads(20, 3, 1.5))
     assert routing.wrong_results == 1
-    assert routing.rows[-1].example == "None, not 5"
+    assert routing.rows[-1].example == f"None instead of {last.step.want}"
     assert (routing.reads_after_writes, routing.stale_reads, routing.stale_ms_max) == (20, 3, 1.5)
     assert others
 

@@ -42,7 +42,7 @@ _WRITE = f"UPDATE {TABLE} SET v = {{n}} WHERE id = 1"
 
 @dataclass(frozen=True)
 class Step:
-    """A statement. `{n}` in it is a number that no other round has; `about` names it in the table,
+    """A statement. `{n}` in it is a number that no other case of any round has; `about` names it in the table,
     empty: it only leads there. `want`: the result's first value as text, or ERROR and a SQLSTATE;
     None: anything but an error."""
 
@@ -135,6 +135,8 @@ CASES = (
                 "EXPLAIN ANALYZE of an UPDATE",
             ),
             Step(f"DO $$BEGIN PERFORM {FUNCTION}(); END$$", PRIMARY_ONLY, "DO block that writes"),
+            # No row changes; but it is refused at a standby, and declared stable as what only reads.
+            Step("SELECT txid_current() > 0", about="SELECT txid_current", want="True"),
         ),
     ),
     Case(
@@ -168,7 +170,7 @@ CASES = (
         (
             Step(_READ, about="SELECT, unnamed", way=EXTENDED),
             Step(_WRITE, PRIMARY_ONLY, "UPDATE, unnamed", way=EXTENDED),
-            Step(_READ, way=PREPARED),
+            Step(_READ, about="Parse of a named one, which no log has", way=PREPARED),
             *_other(Step(_READ, about="SELECT, named", way=NAMED)),
             Step("BEGIN", way=EXTENDED),
             Step(_WRITE, PRIMARY_ONLY, way=EXTENDED),
@@ -240,9 +242,11 @@ class Tag:
 
 
 def steps(round_: int, number: int) -> Iterator[tuple[Tag, Case, Step]]:
-    """The statements of a round, in their order, with `number` for `{n}`."""
+    """The statements of a round, in their order. What stands for `{n}` begins with `number`, and is
+    another one for each case: a row that is read has not been changed to it before."""
     for at_case, case in enumerate(CASES):
+        n = f"{number}{at_case:02}"
         for at_step, step in enumerate(case.steps):
-            want = step.want and step.want.replace("{n}", str(number))
-            made = replace(step, sql=step.sql.replace("{n}", str(number)), want=want)
+            want = step.want and step.want.replace("{n}", n)
+            made = replace(step, sql=step.sql.replace("{n}", n), want=want)
             yield Tag(round_, at_case, at_step), case, made

@@ -63,7 +63,7 @@ def _added(row: Ran, answer: Answer, seen: frozenset[str], primary: str) -> Ran:
     misrouted = bool(elsewhere) and answer.step.must == PRIMARY_ONLY
     if not statement and (misrouted or wrong):  # a step that only leads to others
         statement = answer.step.sql
-    example = f"{answer.result or 'no row'}, not {answer.step.want or 'a result'}"
+    example = f"{_said(answer.result)} instead of {_said(answer.step.want or 'a result')}"
     return replace(
         row,
         statement=statement,
@@ -75,6 +75,12 @@ def _added(row: Ran, answer: Answer, seen: frozenset[str], primary: str) -> Ran:
         wrong=row.wrong + wrong,
         example=row.example or (example if wrong else ""),
     )
+
+
+def _said(result: str) -> str:
+    if result.startswith(ERROR):
+        return f"error {result.removeprefix(ERROR)}"
+    return result or "no row"
 
 
 def is_wrong(step: Step, result: str) -> bool:

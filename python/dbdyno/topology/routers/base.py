@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +13,11 @@ from typing import Protocol
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Router, Scalar
 from dbdyno.hosts.base import Host
-from dbdyno.systems.process.account import version_of
+from dbdyno.systems.process.account import account_for, run_as
+from dbdyno.systems.process.managed import ENVIRONMENT
 from dbdyno.systems.process.paths import program
 
+VERSION_TIMEOUT_S = 20.0
 SBIN = (Path("/usr/sbin"), Path("/usr/local/sbin"))  # not in everybody's PATH
 
 Rows = Sequence[Mapping[str, object]]
@@ -93,9 +96,10 @@ class RouterKind(Protocol):
 
 
 def found(
-    kind: RouterKind, host: Host, account: str, name: str, pattern: str, *options: str
+    kind: RouterKind, host: Host, account: str, name: str, pattern: str, option: str = "--version"
 ) -> Program:
-    """The program `name` of a kind; `pattern` finds its version in what it prints of itself."""
+    """The program `name` of a kind; `pattern` finds its version in what it prints of itself, which
+    some do on standard error."""
     path = program(name, SBIN)
     if path is None:
         raise DynoError(
@@ -103,7 +107,15 @@ def found(
             cause="it is not installed",
             fix=f"run `make servers`, or `apt-get install {kind.package}`",
         )
-    return Program(f"{kind.title} {version_of(host, path, account, pattern, *options)}", path)
+    done = run_as(host, account_for(account), [path, option], ENVIRONMENT, VERSION_TIMEOUT_S)
+    version = re.search(pattern, done.stdout + done.stderr)
+    if done.returncode != 0 or version is None:
+        raise DynoError(
+            f"{path} does not run: {(done.stderr or done.stdout).strip()[-300:]}",
+            cause=f"a library is missing, or the account {account} cannot reach it",
+            fix=f"run `make servers`, or `apt-get install --reinstall {kind.package}`",
+        )
+    return Program(f"{kind.title} {version[1]}", path)
 
 
 def settings(

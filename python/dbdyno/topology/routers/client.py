@@ -14,8 +14,8 @@ from dbdyno.topology.base import LOOK_TIMEOUT_S
 from dbdyno.topology.routers.base import Ask, Front, Rows
 
 DATABASE = "postgres"
-# The function is volatile, so that a router that knows what writes sends it to the primary.
-LEADING_SQL = "SELECT txid_current() > 0 AS writes"
+# pgpool sends what begins with such a comment to the primary, whatever it is.
+LEADING_SQL = "/*NO LOAD BALANCE*/ SELECT pg_is_in_recovery() AS recovers"
 
 
 def session(port: int, user: str, password: str, database: str, timeout_s: int) -> Any:
@@ -44,7 +44,8 @@ def unreached(language: str, front: Front, asked: Ask) -> str:
     """Why no session reaches a server through a router; empty if one does."""
     if language != kinds.POSTGRES:
         return _silent(front.port)
-    return "" if asked(LEADING_SQL) else "it answers without a row"
+    rows = asked(LEADING_SQL)
+    return "" if rows and not rows[0]["recovers"] else "sessions reach a standby"
 
 
 def _silent(port: int) -> str:

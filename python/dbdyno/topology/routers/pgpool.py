@@ -62,10 +62,9 @@ class Pgpool(RouterKind):
     def lacking(self, front: Front, ask: Ask) -> str:
         rows = ask("SHOW pool_nodes")
         said = [f"node {row['node_id']} is {row['status']}, {row['role']}" for row in rows]
-        up = all(row["status"] in UP for row in rows)
-        primary = [row for row in rows if row["role"] == PRIMARY]
+        primary = [row for row in rows if row["role"] == PRIMARY and row["status"] in UP]
         leads = [str(row["port"]) for row in primary] == [str(front.leading.port)]
-        return "" if up and leads else "; ".join(said)
+        return "" if leads else "; ".join(said)
 
 
 def _own(front: Front) -> dict[str, Scalar]:

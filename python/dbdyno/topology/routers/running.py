@@ -56,6 +56,7 @@ class RunningRouter:
 
     setting: Setting
     front: Front
+    guard: Guarded  # of its directory, which outlives the process, for its log
     process: Guarded
     log: LogTail
     roles: list[RoleServer] = field(default_factory=list)
@@ -153,6 +154,7 @@ class RunningRouter:
     def stop(self) -> None:
         """Ends it and all sessions through it, and removes its files."""
         self.process.stop(STOP_TIMEOUT_S)
+        self.guard.stop(STOP_TIMEOUT_S)
         for each in self.roles:
             each.close()
         self.roles.clear()
@@ -190,7 +192,7 @@ def _made(setting: Setting) -> RunningRouter:
     asked = setting.target.router
     assert asked is not None
     directory = socket_directory(setting.account)
-    process = Guarded(host=setting.host, account=setting.account, make=[directory])
+    guard = Guarded(host=setting.host, account=setting.account, make=[directory])
     roles: list[RoleServer] = []
     try:
         if setting.kind.asks_roles:
@@ -214,12 +216,13 @@ def _made(setting: Setting) -> RunningRouter:
             members=setting.cluster.all_write,
             more_ports={use: free_port() for use in setting.kind.more_ports},
         )
+        process = Guarded(host=setting.host, account=setting.account)
     except BaseException:
-        process.stop(0)
+        guard.stop(0)
         for each in roles:
             each.close()
         raise
-    return RunningRouter(setting, front, process, LogTail(directory / LOG), roles)
+    return RunningRouter(setting, front, guard, process, LogTail(directory / LOG), roles)
 
 
 def _takes_writes(cluster: Cluster, name: str) -> bool:
