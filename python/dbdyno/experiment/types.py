@@ -214,7 +214,7 @@ class Target:
 
     @property
     def router_name(self) -> str:
-        """The engine's name for the router, where there is one."""
+        """The engine's name for the router, if it has one."""
         return f"{self.name}.{ROUTER}"
 
     @property

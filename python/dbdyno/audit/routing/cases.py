@@ -42,9 +42,9 @@ _WRITE = f"UPDATE {TABLE} SET v = {{n}} WHERE id = 1"
 
 @dataclass(frozen=True)
 class Step:
-    """A statement. `{n}` in it is a number that no other case of any round has; `about` names it in the table,
-    empty: it only leads there. `want`: the result's first value as text, or ERROR and a SQLSTATE;
-    None: anything but an error."""
+    """A statement. `{n}` in it is a number that no other case of any round has; `about` names it in
+    the table, empty: it only leads there. `want`: the result's first value as text, or ERROR and a
+    SQLSTATE; None: anything but an error."""
 
     sql: str
     must: str = ANYWHERE
@@ -135,7 +135,7 @@ CASES = (
                 "EXPLAIN ANALYZE of an UPDATE",
             ),
             Step(f"DO $$BEGIN PERFORM {FUNCTION}(); END$$", PRIMARY_ONLY, "DO block that writes"),
-            # No row changes; but it is refused at a standby, and declared stable as what only reads.
+            # No row changes; yet a standby refuses it. It is declared stable, as what only reads.
             Step("SELECT txid_current() > 0", about="SELECT txid_current", want="True"),
         ),
     ),

@@ -247,8 +247,8 @@ class Deployment:
 
     def lead(self, links: Links, down: Collection[str] = ()) -> None:
         """Has all addresses lead where they should by now, not to nodes that are `down`. The
-        connections of those that change are reset. A router that does not find that out by itself
-        is told the new primary."""
+        connections of those that change are reset. A router that does not find the new primary by
+        itself gets its address."""
         if self.router is not None and self.cluster is not None:
             self.router.lead(self.cluster.leader)
         for address, name in self._led_to(self._accesses, down).items():

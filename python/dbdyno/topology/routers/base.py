@@ -73,8 +73,8 @@ class RouterKind(Protocol):
     stop_signal: int = signal.SIGTERM  # ends it at once, sessions included
     asks_roles: bool = False  # whether its health checks ask nodes for their roles over HTTP
     more_ports: tuple[str, ...] = ()  # that it listens on besides, by use
-    # Whether it is told of a new primary, by files and SIGHUP. False: it finds out by itself.
-    is_told: bool = False
+    # Whether it learns of a new primary by its files and SIGHUP. False: it finds out by itself.
+    reads_again: bool = False
 
     @abstractmethod
     def find(self, host: Host, account: str) -> Program:

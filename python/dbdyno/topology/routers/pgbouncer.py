@@ -31,9 +31,9 @@ class PgBouncer(RouterKind):
     kind = PGBOUNCER
     title = "PgBouncer"
     package = "pgbouncer"
-    about = "connections to the primary; after a failover it is told the new one by RELOAD"
+    about = "connections to the primary; after a failover RELOAD has it use the new one"
     stop_signal = signal.SIGTERM  # without waiting for sessions
-    is_told = True
+    reads_again = True
 
     def find(self, host: Host, account: str) -> Program:
         return found(self, host, account, "pgbouncer", r"PgBouncer (\S+)")

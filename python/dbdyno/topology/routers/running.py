@@ -95,12 +95,12 @@ class RunningRouter:
         return self.log.text(lines)
 
     def lead(self, leader: str) -> None:
-        """Another node takes writes from now on: the router is told, if it does not find that out
-        by itself."""
+        """Another node takes writes from now on. A router that does not find that out by itself
+        reads its files again."""
         if leader == self.front.leader:
             return
         self.front = replace(self.front, leader=leader)
-        if self.setting.kind.is_told:
+        if self.setting.kind.reads_again:
             self._write()
             self.process.reload()
 
