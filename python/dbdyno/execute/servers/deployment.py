@@ -286,7 +286,7 @@ def at(port: int) -> dict[str, Any]:
 
 
 class HasProcess(Protocol):
-    """A process of ours."""
+    """What has a process of its own."""
 
     @property
     def pid(self) -> int | None:
