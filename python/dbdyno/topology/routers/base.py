@@ -94,6 +94,10 @@ class RouterKind(Protocol):
         client libraries and sockets do."""
         return ""
 
+    def unknown(self, front: Front, ask: Ask) -> Sequence[str]:
+        """Settings of the user's that it has ignored, of one that starts all the same."""
+        return ()
+
 
 def found(
     kind: RouterKind, host: Host, account: str, name: str, pattern: str, option: str = "--version"

@@ -66,6 +66,11 @@ class Pgpool(RouterKind):
         leads = [str(row["port"]) for row in primary] == [str(front.leading.port)]
         return "" if leads else "; ".join(said)
 
+    def unknown(self, front: Front, ask: Ask) -> Sequence[str]:
+        """It starts with a warning; SHOW POOL_STATUS lists what it has."""
+        known = {str(row["item"]) for row in ask("SHOW pool_status")}
+        return [name for name in front.router.config if name not in known]
+
 
 def _own(front: Front) -> dict[str, Scalar]:
     router, check_s = front.router, round(front.router.check_s)

@@ -22,7 +22,7 @@ from dbdyno.systems.process.paths import free_port, socket_directory
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology.cluster import Cluster
 from dbdyno.topology.routers import client
-from dbdyno.topology.routers.base import Backend, Front, Program, RouterKind
+from dbdyno.topology.routers.base import Ask, Backend, Front, Program, RouterKind
 from dbdyno.topology.routers.roles import RoleServer
 
 READY_TIMEOUT_S = 30.0
@@ -126,12 +126,24 @@ class RunningRouter:
             fix=f"its log ends:\n{self.log_tail()}",
         )
 
+    def check_settings(self) -> None:
+        """DynoError for settings that it has ignored."""
+        if unknown := self.setting.kind.unknown(self.front, self._ask()):
+            raise DynoError(
+                f"{self.setting.kind.title} does not know `{unknown[0]}`",
+                cause="another version has it, or it is misspelt",
+                fix="correct `config:` of the router",
+            )
+
     def _lacking(self) -> str:
-        login = self.setting.login
-        ask = partial(client.ask, self.front.port, login["user"], login["password"])
+        ask = self._ask()
         return self.setting.kind.lacking(self.front, ask) or client.unreached(
             self.setting.language, self.front, ask
         )
+
+    def _ask(self) -> Ask:
+        login = self.setting.login
+        return partial(client.ask, self.front.port, login["user"], login["password"])
 
     def launch(self) -> None:
         """Writes its files and starts it."""
@@ -176,6 +188,7 @@ def start(setting: Setting) -> RunningRouter:
         try:
             router.launch()
             router.wait_until_ready()
+            router.check_settings()
         except PortTaken:
             router.stop()
             if attempt == TRIES:
