@@ -36,6 +36,8 @@ SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks",
 SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
 SHARED |= {"arrivals", "measuring", "traces"}
 
+ROUTERS = frozenset(path.stem for path in (ROOT / PACKAGE / "topology/routers").glob("*.py"))
+
 ROWS = {
     "a driver": Row(
         "engine/drivers/src",
@@ -80,7 +82,15 @@ ROWS = {
         PACKAGE,
         r"\b{name}\.WIRING\b",
         ("python/dbdyno/topology/__init__.py",),
-        frozenset({"base", "cluster", "failover", "mysqlfamily", "nodes", "planned"}),
+        frozenset({"base", "cluster", "failover", "mysqlfamily", "nodes", "planned"}) | ROUTERS,
+    ),
+    "a router": Row(
+        "python/dbdyno/topology/routers",
+        "*.py",
+        PACKAGE,
+        r"\b{name}\.ROUTER\b",
+        ("python/dbdyno/topology/routers/__init__.py",),
+        frozenset({"base", "client", "roles", "running"}),
     ),
     "a sampler": Row(
         "python/dbdyno/samplers",

@@ -19,7 +19,7 @@ from click.shell_completion import ShellComplete
 from dbdyno.cli.labs import shell, shown
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Topology
+from dbdyno.experiment.types import Router, Topology
 from dbdyno.faults.base import Node
 from dbdyno.lab import asking, clients, listening, nodes, registry, wanted
 from dbdyno.lab.listening import Ear
@@ -56,6 +56,8 @@ def test_a_topology_is_that_of_an_experiment_and_nodes_are_called_after_the_lab(
     assert [node.name for node in made.nodes] == ["galera", "galera.2", "galera.3"]
     two = target("replicas", kind="postgres", nodes=2, wait_for_replicas=1, name="pair")
     assert (two.kind, two.topology) == ("postgres", Topology("replicas", 2, 1))
+    routed = target("replicas", kind="postgres", nodes=2, router="haproxy")
+    assert routed.router == Router("haproxy", check_s=1.0)
     assert [node.name for node in two.nodes] == ["pair", "pair.2"]
 
 
@@ -87,6 +89,8 @@ def test_a_kind_is_a_single_server(kind: str) -> None:
         ("mariadb", {"name": "a b"}, ("'a b'", "another --name")),
         ("mariadb", {"name": "a.2"}, ("'a.2'",)),
         ("mariadb", {"name": "primary"}, ("'primary'",)),
+        ("mariadb", {"router": "haproxy"}, ("--router", "single server")),
+        ("galera", {"router": "pgpool"}, ("pgpool does not speak to MariaDB", "use haproxy")),
         ("mariadb", {"for_s": 0.0}, ("--for",)),
         ("mariadb", {"for_s": 1e9}, ("30 days at most",)),
     ],
@@ -335,7 +339,9 @@ def test_who_waits_too_long_is_told_to_look_before_ending_the_lab(state: Path) -
 
 def test_a_lab_that_ends_starts_no_node() -> None:
     servers = object.__new__(LabServers)
-    deployment: Any = SimpleNamespace(servers={}, target=target("redis", name="cache"))
+    deployment: Any = SimpleNamespace(
+        servers={}, target=target("redis", name="cache"), stop_router=lambda: None
+    )
     node: Any = None
     servers.deployment, servers._struck = deployment, {"cache": Node("cache", node, "")}
     servers.stop()

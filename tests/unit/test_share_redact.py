@@ -337,6 +337,7 @@ def test_every_text_of_a_plan_has_a_rule() -> None:
         *("Credentials.defaults_group", "Credentials.server_public_key"),
     }
     keys_only = {"Target.config", "Target.options", "Setup.tables", "GroupPlan.options"}
+    keys_only |= {"Router.config"}
     keys_only |= {"Prices.levels", "Hooks.levels", "Setup.hashes", "LoadThreads.per_s"}
     assert set(texts_of(Plan, "", set())) - set(RULES) - refused - keys_only == set()
 

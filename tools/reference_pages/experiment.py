@@ -122,6 +122,7 @@ def page() -> str:
         NETWORK,
         _part("targets.NAME.topology", parts["TopologyModel"], parts, ()),
         _part("targets.NAME.topology.failover", parts["FailoverModel"], parts, ()),
+        _part("targets.NAME.topology.router", parts["RouterModel"], parts, ()),
         _part("targets.NAME.data", parts["DataModel"], parts, ()),
         _part("groups.NAME, workload", GroupBase.model_json_schema(), parts, (), GROUP),
         "Further keys are the workload's own: see [workloads](workloads.md).",

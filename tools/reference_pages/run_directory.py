@@ -58,7 +58,7 @@ FILES = (
     ("trials/ID/engine.log", "standard error of the engine, if any"),
     (
         f"trials/ID/{run.TRIAL}",
-        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, `audit` of commits, warnings, outages, settings, plans of statements; "
+        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, `audit` of commits, `routing` of an examined router, warnings, outages, settings, plans of statements; "
         "it is written last, so a trial with this file is complete",
     ),
     (

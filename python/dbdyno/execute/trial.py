@@ -20,6 +20,7 @@ from dbdyno.execute.failover.watcher import Watcher
 from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
+from dbdyno.execute.routing import conformance
 from dbdyno.execute.servers import integrity
 from dbdyno.execute.servers.auditing import Auditing
 from dbdyno.execute.servers.deployment import Deployment
@@ -36,6 +37,8 @@ from dbdyno.store.metrics.reduce import Reduced, reduce_trial
 from dbdyno.store.record import NO_PLAN, VOID, TrialRecord
 from dbdyno.store.rolelog import RoleLog
 from dbdyno.store.text import files
+from dbdyno.systems.base import Word
+from dbdyno.topology import routers
 
 # What the user must mend before any trial can succeed; everything else voids one trial.
 FATAL = ("plan", "authentication")
@@ -120,6 +123,9 @@ class Trial:
             rpo_s = drills.rpo_s(record.faults, record.audit)
             record = record.replace(metrics={**record.metrics, **rpo_s})
             record = integrity.checked(record, cell, self._pool.deployments)
+            record = conformance.examined(
+                record, self._pool.deployments, self._context.control.check
+            )
         if broken := self._pool.broken():
             record = record.replace(status=VOID, void_reason=broken)
         return record.replace(statements=statements)
@@ -328,6 +334,11 @@ def _facts(deployment: Deployment) -> dict[str, object]:
         **_volume_facts(deployment),
         "words": [
             {"word": word.word, "settings": dict(word.settings), "note": word.note}
-            for word in deployment.resolved.words
+            for word in (*deployment.resolved.words, *_router_words(deployment))
         ],
     }
+
+
+def _router_words(deployment: Deployment) -> tuple[Word, ...]:
+    asked, router = deployment.target.router, deployment.router
+    return () if asked is None or router is None else (routers.word(asked, router.version),)

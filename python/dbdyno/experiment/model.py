@@ -166,8 +166,8 @@ class GroupBase(Strict):
         None,
         min_length=1,
         description="nodes that the sessions are dealt over: `primary` (of a Galera cluster, the"
-        " first node), `replicas` (the others), `any`, or a node's name, such as `db.2`; default:"
-        " `primary`",
+        " first node), `replicas` (the others), `any`, a node's name, such as `db.2`, or `router`:"
+        " what the topology has in front of them; default: `primary`",
     )
     deadline: Duration = Field(60.0, description="age at which a transaction is cancelled")
     retries: int = Field(

@@ -101,11 +101,13 @@ INSTANCE = "instance"  # one of several alike, each with data of its own
 REPLICA = "replica"  # follows the primary, and is only read
 MEMBER = "member"  # one of several with the same data, each of which takes writes
 DOWN = "down"  # asked of a running topology only: it does not answer, or has left the others
+ROUTER = "router"  # no server: it passes sessions on to servers
 
-# Routes of a group: which nodes its sessions are dealt over. A node's name is a route, too.
+# Routes of a group: what its sessions are dealt over. A node's name is a route, too.
 TO_PRIMARY = "primary"  # the one that takes writes; of members, the first
 TO_REPLICAS = "replicas"  # all others
 TO_ANY = "any"
+TO_ROUTER = "router"  # the router in front of them, which decides
 ANY_NODE = "any"  # of a fault: the trial's seed chooses
 ALL_NODES = "all"  # of a fault: each of them, at once
 
@@ -115,6 +117,25 @@ class Failover:
     """Another node takes over from a primary that is lost, and sessions follow it."""
 
     after_s: float | None = None  # how long it must not have answered; None: the nodes elect
+
+
+PGBOUNCER, PGPOOL, HAPROXY = "pgbouncer", "pgpool", "haproxy"
+"""Kinds of routers."""
+SESSION_POOL, TRANSACTION_POOL = "session", "transaction"
+"""For how long a session of a pooler keeps a session of the server."""
+
+
+@dataclass(frozen=True)
+class Router:
+    """A pooler or load balancer in front of a topology. What means nothing to its kind has the
+    value here."""
+
+    kind: str  # pgbouncer | pgpool | haproxy
+    pool_mode: str = ""  # of PgBouncer: SESSION_POOL | TRANSACTION_POOL
+    pool_size: int = 0  # of PgBouncer: sessions of the server; of pgpool: clients at once
+    check_s: float = 0.0  # between two health checks of a node; 0: it checks none
+    config: Mapping[str, Scalar] = field(default_factory=dict)  # in the router's own names
+    conformance: bool = False  # whether it is asked after each trial which node runs what
 
 
 @dataclass(frozen=True)
@@ -127,6 +148,7 @@ class Topology:
     failover: Failover | None = None
     network: Network | None = None  # between the nodes; None: loopback itself
     cluster_replicas: int = 0  # of each primary of a `cluster`
+    router: Router | None = None  # in front of them
 
     @property
     def primaries(self) -> int:
@@ -186,10 +208,22 @@ class Target:
         nodes = self.nodes
         if access == TO_ANY:
             return nodes
+        if access == TO_ROUTER:
+            return () if self.router is None else (Node(self.router_name, ROUTER),)
         if access in ("read", TO_REPLICAS, "write", TO_PRIMARY):
             following = access in ("read", TO_REPLICAS)
             return tuple(each for each in nodes if self._follows(each) == following)
         return tuple(each for each in nodes if each.name == access)
+
+    @property
+    def router(self) -> Router | None:
+        """What passes sessions on to the nodes of its topology."""
+        return None if self.topology is None else self.topology.router
+
+    @property
+    def router_name(self) -> str:
+        """The engine's name for the router, if it has one."""
+        return f"{self.name}.{ROUTER}"
 
     @property
     def server_count(self) -> int:
@@ -269,7 +303,7 @@ class Group:
     find: Find | None = None
     think: Think | None = None
     node: str = "write"  # write | read: which servers of a target with replicas
-    route: str = ""  # which nodes instead: TO_PRIMARY, TO_REPLICAS, TO_ANY, a node's name
+    route: str = ""  # what instead: TO_PRIMARY, TO_REPLICAS, TO_ANY, TO_ROUTER, a node's name
 
     @property
     def access(self) -> str:

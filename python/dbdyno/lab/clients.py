@@ -21,6 +21,7 @@ from dbdyno.experiment.types import CLUSTER
 from dbdyno.lab import registry
 from dbdyno.lab.registry import PASSWORD
 from dbdyno.systems.process.paths import LOOPBACK, program
+from dbdyno.topology.routers import RunningRouter
 
 PGPASS = "pgpass"
 PREFIX = "DYNO_LAB_"  # of variables that `exports` sets
@@ -44,6 +45,19 @@ def login(kind: str, server: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def of_router(kind: str, router: RunningRouter, node: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a router, which logs clients in as any node does. It has no socket for them."""
+    place = f"{node['user']}@{LOOPBACK}:{router.port}"
+    return {
+        **node,
+        "name": router.name,
+        "url": f"{kinds.of(kind).schemes[0]}://{place}/{node['database']}",
+        "port": router.port,
+        "socket": "",
+        "log": str(router.log_path),
+    }
+
+
 def write_secrets(
     directory: Path, kind: str, password: str, nodes: Sequence[Mapping[str, Any]]
 ) -> None:
@@ -64,13 +78,14 @@ def options_name(node: Mapping[str, Any]) -> str:
 
 
 def _options(node: Mapping[str, Any], password: str) -> str:
-    """An option file. By the socket: no network, and no TLS, has to be trusted."""
+    """An option file. By the socket, which a router has none of: no network has to be trusted."""
+    tcp = (f"host={LOOPBACK}", f"port={node['port']}", "protocol=TCP")
     return "\n".join(
         [
             "[client]",
             f"user={node['user']}",
             f'password="{password}"',
-            f"socket={node['socket']}",
+            *([f"socket={node['socket']}"] if node["socket"] else tcp),
             "[mysql]",
             f"database={node['database']}",
             f'prompt="{node["name"]} [\\\\d]> "',

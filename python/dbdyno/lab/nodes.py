@@ -1,8 +1,8 @@
 """Which lab and which node a word means.
 
 A node is called as its server is (`galera.2`; the first one as its lab, `galera`), or by its number
-or its role at this moment: `2`, `primary`, `replica`; with several labs, LAB before it: `galera.2`,
-`galera.primary`.
+or its role at this moment: `2`, `primary`, `replica`, `router`; with several labs, LAB before it:
+`galera.2`, `galera.primary`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, REPLICA, TO_PRIMARY
+from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, REPLICA, ROUTER, TO_PRIMARY
 from dbdyno.lab.registry import Record
 
-WORDS = (PRIMARY, REPLICA)
+WORDS = (PRIMARY, REPLICA, ROUTER)
 
 
 def lab(records: Sequence[Record], name: str | None) -> Record:
@@ -61,8 +61,9 @@ def found(records: Sequence[Record], word: str) -> tuple[Record, str]:
 def _within(record: Record, rest: str) -> str:
     """A number or a role of a lab's node."""
     names = _names(record)
-    if rest.isdigit() and 1 <= int(rest) <= len(names):
-        return names[int(rest) - 1]
+    servers = [name for name in names if not name.endswith(f".{ROUTER}")]
+    if rest.isdigit() and 1 <= int(rest) <= len(servers):
+        return servers[int(rest) - 1]
     if rest in WORDS:
         return rest
     raise DynoError(
@@ -77,7 +78,7 @@ def by_role(name: str, word: str, nodes: Sequence[Mapping[str, Any]]) -> str:
     up = [node for node in nodes if node["role"] != DOWN]
     members = [node for node in up if node["role"] == MEMBER]
     wanted = [node for node in up if node["role"] == word]
-    if members:
+    if members and word != ROUTER:
         wanted = members[:1] if word == TO_PRIMARY else members[1:]
     if not wanted:
         roles = ", ".join(f"{node['name']} is {node['role']}" for node in nodes)

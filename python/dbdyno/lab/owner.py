@@ -105,6 +105,8 @@ class Lab:
             login = clients.login(self._target.kind, server, found)
             log = str(server.directory / "server.log")
             logins.append({"name": name, **login, "log": log})
+        if deployment.router is not None:
+            logins.append(clients.of_router(self._target.kind, deployment.router, logins[0]))
         clients.write_secrets(directory, self._target.kind, password, logins)
         self._until_unix_s = time.time() + self._asked.for_s
         facts = {**self._facts(), "nodes": logins, "client_places": places}
@@ -144,6 +146,7 @@ class Lab:
             "version": self._servers.version,
             "topology": topology and topology.kind,
             "wait_for_replicas": topology.wait_for_replicas if topology else 0,
+            "router": topology.router.kind if topology and topology.router else None,
             "node_count": target.server_count,
             "memory_bytes": target.memory_bytes,
             "durability": target.durability,
@@ -177,6 +180,12 @@ class Lab:
             doing = "comes up" if self._state == STARTING else "ends"
             raise DynoError(
                 f"lab `{self._asked.lab}` {doing} just now", fix="ask again in a moment"
+            )
+        router = self._servers.deployment.router
+        if router is not None and node == router.name:
+            raise DynoError(
+                f"`{node}` is a router: only servers can be killed, stopped, paused and the like",
+                fix="name a node, such as `primary`",
             )
         if node not in self._servers.deployment.servers:
             raise DynoError(f"lab `{self._asked.lab}` has no node `{node}`")

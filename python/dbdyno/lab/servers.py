@@ -135,6 +135,7 @@ class LabServers:
         for server in self.deployment.servers.values():
             if isinstance(server, Managed):
                 server.resume()  # a frozen one does not hear that it should end
+        self.deployment.stop_router()
         stop_all(self.deployment.servers.values())
 
     def act(self, action: str, name: str) -> str:

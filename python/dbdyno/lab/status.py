@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, REPLICA, REPLICAS
+from dbdyno.experiment.types import DOWN, REPLICA, REPLICAS, ROUTER
 from dbdyno.hosts.base import began_ticks
 from dbdyno.lab.servers import LabServers
 from dbdyno.samplers.server import process
@@ -17,21 +17,32 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def nodes(servers: LabServers) -> list[dict[str, Any]]:
-    """Each node: `state` of its process (running, paused, down), `role` as it says itself, `lag_s`
-    of a replica, `pid`, `since_unix_s` and `rss_bytes` of the processes. None: not known, or there
-    is none."""
+    """Each node, and the router: `state` of its process (running, paused, down), `role` as it says
+    itself, `lag_s` of a replica, `pid`, `since_unix_s` and `rss_bytes` of the processes. None: not
+    known, or there is none."""
     states, roles = servers.states(), servers.roles()
-    return [_node(servers, name, states[name], roles[name]) for name in states]
+    found = [_node(servers, name, states[name], roles[name]) for name in states]
+    router = servers.deployment.router
+    return found if router is None else [*found, _process(router.name, ROUTER, router.pid)]
 
 
 def _node(servers: LabServers, name: str, state: str, role: str) -> dict[str, Any]:
     server: Any = servers.deployment.servers[name]
-    pid = server.pid if state != "down" else None
     return {
-        "name": name,
+        **_process(name, role, server.pid if state != "down" else None),
         "role": role if state == "running" else DOWN,
         "state": state,
         "lag_s": _lag_s(servers, server) if (state, role) == ("running", REPLICA) else None,
+    }
+
+
+def _process(name: str, role: str, pid: int | None) -> dict[str, Any]:
+    """Facts of a process; without `pid` it has ended."""
+    return {
+        "name": name,
+        "role": role if pid else DOWN,
+        "state": "running" if pid else "down",
+        "lag_s": None,
         "pid": pid,
         "since_unix_s": pid and _began_unix_s(pid),
         "rss_bytes": pid and _rss_bytes(pid),

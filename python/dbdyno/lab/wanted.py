@@ -19,7 +19,7 @@ from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.numbers import gib
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}")
-RESERVED = ("primary", "replica", "all")  # words for nodes and labs
+RESERVED = ("primary", "replica", "router", "all")  # words for nodes and labs
 FOR_S_MAX = 30 * 86400.0
 _TARGET = "db"  # its name in the experiment that checks it
 _PLACES = re.compile(rf"target `{_TARGET}`: |(?<=`)targets\.{_TARGET}\.(?:topology\.)?")
@@ -38,6 +38,7 @@ class Wanted:
     wait_for_replicas: int | None = None
     scratch: str | None = None  # absolute
     target: Mapping[str, Any] = field(default_factory=dict)  # keys of a target, as a file has them
+    router: str | None = None  # kind of the router in front of the nodes
 
     @property
     def lab(self) -> str:
@@ -118,7 +119,11 @@ def _kind(wanted: Wanted) -> str:
 
 
 def _topology(wanted: Wanted) -> dict[str, Any]:
-    asked = {"nodes": wanted.nodes, "wait_for_replicas": wanted.wait_for_replicas}
+    asked = {
+        "nodes": wanted.nodes,
+        "wait_for_replicas": wanted.wait_for_replicas,
+        "router": wanted.router and {"kind": wanted.router},
+    }
     given = {name: value for name, value in asked.items() if value is not None}
     if wanted.what in FORMS:
         return {"topology": {"kind": wanted.what, **given}}

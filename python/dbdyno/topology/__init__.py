@@ -13,7 +13,7 @@ from dbdyno.errors import DynoError
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external import reach
 from dbdyno.systems.process.managed import ManagedSystem
-from dbdyno.topology import galera, group
+from dbdyno.topology import galera, group, routers
 from dbdyno.topology.base import Between, Members, Wiring
 from dbdyno.topology.cluster import Cluster, start_node
 from dbdyno.topology.redis import sentinel, shards
@@ -51,10 +51,11 @@ def resolve(target: TargetPlan) -> Resolved:
 
 def check_installed(target: TargetPlan, binaries: Binaries) -> None:
     """DynoError with the command that installs it, if something that a topology needs besides its
-    servers is missing."""
+    servers, such as its router, is missing."""
     wiring = of(target)
     if wiring is not None:
         wiring.check_installed(binaries)
+    routers.check_installed(target, reach.system_of(target), binaries.host)
 
 
 def cluster(

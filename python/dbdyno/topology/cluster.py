@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, PRIMARY, Node
+from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, Node
 from dbdyno.systems.backups.base import lose
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
@@ -151,6 +151,11 @@ class Cluster:
     def names(self) -> tuple[str, ...]:
         """Of all nodes, in the order of their start."""
         return tuple(node.name for node in self._members.nodes)
+
+    @property
+    def all_write(self) -> bool:
+        """Whether every node takes writes."""
+        return all(node.role == MEMBER for node in self._members.nodes)
 
     @property
     def elects(self) -> bool:

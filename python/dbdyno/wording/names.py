@@ -106,6 +106,11 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "backup_s": ("backup s", "Time of a backup", "s", -1),
     "backup_age_s": ("backup age s", "Age of the backup when the server was lost", "s", 0),
     "backup_bytes": ("backup bytes", "Size of the backup", "bytes", -1),
+    "routing.statements": ("statements", "Statements sent to the router", "statements", 0),
+    "routing.misrouted": ("misrouted", "Statements at a wrong node", "statements", -1),
+    "routing.wrong_results": ("wrong results", "Statements with a wrong result", "statements", -1),
+    "routing.stale_reads": ("stale reads", "Reads without the session's own change", "reads", -1),
+    "routing.stale_ms_max": ("stale ms", "Longest time without its own change", "ms", -1),
     "server_cpu_us_per_op": ("server CPU µs/op", "Server CPU per operation", "µs", -1),
     "generator_cpu_us_per_op": ("generator CPU µs/op", "Generator CPU per operation", "µs", -1),
     "tool.new_orders_per_min": ("NOPM", "New orders", "new orders/min", 1),
@@ -150,7 +155,8 @@ UNCHARTED = frozenset(
         "unfinished_growth",
         "transactions_per_s_min",
         "stalls_per_min",
-        *(name for name in KNOWN if name.startswith("audit.")),  # of which a section tells
+        # Of these, sections tell.
+        *(name for name in KNOWN if name.startswith(("audit.", "routing."))),
     }
 )
 

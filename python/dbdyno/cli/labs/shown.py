@@ -31,6 +31,7 @@ def head(facts: Mapping[str, Any]) -> str:
         form = f", {facts['topology']} of {count(facts['node_count'], 'node')}"
         waits = facts["wait_for_replicas"]
         form += f", commits wait for {count(waits, 'replica')}" if waits else ""
+        form += f", behind {facts['router']}" if facts.get("router") else ""
     doing = visible(facts["doing"])
     state = f"{facts['state']}{f' ({doing})' if doing else ''}"
     return (

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
@@ -31,7 +31,8 @@ from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.process.managed import Managed
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology import Cluster
+from dbdyno.topology import Cluster, routers
+from dbdyno.topology.routers import RunningRouter
 
 ACCESS_FOLLOWS = ("write", TO_PRIMARY, "read", TO_REPLICAS)  # those that name a role
 
@@ -54,6 +55,7 @@ class Deployment:
     volumes: Mapping[str, Volume] = field(default_factory=dict)  # of its nodes, by name
     examined: Examined | None = None  # what was seen of its volumes, where it has any
     between: Between | None = None  # the network between its nodes
+    router: RunningRouter | None = None  # in front of them, once started
 
     def start(
         self,
@@ -71,12 +73,29 @@ class Deployment:
                 between=self.between,
             )
             self.cluster.start(place)
+            self._start_router(cpus, check)
             return
         for node in self.target.nodes:
             check()
             self.servers[node.name] = self.system.start(
                 self.binaries, place(node), self.resolved, cpus
             )
+
+    def _start_router(self, cpus: Sequence[int], check: Callable[[], None]) -> None:
+        if self.target.router is None:
+            return
+        assert self.cluster is not None
+        login = self.engine_target(self.servers[self.cluster.leader])
+        self.router = routers.start(
+            *(self.target, self.system, self.binaries.host, self.cluster, self.servers, login),
+            *(cpus, check),
+        )
+
+    def stop_router(self) -> None:
+        """Ends the router, and all sessions through it."""
+        if self.router is not None:
+            self.router.stop()
+            self.router = None
 
     @property
     def written(self) -> dict[str, Server]:
@@ -125,6 +144,8 @@ class Deployment:
     def alive(self) -> bool:
         """Whether every server that is written to still answers; those of a topology are all what
         they were at its start."""
+        if self.router is not None and not self.router.alive():
+            return False
         if self.cluster is not None:
             return self.cluster.healthy()
         return bool(self.written) and all(server.alive() for server in self.written.values())
@@ -146,13 +167,15 @@ class Deployment:
     @property
     def sampled(self) -> Server | MergedServers | TopologyServers | None:
         """Whose metrics are the target's: of several servers the sums; of a topology the counters
-        of its first node, and the processes of all; of a cluster whose primaries share the load
+        of its first node, and the processes of all, its router's included; of a
+        cluster whose primaries share the load
         the sums over these."""
         if self.cluster is not None and self.server is not None:
             everyone = tuple(self.servers.values())
             primaries = everyone[: self.shards]
             first = MergedServers(primaries) if len(primaries) > 1 else self.server
-            return TopologyServers(first, everyone)
+            more = () if self.router is None else (self.router,)
+            return TopologyServers(first, (*everyone, *more))
         servers = tuple(self.written.values())
         return MergedServers(servers) if len(servers) > 1 else self.server
 
@@ -167,12 +190,13 @@ class Deployment:
         """How the engine reaches each of its servers, by the engine's name for it: through their
         network, where they have one."""
         found = {name: self._node_target(server) for name, server in self.servers.items()}
+        if self.router is not None:
+            found[self.router.name] = {**found[self.target.name], "address": at(self.router.port)}
         for name, port in self.through.items():
-            found[name]["address"] = {"tcp": {"host": LOOPBACK, "port": port}}
+            found[name]["address"] = at(port)
         # All nodes have one password and one certificate.
         for name, port in self.addresses.items():
-            any_node = found[self.target.name]
-            found[name] = {**any_node, "address": {"tcp": {"host": LOOPBACK, "port": port}}}
+            found[name] = {**found[self.target.name], "address": at(port)}
         return found
 
     @property
@@ -218,6 +242,8 @@ class Deployment:
             for name, server in self.servers.items()
             if isinstance(server, Managed)
         }
+        if self.router is not None:
+            started[self.router.name] = self.router.port
         links.set(self.target.name, network, started)
         self.through = links.ports(tuple(started))
         self.network = links.measured(tuple(started))
@@ -236,7 +262,10 @@ class Deployment:
 
     def lead(self, links: Links, down: Collection[str] = ()) -> None:
         """Has all addresses lead where they should by now, not to nodes that are `down`. The
-        connections of those that change are reset."""
+        connections of those that change are reset. A router that does not find the new primary by
+        itself gets its address."""
+        if self.router is not None and self.cluster is not None:
+            self.router.lead(self.cluster.leader)
         for address, name in self._led_to(self._accesses, down).items():
             links.lead(address, self._port(name))
 
@@ -272,6 +301,19 @@ class Deployment:
             "session_sql": [*found["session_sql"], *self.target.session],
             "read_only": self.resolved.read_only,
         }
+
+
+def at(port: int) -> dict[str, Any]:
+    """A port on loopback, as the engine's plan has addresses."""
+    return {"tcp": {"host": LOOPBACK, "port": port}}
+
+
+class HasProcess(Protocol):
+    """What has a process of its own."""
+
+    @property
+    def pid(self) -> int | None:
+        """None once it has ended."""
 
 
 class MergedServers:
@@ -314,7 +356,8 @@ class TopologyServers:
     """A topology as one server, for samplers: what its first node counts, which executes or
     applies every commit, and the processes of all nodes."""
 
-    def __init__(self, first: Server | MergedServers, servers: Sequence[Server]) -> None:
+    def __init__(self, first: Server | MergedServers, servers: Sequence[HasProcess]) -> None:
+        """`servers`: those with processes, and a router."""
         self._first = first
         self.directory = first.directory
         self.counters = first.counters
@@ -324,5 +367,5 @@ class TopologyServers:
 
     @property
     def pid(self) -> tuple[int, ...] | None:
-        """Of all nodes."""
+        """Of all nodes, and of their router."""
         return tuple(server.pid for server in self._servers if server.pid is not None) or None

@@ -114,6 +114,7 @@ class ServerPool:
         self._links.close()
         while self.deployments:
             _, deployment = self.deployments.popitem()
+            deployment.stop_router()
             stop_all(deployment.servers.values())
             for node in deployment.target.nodes:
                 shutil.rmtree(self._work(node), ignore_errors=True)

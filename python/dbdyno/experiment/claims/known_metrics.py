@@ -9,8 +9,7 @@ LOWER = "lower"
 NEITHER = ""
 
 ANY, OPEN, SEARCH, BLOCKS, FAULTED, AUDIT = "", "open", "search", "blocks", "faulted", "audit"
-PIPELINED = "pipelined"
-RESTORED = "restored"
+PIPELINED, ROUTED, RESTORED = "pipelined", "routed", "restored"
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Metric:
     aliases: tuple[str, ...] = ()
     per_group: bool = True
     # Groups that have it: ANY, OPEN (`rate` or `find`), SEARCH (`find`), BLOCKS, PIPELINED
-    # (`pipeline`), those of a cell with faults (FAULTED), with a `restore` among them (RESTORED) or
-    # with `audit` (AUDIT).
+    # (`pipeline`), those of a cell with faults (FAULTED), with a `restore` among them (RESTORED),
+    # with `audit` (AUDIT), or with a router that is examined (ROUTED).
     loop: str = ANY
 
 
@@ -324,6 +323,34 @@ METRICS += tuple(
             (),
         ),
         ("backup_bytes", "backup bytes", "", LOWER, "size of the backup", ()),
+    )
+)
+
+METRICS += tuple(
+    Metric(f"routing.{name}", short, unit, direction, about, per_group=False, loop=ROUTED)
+    for name, short, unit, direction, about in (
+        (
+            *("statements", "statements", "", NEITHER),
+            "statements that were sent through the router to see which node runs them",
+        ),
+        (
+            *("misrouted", "misrouted", "", LOWER),
+            "of these, the ones that ran at a standby and must not: writes, locks, and reads in a"
+            " transaction that has written",
+        ),
+        (
+            *("wrong_results", "wrong results", "", LOWER),
+            "of these, the ones with another result than a session of the server itself has: what"
+            " the session had set, prepared, created or locked was absent",
+        ),
+        (
+            *("stale_reads", "stale reads", "", LOWER),
+            "reads without a change that the same session had committed before, of 20",
+        ),
+        (
+            *("stale_ms_max", "stale ms", "ms", LOWER),
+            "the longest time after a commit at which such a read still began; 0: there was none",
+        ),
     )
 )
 

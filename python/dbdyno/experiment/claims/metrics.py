@@ -31,6 +31,7 @@ from dbdyno.experiment.claims.known_metrics import (
     OPEN,
     PIPELINED,
     RESTORED,
+    ROUTED,
     SEARCH,
     STEP_FAMILY,
     TARGET_FAMILIES,
@@ -43,6 +44,7 @@ _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
 _NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
+_NO_OUTCOME |= {"routing.statements"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -66,6 +68,7 @@ class Scope:
     faulted: tuple[str, ...] | None = None  # groups of cells with faults
     audited: tuple[str, ...] | None = None  # groups of cells with `audit`
     restored: tuple[str, ...] | None = None  # groups of cells with a `restore`
+    routed: tuple[str, ...] | None = None  # groups of cells with a router that is examined
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
@@ -77,6 +80,7 @@ class Scope:
             FAULTED: self.faulted,
             AUDIT: self.audited,
             RESTORED: self.restored,
+            ROUTED: self.routed,
         }
         having = of.get(metric.loop)
         return having is None or group in having
@@ -311,6 +315,13 @@ def _refuse_other_loop(
             where,
             "",
             "add `audit: commits` to the experiment",
+        )
+    if metric.loop == ROUTED:
+        raise _error(
+            f"`{name}` is not measured: no router is examined",
+            where,
+            "",
+            "add `router: {kind: pgpool, conformance: true}` to a target's `topology`",
         )
     if metric.loop == BLOCKS:
         raise _error(

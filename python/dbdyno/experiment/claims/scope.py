@@ -51,6 +51,7 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         restored=tuple(
             dict.fromkeys(g.name for c in cells if _restores(c.faults) for g in c.groups)
         ),
+        routed=tuple(dict.fromkeys(g.name for c in cells if _examines(c) for g in c.groups)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
         pipelined=tuple(
             dict.fromkeys(g.name for g in groups if pipeline(workload(g), g.options) > 1)
@@ -60,3 +61,8 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
 
 def _restores(faults: Sequence[Fault]) -> bool:
     return any(fault.do == RESTORE for fault in faults)
+
+
+def _examines(cell: _Cell) -> bool:
+    """Whether a router of a cell is asked which node runs what."""
+    return any(target.router and target.router.conformance for target in cell.targets)

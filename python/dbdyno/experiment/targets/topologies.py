@@ -15,7 +15,9 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
+from dbdyno.experiment.targets import routers
 from dbdyno.experiment.targets.limits import NetworkModel
+from dbdyno.experiment.targets.routers import RouterModel
 from dbdyno.experiment.types import (
     CLUSTER,
     GALERA,
@@ -25,6 +27,7 @@ from dbdyno.experiment.types import (
     TO_ANY,
     TO_PRIMARY,
     TO_REPLICAS,
+    TO_ROUTER,
     Failover,
     Target,
     Topology,
@@ -125,6 +128,11 @@ class TopologyModel(Strict):
         None,
         description="network between the nodes, the same between any two; default: loopback itself",
     )
+    router: RouterModel | None = Field(
+        None,
+        description="pooler or load balancer in front of the nodes, which groups with"
+        " `route: router` use; default: none",
+    )
 
 
 def typed(
@@ -179,7 +187,12 @@ def typed(
             fix="remove `port`: dyno chooses a free one for each",
         )
     network = model.network.typed() if model.network is not None else None
-    return Topology(model.kind, nodes, model.wait_for_replicas, failover, network, replicas)
+    router = None
+    if model.router is not None:
+        router = routers.typed(
+            name, kind, model.router, others["transport"], written.mapping["router"]
+        )
+    return Topology(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router)
 
 
 def _cluster_replicas(name: str, model: TopologyModel, nodes: int, node: Node) -> int:
@@ -328,6 +341,12 @@ def route(group: str, asked: str | None, target: Target, node: Node, keys: Colle
             fix="remove `route`",
         )
     if not target.nodes_for(asked):
+        if asked == TO_ROUTER:
+            raise DynoError(
+                f"group `{group}`: target `{target.name}` has no router",
+                where=where,
+                fix="add `router: {kind: ...}` to its `topology`, or write `route: primary`",
+            )
         names = [each.name for each in target.nodes]
         lacks = asked == TO_REPLICAS
         raise DynoError(

@@ -99,6 +99,8 @@ RULES: Mapping[str, Rule] = {
     "Target.existing": _of_kind("schema"),
     "Target.host": Texts.url,
     "Topology.kind": _keep,
+    "Router.kind": _keep,
+    "Router.pool_mode": _keep,
     "Volume.filesystem": _keep,
     "Volume.mount_options": _keep,
     "Volume.flushes": _keep,
@@ -134,7 +136,7 @@ RULES: Mapping[str, Rule] = {
 # Mappings whose keys are claims.
 _OF_CLAIMS = frozenset({"Plan.untested", "Plan.claim_words"})
 # Mappings whose keys are settings, which are the system's own names and say what a value is.
-_SETTINGS = frozenset({"Target.config"})
+_SETTINGS = frozenset({"Target.config", "Router.config"})
 # Nested values as in the experiment's file, each judged by its key.
 _NESTED = frozenset({"GroupPlan.options", "Target.options", "Setup.tables"})
 

@@ -131,6 +131,7 @@ class _Redaction:
             "explain": keyed(explain, one.explain),
             "targets": {texts.label(k): self._target(v) for k, v in one.targets.items()},
             "audit": {texts.label(k): self._audit(v, k) for k, v in one.audit.items()},
+            "routing": {texts.label(k): v for k, v in one.routing.items()},  # dbdyno's own words
             "void_reason": texts.prose(one.void_reason),
         }
         known = {*changed, "id", "block", "cell", "status", "started_unix_s"}

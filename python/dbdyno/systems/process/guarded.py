@@ -189,6 +189,12 @@ class Guarded:
         if self._pidfd is not None and self.alive():
             tree.resume(self.pid, self._pidfd)
 
+    def reload(self) -> None:
+        """SIGHUP to the program itself, upon which many read their configuration again."""
+        if self._pidfd is not None and self.alive():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGHUP)
+
     def stop(self, timeout_s: float) -> bool:
         """Stops it and waits until everything is cleaned up. True if it had to be killed."""
         with self._lock:

@@ -108,11 +108,14 @@ def versions(records: Iterable[TrialRecord]) -> list[str]:
 
 
 def _topology(facts: Mapping[str, Any]) -> str:
-    """ " (galera, 3 nodes)"; nothing of a server that is alone."""
+    """ " (replicas, 2 nodes behind pgpool)"; nothing of a server that is alone."""
     topology = facts.get("topology")
     if not isinstance(topology, Mapping):
         return ""
-    return f" ({topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')})"
+    nodes = f"{topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')}"
+    router = topology.get("router")
+    behind = f" behind {router.get('kind')}" if isinstance(router, Mapping) else ""
+    return f" ({nodes}{behind})"
 
 
 def machine(environment: Mapping[str, Any]) -> str:

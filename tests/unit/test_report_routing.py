@@ -1,0 +1,90 @@
+"""What the report says of routers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from dbdyno.audit.routing.findings import Ran, Routing
+from dbdyno.report import Report
+from dbdyno.report.sections.load.routing import View
+from dbdyno.store import record as records
+from fixtures import synthetic
+from fixtures.printed import printed
+
+READ = Ran("transaction that writes", "SELECT after the write", "primary", 3, 0, 0, 0, 0, 0)
+SET = Ran("setting of the session", "SET", "", 0, 0, 3, 0, 0, 0)
+CLEAN = Routing(3, 150, 0, 0, 0, 20, 0, 0.0, (READ, SET))
+MISROUTED = replace(
+    CLEAN,
+    misrouted=2,
+    stale_reads=5,
+    stale_ms_max=1.25,
+    rows=(replace(READ, primary=1, standby=2, misrouted=2), SET),
+)
+WRONG = replace(
+    CLEAN, wrong_results=3, rows=(READ, replace(SET, wrong=3, example="None instead of 5"))
+)
+
+
+def report(*found: Routing) -> Report:
+    """Of a run whose first trials have these."""
+    run, findings = synthetic.engines(Path("RUN"))
+    kept = list(run.kept)
+    for place, routing in enumerate(found):
+        kept[place] = kept[place].replace(routing={"db": routing})
+    return Report(replace(run, kept=kept), findings)  # type: ignore[arg-type]
+
+
+def view(*found: Routing) -> View:
+    seen = report(*found).views["routing"]
+    assert isinstance(seen, View)
+    return seen
+
+
+def test_a_clean_router_is_said_in_a_sentence() -> None:
+    seen = view(CLEAN)
+    assert seen.is_clean
+    assert seen.summary == (
+        "None of 150 statements was misrouted; all results are those of sessions without a router."
+    )
+    assert [row.cells[0].text for row in seen.rows] == ["primary", "all nodes"]
+    assert seen.set_ups[0].stale == "0 of 20"
+
+
+def test_what_is_misrouted_is_marked_in_the_table() -> None:
+    seen = view(CLEAN, MISROUTED)
+    assert not seen.is_clean
+    assert seen.summary.startswith("2 of 300 statements were misrouted")
+    cells = [cell for row in seen.rows for cell in row.cells if cell.is_bad]
+    assert [cell.text for cell in cells] in (
+        ["primary 1 of 3; standby 2 of 3; misrouted 2 of 3"],
+        ["primary 4 of 6; standby 2 of 6; misrouted 2 of 6"],
+    )
+
+
+def test_a_lost_setting_is_shown_with_what_came_instead() -> None:
+    seen = view(WRONG)
+    assert "3 statements had another result than without the router" in seen.summary
+    [bad] = [cell.text for row in seen.rows for cell in row.cells if cell.is_bad]
+    assert bad == "all nodes; wrong 3 of 3: None instead of 5"
+
+
+def test_all_media_have_it_and_without_one_nothing() -> None:
+    made = report(MISROUTED)
+    assert '<h2 id="routing">' in made.html()
+    assert "misrouted 2 of 3" in made.html()
+    text = made.markdown()
+    assert "## Routing of statements" in text
+    line = next(line for line in text.splitlines() if "SELECT after the write" in line)
+    assert line.startswith("| transaction that writes | SELECT after the write | primary |")
+    assert "routing: 2 of 150" in printed(made.terminal(), width=200)
+    assert "routing" not in report().views
+
+
+def test_a_record_keeps_it() -> None:
+    run, _ = synthetic.engines(Path("RUN"))
+    record = run.kept[0].replace(routing={"db": WRONG})  # type: ignore[attr-defined]
+    data = json.loads(json.dumps(records.to_json(record)))
+    assert records.from_json(data, "trial.json") == record
