@@ -57,10 +57,15 @@ class Ending(Strict):
     )
 
 
-class Sql(Strict):
-    """A statement that one more session sends during the load."""
+Statement = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
-    sql: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="the statement")
+
+class Sql(Strict):
+    """Statements that one more session sends during the load."""
+
+    sql: Statement | Annotated[list[Statement], Field(min_length=1, max_length=100)] = Field(
+        description="the statement, or a list of them, which one session sends in turn"
+    )
 
 
 class DiskLimit(Strict):
@@ -222,6 +227,7 @@ class _Reader:
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
         self._check_limits(target)
         nodes = self._nodes(target)
+        sql = self._sql()
         return Fault(
             at_s=model.at,
             do=model.do,
@@ -231,7 +237,8 @@ class _Reader:
             peers=links.peers(model, nodes, target, self._wrong),
             one_way=getattr(model, "one_way", None) or "",
             line=links.line(model),
-            sql=getattr(model, "sql", ""),
+            sql=sql[0] if sql else "",
+            more_sql=tuple(sql[1:]),
             cpu_cores=getattr(model, "cpu", None),
             memory_bytes=getattr(model, "memory", None),
             disk_iops=self._of_disk("iops"),
@@ -240,6 +247,11 @@ class _Reader:
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),
         )
+
+    def _sql(self) -> list[str]:
+        """The statements of a fault `sql`; none of others."""
+        found: str | list[str] = getattr(self.model, "sql", [])
+        return [found] if isinstance(found, str) else found
 
     def _of_disk(self, key: str) -> int | None:
         """A limit of the disk, where the fault has one."""

@@ -296,7 +296,8 @@ class Fault:
     peers: tuple[str, ...] = ()  # of faults on links: NODES, CLIENTS, names of nodes
     one_way: str = ""  # of these: OUT, IN, or both ways
     line: Line = field(default_factory=Line)  # of `link`
-    sql: str = ""  # of `sql`
+    sql: str = ""  # of `sql`: the first statement
+    more_sql: tuple[str, ...] = ()  # of `sql`: what its session sends then
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
     disk_iops: int | None = None  # of `limit`: of reads and of writes each

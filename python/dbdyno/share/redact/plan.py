@@ -117,6 +117,7 @@ RULES: Mapping[str, Rule] = {
     "Fault.one_way": _keep,
     "Fault.target": Texts.label,
     "Fault.sql": Texts.sql,
+    "Fault.more_sql": Texts.sql,
     "Fault.of": _keep,
     "Prices.currency": _keep,
     "Prices.under": claim,
