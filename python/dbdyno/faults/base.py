@@ -75,7 +75,8 @@ class Paths(Protocol):
     """The network that the nodes of a cell's targets and its clients reach each other by."""
 
     def impose(self, key: Hashable, ways: Collection[Way], conditions: Conditions) -> None:
-        """Puts conditions on ways until `lift`. DynoError if that is impossible."""
+        """Puts conditions on ways until `lift`, which must be called as often as this was with a
+        key. DynoError if that is impossible."""
 
     def lift(self, key: Hashable) -> None:
         """Ends what was imposed under a key; nothing if nothing was."""
