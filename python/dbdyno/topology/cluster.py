@@ -178,16 +178,26 @@ class Cluster:
         return logged.replace(tzinfo=UTC).timestamp()
 
     def regroup(self) -> None:
-        """Has replicas follow a new primary, as far as they answer: `strays` are left."""
-        succession = self._wiring.succession
-        assert succession is not None
+        """Has replicas follow a new primary, as far as they answer: `strays` are left. Raises, once
+        all had their turn, what the first one that failed did."""
+        problems: list[Exception] = []
         for node in self._members.followers:
             with self._locks[node.name]:
                 if node.name not in self.strays or self.role(node.name) == DOWN:
                     continue
-                said = succession.follow(self._members, node)
-                self.strays.discard(node.name)
-                self.tell(node.name, failover.FOLLOWS, said)
+                try:
+                    self._follow(node)
+                except Exception as error:  # each client library has errors of its own
+                    problems.append(error)
+        if problems:
+            raise problems[0]
+
+    def _follow(self, node: Node) -> None:
+        succession = self._wiring.succession
+        assert succession is not None
+        said = succession.follow(self._members, node)
+        self.strays.discard(node.name)
+        self.tell(node.name, failover.FOLLOWS, said)
 
     def _returning(self, node: Node, directory: Path, given: NodeOptions) -> NodeOptions:
         """What a node is given that starts again: as a replica, if another leads by now."""
