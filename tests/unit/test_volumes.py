@@ -251,6 +251,20 @@ def test_a_paused_server_that_a_failover_killed_starts_on_a_disk_that_has_power(
     assert did[3:] == ["server resume", "disk restore", "server start_again"]
 
 
+def test_the_end_of_a_pause_does_not_end_a_power_cut() -> None:
+    did: list[str] = []
+    server: Any = Recorded(did, "server")
+    disk: Any = Recorded(did, "disk")
+    node = Node("db", server, "dbdyno", disk=disk, is_fenced=lambda: True)
+    pause, cut = (Fault(1.0, do, ("db",), "db") for do in ("pause", "power_cut"))
+    FAULTS["pause"].begin(node, pause)
+    FAULT.begin(node, cut)
+    assert FAULTS["pause"].undo(node, pause, "") == "another fault keeps the server down"
+    assert did[-1] == "server resume"
+    FAULT.undo(node, cut, "")
+    assert did[-2:] == ["disk restore", "server start_again"]
+
+
 def test_a_failed_fsync_starts_no_server_that_another_fault_keeps_down() -> None:
     did: list[str] = []
     server: Any = Recorded(did, "server")

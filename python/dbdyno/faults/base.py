@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
 
+ELSEWHERE = "another fault keeps the server down"
+
 
 class Stopped(Exception):
     """The user does not want to wait for it."""
