@@ -159,6 +159,26 @@ SEEN = Examined(0.005, kept=True, left=False, direct=False)
 LIES = Volume(flushes="ignored")
 
 
+@pytest.mark.parametrize(
+    ("seen", "tries", "last"),
+    [
+        ([SEEN], 1, SEEN),
+        ([replace(SEEN, left=True), replace(SEEN, direct=True), SEEN], 3, SEEN),
+        ([replace(SEEN, left=True)] * 3, 3, replace(SEEN, left=True)),
+        ([replace(SEEN, kept=False)], 1, replace(SEEN, kept=False)),
+    ],
+)
+def test_a_volume_that_somebody_else_may_have_flushed_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, seen: list[Examined], tries: int, last: Examined
+) -> None:
+    found = iter(seen)
+    volume: Any = None
+    monkeypatch.setattr(probe, "_examine", lambda _: next(found))
+    assert probe.examine(volume) == last
+    assert len(seen) == tries
+    assert list(found) == []
+
+
 def test_a_volume_that_does_what_it_says_needs_no_word() -> None:
     assert probe.judge("db", Volume(), SEEN) == ""
     assert probe.judge("db", LIES, replace(SEEN, kept=False)) == ""
