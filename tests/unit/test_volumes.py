@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.analysis.between_runs.comparability import asked
+from dbdyno.analysis.between_runs.comparability import asked, differences
 from dbdyno.cli.running.before import validate
 from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
@@ -44,6 +44,10 @@ def loaded(tmp_path: Path, text: str) -> Spec:
     path = tmp_path / "standing.yaml"
     path.write_text(text)
     return load(path)
+
+
+def with_kill(at: str) -> str:
+    return f"{PLAIN}faults: [{{at: {at}, do: kill}}]\n"
 
 
 def with_volume(volume: str, text: str = TEXT) -> str:
@@ -113,6 +117,21 @@ def test_a_series_distinguishes_volumes_and_keeps_runs_without_one(tmp_path: Pat
     own = make(loaded(tmp_path, with_volume("{flushes: ignored}", PLAIN)), MACHINE)
     assert not [name for name in asked(plain, plain.cells[0]) if "volume" in name]
     assert asked(own, own.cells[0])["targets.db.volume.flushes"] == '"ignored"'
+
+
+def test_a_series_distinguishes_faults_and_keeps_runs_without_one(tmp_path: Path) -> None:
+    plain, struck = (make(loaded(tmp_path, text), MACHINE) for text in (PLAIN, with_kill("5s")))
+    later = make(loaded(tmp_path, with_kill("6s")), MACHINE)
+    assert not [name for name in asked(plain, plain.cells[0]) if "fault" in name]
+    found = {name: v for name, v in asked(struck, struck.cells[0]).items() if "fault" in name}
+    assert found == {
+        "faults.1.at_s": "5.0",
+        "faults.1.do": '"kill"',
+        "faults.1.nodes": '["primary"]',
+        "faults.1.target": '"db"',
+    }
+    changed = asked(later, later.cells[0])
+    assert differences(asked(struck, struck.cells[0]), changed) == ("faults.1.at_s: 5.0 -> 6.0",)
 
 
 def test_a_full_volume_is_named(tmp_path: Path) -> None:
