@@ -102,7 +102,8 @@ def test_the_journal_has_a_line_before_and_after_each_step(there: Place) -> None
             "postgres",
             "faults:\n"
             "  - {at: 1s, do: pause, for: 1s}\n"
-            "  - {at: 2500ms, do: sql, sql: CREATE TABLE struck (a int)}\n",
+            "  - {at: 2500ms, do: sql, sql: [CREATE TEMPORARY TABLE struck (a int),"
+            " INSERT INTO struck VALUES (1)]}\n",  # one session has both
             "read_only",
         ),
     )

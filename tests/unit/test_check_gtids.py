@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from dbdyno.cli import studies
+from dbdyno.experiment import load
 from dbdyno.facts.fact import Facts, Missing
 from dbdyno.rules.check.packs import RULES
 from dbdyno.rules.check.replication import gtids, topology
@@ -133,6 +135,21 @@ def test_the_log_and_the_plan_of_an_errant_transaction() -> None:
     [finding] = look("mysql-errant-transactions", source, many).findings
     assert not finding.found.fix.statements and "rebuild" in finding.found.fix.edits[-1]
     assert len(LOGS) == 3
+
+
+def test_the_study_of_a_promotion_mends_by_the_plan_of_the_finding() -> None:
+    spec = load(studies.find("promotion"))
+    errant = {cell.levels["errant"]: cell.faults for cell in spec.cells}
+    [write] = [fault for fault in errant["logged"] if fault.do == "sql"]
+    [gtid] = [sql.split("'")[1] for sql in write.more_sql if "GTID_NEXT" in sql and ":" in sql]
+    source, replica = mysql("db1", f"{A}:1-100"), mysql("db2", f"{A}:1-95,{gtid}", purged=gtid)
+    [finding] = look("mysql-errant-transactions", source, replica).findings
+    plan = finding.found.fix.statements
+    here = [fault for fault in errant["mended_first"] if fault.nodes == ("primary",)]
+    mend, _ = here  # and the loss
+    assert (mend.sql, *mend.more_sql) == plan
+    later = errant["mended_later"][-1]
+    assert " / ".join(plan) in " / ".join(later.more_sql)
 
 
 def test_mariadb_loses_an_errant_transaction_from_its_positions_but_not_from_its_state() -> None:

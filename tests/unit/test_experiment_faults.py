@@ -27,6 +27,7 @@ faults:
   - {at: 7s, do: restart, target: db}
   - {at: 8s, do: limit, cpu: 0.5, memory: 256Mi, for: 1s}
   - {at: 9s, do: sql, sql: CHECKPOINT}
+  - {at: 9s, do: sql, sql: [SET a = 1, BEGIN, COMMIT]}
   - {at: 10s, do: nemesis, for: 15s, every: 2s, hold: 1s, of: [kill, restart]}
 """
 )
@@ -59,6 +60,7 @@ def test_every_fault_as_it_is_written() -> None:
         Fault(7.0, "restart", ("primary",), "db"),
         Fault(8.0, "limit", ("primary",), "db", 1.0, cpu_cores=0.5, memory_bytes=256 << 20),
         Fault(9.0, "sql", ("primary",), "db", sql="CHECKPOINT"),
+        Fault(9.0, "sql", ("primary",), "db", sql="SET a = 1", more_sql=("BEGIN", "COMMIT")),
         Fault(
             *(10.0, "nemesis", ("any",), "db", 15.0),
             every_s=2.0,

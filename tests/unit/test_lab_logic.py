@@ -31,6 +31,7 @@ from dbdyno.systems.process.owner import Owner
 
 MACHINE = Machine(cores=2, memory_bytes=8 << 30, kernel="", cpu_model="")
 PASSWORD = "not-for-your-eyes"
+NOBODY = (1 << 22) + 1  # no process: Linux's numbers end at 2^22
 
 
 @pytest.fixture(autouse=True)
@@ -373,6 +374,18 @@ def test_a_lab_that_has_ended_is_an_error_with_a_next_step(state: Path) -> None:
     with pytest.raises(DynoError, match="has just ended"):
         asking.status(replace(record("a"), directory=state / "gone"))
     asking.down(replace(record("a"), directory=state / "gone"))  # it has what it wants
+
+
+def test_what_is_left_of_a_lab_names_its_owner_only_while_that_lives(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "DOWN_S", -1.0)
+    monkeypatch.setattr(asking, "ask_down", lambda record: None)
+    for pid, said in ((os.getpid(), f"`kill -9 {os.getpid()}`"), (NOBODY, "remove the")):
+        with pytest.raises(DynoError) as caught:
+            asking.down(replace(record("a", pid=pid), directory=state))
+        assert said in caught.value.fix
+        assert ("kill -9" in caught.value.fix) == (pid == os.getpid())
 
 
 # ---- what people see

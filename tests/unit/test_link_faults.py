@@ -156,6 +156,17 @@ def test_of_overlapping_faults_each_ends_its_own() -> None:
     assert relay.links["a>b"]["loss"] == {"to_server": 0.0, "to_client": 0.0}
 
 
+def test_two_faults_that_are_equal_end_one_after_the_other() -> None:
+    relay, paths = network()
+    cut = Fault(1.0, "partition", ("a",), "db", 2.0, peers=("b",))
+    for _ in range(2):
+        FAULTS["partition"].begin(node("a", paths), cut)
+    FAULTS["partition"].undo(node("a", paths), cut, "")
+    assert drops(relay) == {"a>b": "both", "b>a": "both"}
+    FAULTS["partition"].undo(node("a", paths), cut, "")
+    assert drops(relay) == {}
+
+
 def test_a_cut_that_nothing_is_left_for_is_an_error() -> None:
     _, paths = network()
     fault = Fault(1.0, "partition", ("a", "b", "c"), "db", peers=("nodes",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,30 @@ def test_the_old_primary_is_killed_before_another_is_promoted() -> None:
         ("db.3", "candidate", "it received 5, and applies what is left of it"),
         ("db.3", "promoted", "it had 5; db.2 3"),
     ]
+
+
+def test_a_replica_that_hangs_is_not_waited_for_while_another_answers() -> None:
+    is_over = threading.Event()
+
+    class Hanging(Succession):
+        def position(self, server: Server) -> Position:
+            if server.name == "db.2":
+                assert is_over.wait(60)
+                raise TimeoutError
+            return super().position(server)
+
+    target = Target("db", "mariadb", topology=Topology("replicas", 3))
+    members = Members(target, Binaries(""), Resolved({}, (), ()), {})
+    every: dict[str, Any] = {name: Server(name, [], 1) for name in ("db", "db.2", "db.3")}
+    members.servers |= every
+    try:
+        assert failover.any_answers(Hanging([]), members)
+    finally:
+        is_over.set()
+    every["db.3"].running = False
+    assert not failover.any_answers(Hanging([]), members)
+    members.deposed |= {"db.2", "db.3"}
+    assert not failover.any_answers(Hanging([]), members)
 
 
 def test_a_primary_that_nobody_could_replace_is_left_alone() -> None:

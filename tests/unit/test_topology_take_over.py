@@ -122,6 +122,25 @@ def test_a_primary_that_hangs_is_not_asked_again(taken: list[str]) -> None:
     assert taken == ["db"]
 
 
+def test_all_replicas_have_their_turn_though_one_cannot_follow() -> None:
+    cluster, _ = three()
+    told: list[tuple[str, str, str]] = []
+    cluster.tell = lambda *what: told.append(what)
+
+    class Succession:
+        def follow(self, members: Any, node: Any) -> str:
+            if node.name == "db.2":
+                raise TimeoutError("it died just now")
+            return "follows db"
+
+    cluster._wiring.succession = Succession()
+    cluster.strays = {"db.2", "db.3"}
+    with pytest.raises(TimeoutError, match="died just now"):
+        cluster.regroup()
+    assert cluster.strays == {"db.2"}
+    assert told == [("db.3", "follows", "follows db")]
+
+
 def test_who_asks_during_a_failover_hears_that_the_node_is_fenced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

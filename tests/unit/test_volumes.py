@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.analysis.between_runs.comparability import asked
+from dbdyno.analysis.between_runs.comparability import asked, differences
 from dbdyno.cli.running.before import validate
 from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
@@ -44,6 +44,10 @@ def loaded(tmp_path: Path, text: str) -> Spec:
     path = tmp_path / "standing.yaml"
     path.write_text(text)
     return load(path)
+
+
+def with_kill(at: str) -> str:
+    return f"{PLAIN}faults: [{{at: {at}, do: kill}}]\n"
 
 
 def with_volume(volume: str, text: str = TEXT) -> str:
@@ -115,6 +119,21 @@ def test_a_series_distinguishes_volumes_and_keeps_runs_without_one(tmp_path: Pat
     assert asked(own, own.cells[0])["targets.db.volume.flushes"] == '"ignored"'
 
 
+def test_a_series_distinguishes_faults_and_keeps_runs_without_one(tmp_path: Path) -> None:
+    plain, struck = (make(loaded(tmp_path, text), MACHINE) for text in (PLAIN, with_kill("5s")))
+    later = make(loaded(tmp_path, with_kill("6s")), MACHINE)
+    assert not [name for name in asked(plain, plain.cells[0]) if "fault" in name]
+    found = {name: v for name, v in asked(struck, struck.cells[0]).items() if "fault" in name}
+    assert found == {
+        "faults.1.at_s": "5.0",
+        "faults.1.do": '"kill"',
+        "faults.1.nodes": '["primary"]',
+        "faults.1.target": '"db"',
+    }
+    changed = asked(later, later.cells[0])
+    assert differences(asked(struck, struck.cells[0]), changed) == ("faults.1.at_s: 5.0 -> 6.0",)
+
+
 def test_a_full_volume_is_named(tmp_path: Path) -> None:
     targets = loaded(tmp_path, with_volume("{size: 512Mi}")).cells[0].targets
     error = disk_full.recognised(DynoError("cp: No space left on device"), tmp_path, targets)
@@ -157,6 +176,26 @@ def test_an_optional_target_without_its_volume_drops_its_cells(tmp_path: Path) -
 
 SEEN = Examined(0.005, kept=True, left=False, direct=False)
 LIES = Volume(flushes="ignored")
+
+
+@pytest.mark.parametrize(
+    ("seen", "tries", "last"),
+    [
+        ([SEEN], 1, SEEN),
+        ([replace(SEEN, left=True), replace(SEEN, direct=True), SEEN], 3, SEEN),
+        ([replace(SEEN, left=True)] * 3, 3, replace(SEEN, left=True)),
+        ([replace(SEEN, kept=False)], 1, replace(SEEN, kept=False)),
+    ],
+)
+def test_a_volume_that_somebody_else_may_have_flushed_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, seen: list[Examined], tries: int, last: Examined
+) -> None:
+    found = iter(seen)
+    volume: Any = None
+    monkeypatch.setattr(probe, "_examine", lambda _: next(found))
+    assert probe.examine(volume) == last
+    assert len(seen) == tries
+    assert list(found) == []
 
 
 def test_a_volume_that_does_what_it_says_needs_no_word() -> None:
@@ -249,6 +288,20 @@ def test_a_paused_server_that_a_failover_killed_starts_on_a_disk_that_has_power(
     disk.cut()
     assert FAULTS["pause"].undo(node, fault, "").startswith("a failover had killed it")
     assert did[3:] == ["server resume", "disk restore", "server start_again"]
+
+
+def test_the_end_of_a_pause_does_not_end_a_power_cut() -> None:
+    did: list[str] = []
+    server: Any = Recorded(did, "server")
+    disk: Any = Recorded(did, "disk")
+    node = Node("db", server, "dbdyno", disk=disk, is_fenced=lambda: True)
+    pause, cut = (Fault(1.0, do, ("db",), "db") for do in ("pause", "power_cut"))
+    FAULTS["pause"].begin(node, pause)
+    FAULT.begin(node, cut)
+    assert FAULTS["pause"].undo(node, pause, "") == "another fault keeps the server down"
+    assert did[-1] == "server resume"
+    FAULT.undo(node, cut, "")
+    assert did[-2:] == ["disk restore", "server start_again"]
 
 
 def test_a_failed_fsync_starts_no_server_that_another_fault_keeps_down() -> None:

@@ -27,7 +27,7 @@ from dbdyno.experiment.types import (
     Group,
     Target,
 )
-from dbdyno.experiment.values.scalars import Duration, Pause, Size, Strict
+from dbdyno.experiment.values.scalars import Duration, Pause, Shift, Size, Strict
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
@@ -57,10 +57,15 @@ class Ending(Strict):
     )
 
 
-class Sql(Strict):
-    """A statement that one more session sends during the load."""
+Statement = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
-    sql: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="the statement")
+
+class Sql(Strict):
+    """Statements that one more session sends during the load."""
+
+    sql: Statement | Annotated[list[Statement], Field(min_length=1, max_length=100)] = Field(
+        description="the statement, or a list of them, which one session sends in turn"
+    )
 
 
 class DiskLimit(Strict):
@@ -91,6 +96,15 @@ class Partition(links.OnLinks, Lasting):
 
 class Link(links.LineModel, links.OnLinks, Lasting):
     """A bad line on links of the nodes. What is not named stays as it is."""
+
+
+class Clock(Lasting):
+    """The wall clock of a server is put forward or back; the others', and those of clients, are
+    not. Needs libfaketime."""
+
+    by: Shift = Field(
+        description="how far, such as `5s` or `-1h`; `0s`: not at all, to compare with"
+    )
 
 
 class Nemesis(links.LineModel, links.OnLinks):
@@ -124,6 +138,7 @@ KEYS: Mapping[str, type[Strict]] = {
     "partition": Partition,
     "link": Link,
     "sql": Sql,
+    "clock": Clock,
     "nemesis": Nemesis,
     **drills.KEYS,
 }
@@ -229,6 +244,7 @@ class _Reader:
         self._check_limits(target)
         drills.check(model, target, self._wrong)
         nodes = self._nodes(target)
+        sql = self._sql()
         return Fault(
             at_s=model.at,
             do=model.do,
@@ -238,11 +254,13 @@ class _Reader:
             peers=links.peers(model, nodes, target, self._wrong),
             one_way=getattr(model, "one_way", None) or "",
             line=links.line(model),
-            sql=getattr(model, "sql", ""),
+            sql=sql[0] if sql else "",
+            more_sql=tuple(sql[1:]),
             cpu_cores=getattr(model, "cpu", None),
             memory_bytes=getattr(model, "memory", None),
             disk_iops=self._of_disk("iops"),
             disk_bytes_per_s=self._of_disk("bytes_per_s"),
+            clock_s=getattr(model, "by", 0.0),
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),
@@ -252,6 +270,11 @@ class _Reader:
             version=getattr(model, "version", ""),
             kind=target.kind if model.do == drills.UPGRADE else "",
         )
+
+    def _sql(self) -> list[str]:
+        """The statements of a fault `sql`; none of others."""
+        found: str | list[str] = getattr(self.model, "sql", [])
+        return [found] if isinstance(found, str) else found
 
     def _of_disk(self, key: str) -> int | None:
         """A limit of the disk, where the fault has one."""

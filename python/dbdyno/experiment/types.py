@@ -338,11 +338,13 @@ class Fault:
     peers: tuple[str, ...] = ()  # of faults on links: NODES, CLIENTS, names of nodes
     one_way: str = ""  # of these: OUT, IN, or both ways
     line: Line = field(default_factory=Line)  # of `link`
-    sql: str = ""  # of `sql`
+    sql: str = ""  # of `sql`: the first statement
+    more_sql: tuple[str, ...] = ()  # of `sql`: what its session sends then
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
     disk_iops: int | None = None  # of `limit`: of reads and of writes each
     disk_bytes_per_s: int | None = None  # of `limit`: the same
+    clock_s: float = 0.0  # of `clock`: how far forward
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
@@ -361,6 +363,11 @@ class Fault:
     def is_on_clients(self) -> bool:
         """Whether it is on links to clients."""
         return CLIENTS in self.peers
+
+    @property
+    def is_on_clocks(self) -> bool:
+        """Whether its nodes must have a clock that can be put forward and back."""
+        return self.do == "clock"
 
 
 @dataclass(frozen=True)

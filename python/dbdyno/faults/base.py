@@ -12,6 +12,8 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
 from dbdyno.systems.backups.base import Backup
 
+ELSEWHERE = "another fault keeps the server down"
+
 
 class Stopped(Exception):
     """The user does not want to wait for it."""
@@ -54,6 +56,13 @@ class Disk(Protocol):
     def remount(self) -> None: ...
 
 
+class Clock(Protocol):
+    """The wall clock of one server, as `systems.preloaded.clock.SkewedClock`."""
+
+    def skew(self, by_s: float) -> None: ...
+    def unskew(self, by_s: float) -> None: ...
+
+
 Way = tuple[str, str]  # of packets: from whom, to whom; nodes by name, and CLIENTS
 
 
@@ -77,7 +86,8 @@ class Paths(Protocol):
     """The network that the nodes of a cell's targets and its clients reach each other by."""
 
     def impose(self, key: Hashable, ways: Collection[Way], conditions: Conditions) -> None:
-        """Puts conditions on ways until `lift`. DynoError if that is impossible."""
+        """Puts conditions on ways until `lift`, which must be called as often as this was with a
+        key. DynoError if that is impossible."""
 
     def lift(self, key: Hashable) -> None:
         """Ends what was imposed under a key; nothing if nothing was."""
@@ -141,6 +151,7 @@ class Node:
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
     is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
     lock: threading.Lock = field(default_factory=threading.Lock)
+    clock: Clock | None = None  # None: it has that of the machine
     is_down: bool = False  # whether a fault has ended the server, and is not undone
     operations: Operations | None = None  # None: it is alone
     backups: list[Backup] = field(default_factory=list)  # of this trial, the last one last

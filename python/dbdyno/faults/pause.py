@@ -5,7 +5,7 @@ failover has killed meanwhile is started again, as a fenced machine is."""
 from __future__ import annotations
 
 from dbdyno.experiment.types import Fault
-from dbdyno.faults.base import Fleeting, Node
+from dbdyno.faults.base import ELSEWHERE, Fleeting, Node
 
 
 class Pause(Fleeting):
@@ -24,6 +24,8 @@ class Pause(Fleeting):
         node.server.resume()
         if not node.is_fenced() or node.server.process.alive() or node.stopped():
             return ""
+        if node.is_down:  # a power cut, say, which is not over
+            return ELSEWHERE
         node.start_again()
         return "a failover had killed it; it was started again"
 

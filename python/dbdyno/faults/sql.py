@@ -1,5 +1,6 @@
-"""A statement during the load: a DDL in mid-load, a setting, a backup. What it changes in the data
-is gone with the next trial, which starts from restored data."""
+"""Statements during the load: a DDL in mid-load, a setting, a backup. One session sends them in
+turn, so that what one of them sets for the session holds for those after it. What they change in
+the data is gone with the next trial, which starts from restored data."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ class Sql(Fleeting):
     """See the module."""
 
     name = "sql"
-    about = "sends a statement (`sql: ...`) in the schema of the load, and waits for its end"
+    about = (
+        "sends a statement (`sql: ...`), or a list of them in one session, in the schema of the"
+        " load, and waits for their end"
+    )
     exclusive = False  # the server may be killed while it runs
 
     def begin(self, node: Node, fault: Fault) -> str:
@@ -25,7 +29,7 @@ class Sql(Fleeting):
 
         def send() -> None:
             try:
-                node.server.run(node.database, [fault.sql])
+                node.server.run(node.database, [fault.sql, *fault.more_sql])
             except DynoError as error:  # of a thread: raised where it is heard
                 errors.append(error)
             except Exception as error:  # no connection: each client library says it in its own way

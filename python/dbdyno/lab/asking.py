@@ -69,12 +69,25 @@ def down(record: Record) -> None:
     deadline = time.monotonic() + DOWN_S
     while record.directory.exists():
         if time.monotonic() > deadline:
-            raise DynoError(
-                f"lab `{record.name}` was asked to end, and is still there after {DOWN_S:.0f} s",
-                cause="a server waits for a disk, or the machine is very busy",
-                fix=f"`kill -9 {record.pid}` ends it: guardians then remove its servers and files",
-            )
+            raise _stays(record)
         time.sleep(POLL_S)
+
+
+def _stays(record: Record) -> DynoError:
+    """The error for a lab that was asked to end, and of which something is left."""
+    if _lives(record.pid):
+        return DynoError(
+            f"lab `{record.name}` was asked to end, and is still there after {DOWN_S:.0f} s",
+            cause="a server waits for a disk, or the machine is very busy",
+            fix=f"`kill -9 {record.pid}` ends it: guardians then remove its servers and files",
+        )
+    return DynoError(
+        f"lab `{record.name}` has ended, and its directory {record.directory} is still there after"
+        f" {DOWN_S:.0f} s",
+        cause="its guardian was killed too, or waits for a disk that does not answer",
+        fix=f"see that no server of it runs (`fuser -vm {record.directory}`), then remove the"
+        " directory",
+    )
 
 
 class _Gone(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -68,14 +68,17 @@ class Cluster:
         cpus: Sequence[int] = (),
         check: Callable[[], None] = lambda: None,
         between: Between | None = None,
+        environment: Callable[[str], Mapping[str, str]] = lambda node: {},
     ) -> None:
         """`check` is called between slow steps, and raises to end them. `between`: the network that
-        the nodes reach each other by; None: they do so directly."""
+        the nodes reach each other by; None: they do so directly. `environment`: what the process
+        of a node is given, by the node's name."""
         self._wiring = wiring
         self._system = system
         self._cpus = cpus
         self._check = check
         self._between = between
+        self._environment = environment
         self._members = Members(target, binaries, resolved, servers)
         self._roles: dict[str, str] = {}  # once all were ready
         # One node is started again, or replaced, at a time.
@@ -294,16 +297,26 @@ class Cluster:
         return _logged(found[-1]["time"]).replace(tzinfo=UTC).timestamp()
 
     def regroup(self) -> None:
-        """Has replicas follow a new primary, as far as they answer: `strays` are left."""
-        succession = self._wiring.succession
-        assert succession is not None
+        """Has replicas follow a new primary, as far as they answer: `strays` are left. Raises, once
+        all had their turn, what the first one that failed did."""
+        problems: list[Exception] = []
         for node in self._members.followers:
             with self._locks[node.name]:
                 if node.name not in self.strays or self.role(node.name) == DOWN:
                     continue
-                said = succession.follow(self._members, node)
-                self.strays.discard(node.name)
-                self.tell(node.name, failover.FOLLOWS, said)
+                try:
+                    self._follow(node)
+                except Exception as error:  # each client library has errors of its own
+                    problems.append(error)
+        if problems:
+            raise problems[0]
+
+    def _follow(self, node: Node) -> None:
+        succession = self._wiring.succession
+        assert succession is not None
+        said = succession.follow(self._members, node)
+        self.strays.discard(node.name)
+        self.tell(node.name, failover.FOLLOWS, said)
 
     def _returning(self, node: Node, directory: Path, given: NodeOptions) -> NodeOptions:
         """What a node is given that starts again: as a replica, if another leads by now."""
@@ -358,10 +371,9 @@ class Cluster:
 
     def _options(self, node: Node, directory: Path) -> NodeOptions:
         members = self._members
-        between = self._between
         return replace(
             self._wiring.options(members, node, directory),
-            environment={} if between is None else between.environment(node.name),
+            environment=self._environment(node.name),
             password=members.password,
             certificate=members.certificate,
             returns=partial(self._returning, node, directory),

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from typing import Any
 
 from dbdyno.errors import DynoError
@@ -39,19 +40,39 @@ def candidate(positions: Mapping[str, Position]) -> str | None:
 def positions(succession: Succession, members: Members) -> dict[str, Position]:
     """Of the replicas that answer, in the order of their start. All are asked at the same time."""
 
-    def position(node: Node) -> Position | None:
-        server = members.server(node)
-        try:
-            return succession.position(server) if server.process.alive() else None
-        except Exception:  # it hangs, or died just now: each client library says it in its way
-            return None
-
-    asked = [node for node in members.followers if node.name not in members.deposed]
+    asked = _able(members)
     if not asked:
         return {}
     with ThreadPoolExecutor(len(asked)) as pool:
-        found = zip(asked, pool.map(position, asked), strict=True)
+        found = zip(asked, pool.map(partial(_position, succession, members), asked), strict=True)
         return {node.name: one for node, one in found if one is not None}
+
+
+def any_answers(succession: Succession, members: Members) -> bool:
+    """Whether some replica could take over. Returns with the first that answers: one that hangs
+    is not waited for as long as another does not."""
+    asked = _able(members)
+    if not asked:
+        return False
+    pool = ThreadPoolExecutor(len(asked))
+    try:
+        looks = [pool.submit(_position, succession, members, node) for node in asked]
+        return any(look.result() is not None for look in as_completed(looks))
+    finally:
+        pool.shutdown(wait=False)  # a question that is left behind ends after LOOK_TIMEOUT_S
+
+
+def _able(members: Members) -> list[Node]:
+    return [node for node in members.followers if node.name not in members.deposed]
+
+
+def _position(succession: Succession, members: Members, node: Node) -> Position | None:
+    """Of one replica; None if it does not answer."""
+    server = members.server(node)
+    try:
+        return succession.position(server) if server.process.alive() else None
+    except Exception:  # it hangs, or died just now: each client library says it in its way
+        return None
 
 
 def take_over(
@@ -60,7 +81,7 @@ def take_over(
     """Fences the primary and promotes a replica. DynoError if there is none that could be. `check`
     is called while a replica applies what it has received, and raises to end that."""
     old = members.leader
-    if candidate(positions(succession, members)) is None:
+    if not any_answers(succession, members):
         raise DynoError(
             f"no node can take over from {old.name}: no replica answers",
             cause="all others are down, or hang",

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dbdyno.analysis.message import Message
-from dbdyno.experiment.types import Limits
+from dbdyno.experiment.types import Fault, Limits, Line
 from dbdyno.experiment.workloads import WORKLOADS
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell, Plan
@@ -73,6 +73,7 @@ def asked(plan: Plan, cell: Cell) -> Facts:
             "sampling_s": cell.sampling_s,
             # Runs from before there were audits are those without one.
             **({"audit": cell.audit} if cell.audit else {}),
+            **({"faults": _faults(cell)} if cell.faults else {}),
             "drain_s": plan.drain_s,
             "require": list(plan.require),
             "hooks": asdict(plan.hooks),
@@ -83,6 +84,21 @@ def asked(plan: Plan, cell: Cell) -> Facts:
         "targets": {target.name: _target(target, cell) for target in cell.targets},
     }
     return dict(_flat("", facts))
+
+
+def _faults(cell: Cell) -> dict[str, dict[str, Any]]:
+    """By their number, from 1. Only what was written of each, so that a key that a later version
+    knows leaves the fingerprints of runs without it as they are."""
+    plain = asdict(Fault(at_s=-1.0, do="", nodes=(), target=""))
+    return {
+        str(number): {k: v for k, v in _spelt(fault).items() if v != plain[k]}
+        for number, fault in enumerate(cell.faults, 1)
+    }
+
+
+def _spelt(fault: Fault) -> dict[str, Any]:
+    line = {name: value for name, value in asdict(fault.line).items() if value is not None}
+    return {**asdict(fault), "line": line or asdict(Line())}
 
 
 def _own_cpus(cell: Cell) -> dict[str, Any]:

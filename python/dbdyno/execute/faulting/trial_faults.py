@@ -147,6 +147,7 @@ class TrialFaults:
             self._nodes[name] = Node(
                 *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced),
                 operations=self._operator(deployment),
+                clock=deployment.clocks.get(name),
             )
         return self._nodes[name]
 

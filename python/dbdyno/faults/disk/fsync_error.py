@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Fault
-from dbdyno.faults.base import Fleeting, Node
-
-ELSEWHERE = "another fault keeps the server down"
+from dbdyno.faults.base import ELSEWHERE, Fleeting, Node
 
 
 class FsyncError(Fleeting):

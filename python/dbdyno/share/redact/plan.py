@@ -119,6 +119,7 @@ RULES: Mapping[str, Rule] = {
     "Fault.one_way": _keep,
     "Fault.target": Texts.label,
     "Fault.sql": Texts.sql,
+    "Fault.more_sql": Texts.sql,
     "Fault.of": _keep,
     "Fault.tool": _keep,
     "Fault.logs": _keep,

@@ -19,6 +19,7 @@ ENDS = {
     "partition": "healed",
     "link": "line restored",
     "detach": "follows again",
+    "clock": "clock put right",
 }
 
 TAKEN_OVER = ("promoted", "elected", "chosen", "returned")  # changes of roles in a chart

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Network
@@ -26,6 +26,14 @@ class _Listener:
     network: Network
 
 
+class _Imposed(NamedTuple):
+    """Conditions of one fault on one node. Two faults that are equal have the same key."""
+
+    key: Hashable
+    ways: frozenset[Way]
+    conditions: Conditions
+
+
 class Paths:
     """All ways through one relay. Faults may overlap: of two on one way the later one decides each
     value, and packets are lost as long as one of them cuts it."""
@@ -33,7 +41,7 @@ class Paths:
     def __init__(self, change: Change) -> None:
         self._change = change
         self._listeners: dict[str, _Listener] = {}
-        self._imposed: dict[Hashable, tuple[frozenset[Way], Conditions]] = {}
+        self._imposed: list[_Imposed] = []  # in the order in which they were
         self._lock = threading.Lock()
 
     def put(self, listener: str, way: Way, network: Network) -> Link:
@@ -52,20 +60,23 @@ class Paths:
         refuses one of them."""
         struck = frozenset(ways)
         with self._lock:
-            self._imposed[key] = (struck, conditions)
+            self._imposed.append(_Imposed(key, struck, conditions))
             try:
                 self._apply(struck)
             except DynoError:
-                del self._imposed[key]
+                self._imposed.pop()
                 with suppress(DynoError):  # a relay that is gone has no connections
                     self._apply(struck)
                 raise
 
     def lift(self, key: Hashable) -> None:
-        """Ends what was imposed under a key; nothing if nothing was."""
+        """Ends what was imposed under a key, the first if it was several times; nothing if nothing
+        was."""
         with self._lock:
-            ways, _ = self._imposed.pop(key, (frozenset[Way](), None))
-            self._apply(ways)
+            found = next((one for one in self._imposed if one.key == key), None)
+            if found is not None:
+                self._imposed.remove(found)
+                self._apply(found.ways)
 
     def relayed(self) -> frozenset[Way]:
         """All ways that there are."""
@@ -91,9 +102,9 @@ class Paths:
 
     def _now(self, way: Way, network: Network) -> Conditions:
         now = Conditions(delay_s=network.delay_s, bytes_per_s=network.bytes_per_s)
-        for ways, conditions in self._imposed.values():
-            if way in ways:
-                now = now.under(conditions)
+        for imposed in self._imposed:
+            if way in imposed.ways:
+                now = now.under(imposed.conditions)
         return now
 
 
