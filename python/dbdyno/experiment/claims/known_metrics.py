@@ -238,6 +238,15 @@ METRICS: tuple[Metric, ...] = (
         loop=FAULTED,
     ),
     Metric(
+        "sql_s",
+        "sql s",
+        "s",
+        LOWER,
+        "longest time that the statement of a fault `sql` took; absent where none ended",
+        per_group=False,
+        loop=FAULTED,
+    ),
+    Metric(
         "stalled_share",
         "stalled",
         "",

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.claims.known_metrics import (
     ANY,
@@ -45,6 +46,8 @@ _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|se
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
 _NODE = re.compile(r"^node\d+\.")
+# Counters that are summed up over the nodes of a topology.
+_SUMMED = frozenset(f"nodes.status.{name}" for kind in kinds.KINDS.values() for name in kind.summed)
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
 
 
@@ -331,8 +334,9 @@ def _is_family(name: str, families: tuple[str, ...]) -> bool:
 
 
 def _is_of_target(name: str) -> bool:
-    """Whether it is a server's: `status.NAME`, of a node of a topology `node2.status.NAME`."""
-    return _is_family(_NODE.sub("", name), TARGET_FAMILIES)
+    """Whether it is a server's: `status.NAME`, of a node of a topology `node2.status.NAME`, of all
+    of them `nodes.status.NAME`."""
+    return name in _SUMMED or _is_family(_NODE.sub("", name), TARGET_FAMILIES)
 
 
 def _choices(names: Iterable[str]) -> str:
