@@ -51,7 +51,8 @@ def predict(
         return Predictions(cell.index, unknown=(Message("clients_are_apart"),))
     groups = [group for group in cell.groups if group.target == target.name]
     ways, order_s = _ordered(target.topology.nodes, delay_s)
-    if len(groups) == 1 and (hot := hot_rows.of_group(groups[0])) is not None:
+    hot = hot_rows.of_group(groups[0]) if len(groups) == 1 else None
+    if hot is not None and groups[0].sessions > 1:
         return _hot(cell, target, groups[0], hot, own, order_s)
     alone = _nearer(plan, cell)
     found = [
