@@ -32,6 +32,9 @@ from dbdyno.store.record import TrialRecord
 from dbdyno.systems.base import TargetPlan
 
 STATEMENT_S = 0.0005  # of a small statement on loopback; seen: BEGIN, UPDATE 0.4 to 0.9 ms
+# Of the load's sessions before they try again: 1 ms, doubled up to 64 ms, less up to half by chance
+# (engine/generator/src/session/failure.rs); on average three quarters.
+BACKOFF_S, BACKOFF_MAX_S = 0.00075, 0.048
 LENGTH_S = 20.0  # of a simulation
 _CONFLICTS = "nodes.status.wsrep_local_"
 
@@ -190,7 +193,9 @@ def _simulated(
     costs = Costs(
         order_s=order_s,
         apply_s=STATEMENT_S,
-        backoff_s=STATEMENT_S + begin_s,  # ROLLBACK, BEGIN
+        backoff_s=begin_s,  # error 1213 has rolled it back
+        doubling_s=BACKOFF_S,
+        doubling_max_s=BACKOFF_MAX_S,
         retries=group.retries,
         statement_s=STATEMENT_S,
     )

@@ -8,9 +8,8 @@ Range = tuple[float, float]
 
 # What is predicted.
 OUTAGE, CHANGE, MEMBERS = "outage", "change", "members"
-COMMIT, COMMITS, ERRORS, CERTIFICATION, TAKEN = (
-    *("commit", "commits", "errors", "certification", "taken"),
-)
+COMMIT, COMMITS, ERRORS = "commit", "commits", "errors"
+CERTIFICATION, TAKEN = "certification", "taken"
 MODELS = {
     **dict.fromkeys((OUTAGE, CHANGE, MEMBERS), "cluster-timeline"),
     COMMIT: "cluster-commit",

@@ -163,6 +163,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
     Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
+    Metric(
+        "refused_commits_per_s",
+        "commits refused/s",
+        "1/s",
+        LOWER,
+        "failed attempts whose COMMIT was refused, such as conflicts at the certification of a"
+        " cluster; of single statements, which commit themselves, there are none",
+        ("refused_commits",),
+    ),
     Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
     Metric("failed_per_s", "failed/s", "1/s", LOWER, "transactions given up", ("failed",)),
     Metric(

@@ -40,7 +40,8 @@ from dbdyno.experiment.file.names import did_you_mean
 
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
-_INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
+_FAILURES = frozenset({"errors_per_s", "refused_commits_per_s", "retries_per_s", "failed_per_s"})
+_INTERMITTENT = _STALLS | _FAILURES
 _NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
@@ -129,11 +130,9 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
 def rises_with_load(name: str) -> bool:
     """Whether a group's metric grows as it is driven harder: times, counts of what went wrong."""
     return name.startswith(("response_ms_", "service_ms_", "backlog_")) or name in (
-        "errors_per_s",
-        "failed_per_s",
+        *_FAILURES,
         "failed_share",
         "unfinished_growth",
-        "retries_per_s",
         "left",
         "drain_s",
     )

@@ -153,6 +153,7 @@ def _group(total: Mapping[str, Any], measured_s: float, block_bytes: int) -> Tim
         "operations_per_s": total["operations"] / measured_s,
         "rows_per_s": total["rows"] / measured_s,
         "errors_per_s": sum(total["errors"].values()) / measured_s,
+        "refused_commits_per_s": total.get("refused_commits", 0) / measured_s,
         "retries_per_s": total["retries"] / measured_s,
         "failed_per_s": total["failed"] / measured_s,
     }
