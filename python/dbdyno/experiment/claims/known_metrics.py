@@ -168,8 +168,9 @@ METRICS: tuple[Metric, ...] = (
         "commits refused/s",
         "1/s",
         LOWER,
-        "failed attempts whose COMMIT was refused, such as conflicts at the certification of a"
-        " cluster; of single statements, which commit themselves, there are none",
+        "failed attempts whose COMMIT was refused: in a Galera cluster those that failed"
+        " certification, or had lost a row before they asked; none of single statements, which"
+        " commit themselves",
         ("refused_commits",),
     ),
     Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
