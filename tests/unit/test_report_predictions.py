@@ -43,25 +43,25 @@ def test_a_run_of_single_servers_has_no_section() -> None:
 def test_predicted_and_measured_stand_beside_each_other() -> None:
     report = clustered()
     crashed, quiet = report.views["predictions"]
-    assert crashed.where == "binlog 1G"
+    assert "1G" in crashed.where
     (row,) = crashed.rows
     assert row.what == "longest time without a commit"
     assert row.predicted.startswith("6.0") and row.predicted.endswith(" s")
     assert row.model == "cluster-timeline"
     assert "3 of 3 outside, up to" in row.difference  # that run's own stalls are short
     assert "below" in row.difference
-    assert quiet.where == "binlog 64M"
+    assert "64M" in quiet.where
     assert not quiet.rows and "no delay between" in quiet.sentences[0]
     page, lines = report.html(), report.markdown()
     assert '<h2 id="predictions">Predictions</h2>' in page
     assert "| longest time without a commit | 6.0" in lines
     (said,) = (str(one) for one in predictions.form((crashed, quiet)))
-    assert said.startswith("Predicted at binlog 1G: longest time without a commit 6.0")
+    assert "1G: longest time without a commit 6.0" in said
 
 
 def test_cells_without_predictions_are_told_of_together() -> None:
     (view,) = clustered("replicas", ()).views["predictions"]
-    assert view.where == "binlog 1G; binlog 64M"
+    assert view.where == "all cells"
     assert not view.rows
     assert list(predictions.form((view,))) == []
     assert "binary log" in view.sentences[0]

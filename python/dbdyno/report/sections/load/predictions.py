@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -11,8 +11,8 @@ from rich.text import Text
 from dbdyno.analysis.predictions.predict import predictions
 from dbdyno.analysis.predictions.types import MEMBERS, MODELS, Predictions
 from dbdyno.errors import DynoError
-from dbdyno.plan import level_text
 from dbdyno.report.context import Context
+from dbdyno.report.layout import which
 from dbdyno.report.section import Section
 from dbdyno.store.metrics.timeseries import Trace
 from dbdyno.wording.catalogue import worded
@@ -46,7 +46,7 @@ class View:
 def view(context: Context) -> tuple[View, ...] | None:
     """Cells with the same sentences and no rows are one; None without servers that work
     together."""
-    found: dict[object, View] = {}
+    found: dict[object, tuple[list[int], View]] = {}
 
     def trace(trial: str) -> Trace | None:
         try:
@@ -55,13 +55,18 @@ def view(context: Context) -> tuple[View, ...] | None:
             return None
 
     for one in worded(predictions(context.plan, context.complete, trace), context.plan):
-        levels = level_text.levels(context.plan, context.plan.cells[one.cell].levels)
         rows = tuple(_rows(one))
         sentences = tuple(map(visible, (*one.inputs, *one.unknown)))
-        key = (one.cell,) if rows else sentences
-        where = [found[key].where, levels] if key in found else [levels]
-        found[key] = View("; ".join(filter(None, where)), sentences, rows)
-    return tuple(found.values()) or None
+        key = (one.cell, *rows) if rows else sentences
+        found.setdefault(key, ([], View("", sentences, rows)))[0].append(one.cell)
+    return tuple(replace(one, where=_where(cells, context)) for cells, one in found.values()) or None
+
+
+def _where(cells: Sequence[int], context: Context) -> str:
+    """Empty: the only cell of the run."""
+    if len(context.plan.cells) == 1:
+        return ""
+    return which(cells, context.plan.cells, context.layout) or "all cells"
 
 
 def _rows(one: Predictions) -> Iterator[Row]:
