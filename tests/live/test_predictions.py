@@ -19,7 +19,8 @@ targets:
     memory: 32Mi
     durability: none
     config:
-      wsrep_provider_options: evs.suspect_timeout=PT2S;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.2S
+      wsrep_provider_options: "evs.suspect_timeout=PT2S;evs.keepalive_period=PT0.5S;\
+        evs.inactive_check_period=PT0.2S"
     topology: {kind: galera, nodes: 3}
 workload: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 2, deadline: 20s}
 faults: [{at: 1s, do: kill, node: db.3}]

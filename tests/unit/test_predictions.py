@@ -254,7 +254,7 @@ def test_hot_rows_are_simulated_from_their_sessions() -> None:
     rates = {one.what: one.predicted[0] for one in found.quantities}
     assert set(rates) == {COMMITS, ERRORS, CERTIFICATION, TAKEN}
     assert rates[COMMITS] == pytest.approx(1 / 0.0305, rel=0.1)  # one in the time of one commit
-    assert rates[ERRORS] > 2 * rates[COMMITS]
+    assert rates[ERRORS] > 1.5 * rates[COMMITS]
     assert rates[CERTIFICATION] < rates[TAKEN]
     said = worded(found, made).inputs[0]
     assert "6 sessions on 3 nodes, 1 row," in said
@@ -290,7 +290,8 @@ def test_rows_that_are_evenly_hot_are_known(one: GroupPlan, rows: int | None) ->
 
 
 def mixed(sql: Any, generator: Any, *, single: bool = False) -> GroupPlan:
-    of = {"statements": {"hit": {"sql": sql}}} if single else {"transactions": {"hit": {"steps": [sql]}}}
+    whole: Any = {"transactions": {"hit": {"steps": [sql]}}}
+    of = {"statements": {"hit": {"sql": sql}}} if single else whole
     return group({"params": {"row": generator}, **of}, workload="mix")
 
 

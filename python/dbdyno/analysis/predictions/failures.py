@@ -32,6 +32,7 @@ from dbdyno.store.metrics.timeseries import TICK_S, Trace
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.base import TargetPlan
 
+SIZE = "status.wsrep_cluster_size"  # how many members a node sees
 SEEDS = 12  # simulations of a trial
 TRIALS_MAX = 12  # of a cell
 AGAIN_S = 1.0  # until a session that has lost its connection tries again, at most
@@ -178,7 +179,9 @@ def _cut(
     faults: Sequence[Mapping[str, Any]],
 ) -> None:
     """A partition once, however many nodes it cuts off together."""
-    apart = {f["node"] for f in faults if f["do"] == "partition" and abs(f["begun_s"] - begun_s) < 1}
+    apart = {
+        f["node"] for f in faults if f["do"] == "partition" and abs(f["begun_s"] - begun_s) < 1
+    }
     if node != min(apart):
         return
     names = [name for _, name in _nodes(target)]
@@ -244,12 +247,10 @@ def _longest_measured(one: _Seen, group: str) -> float | None:
 # ---- who sees how many members
 
 
-def _sampled(
-    number: int, target: TargetPlan, one: _Seen, several: bool
-) -> list[tuple[float, int]]:
+def _sampled(number: int, target: TargetPlan, one: _Seen, several: bool) -> list[tuple[float, int]]:
     """Moments and numbers of members that a node gave until the model ends."""
     prefix = f"{target.name}." if several else ""
-    found = one.trace.samples.get(f"{prefix}node{number}.status.wsrep_cluster_size")
+    found = one.trace.samples.get(f"{prefix}node{number}.{SIZE}")
     if found is None:
         return []
     pairs = zip(found.t_s.tolist(), found.values.tolist(), strict=True)

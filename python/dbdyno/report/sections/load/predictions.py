@@ -59,7 +59,9 @@ def view(context: Context) -> tuple[View, ...] | None:
         sentences = tuple(map(visible, (*one.inputs, *one.unknown)))
         key = (one.cell, *rows) if rows else sentences
         found.setdefault(key, ([], View("", sentences, rows)))[0].append(one.cell)
-    return tuple(replace(one, where=_where(cells, context)) for cells, one in found.values()) or None
+    return (
+        tuple(replace(one, where=_where(cells, context)) for cells, one in found.values()) or None
+    )
 
 
 def _where(cells: Sequence[int], context: Context) -> str:
