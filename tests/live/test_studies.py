@@ -28,7 +28,7 @@ SETTINGS = {"write-back": Path("/proc/sys/vm/dirty_background_ratio")}
 # Levels that are tried of a study whose servers take long to start, by factor; claims on others are
 # left out.
 TRIED = {
-    "galera-hot-rows": {"delay": ["far"], "rows": ["1"]},
+    "galera-hot-rows": {"delay": ["far"], "rows": ["1"], "writers": ["one", "three"]},
     "galera-nodes": {"nodes": ["1", "2"], "delay": ["far"]},
     "online-ddl": {"ddl": ["rsu_inplace", "group_inplace"]},
 }
@@ -49,9 +49,14 @@ def of_levels(study: Path, tried: Mapping[str, Sequence[str]], file: Path) -> Pa
     yaml = YAML(typ="safe")
     spec = yaml.load(study.read_text())
     for factor, levels in tried.items():
-        written = spec["factors"][factor]
-        spec["factors"][factor] = {k: v for k, v in written.items() if str(k) in levels}
-        assert len(spec["factors"][factor]) == len(levels)
+        written = spec["factors"].pop(factor)
+        chosen = {k: v for k, v in written.items() if str(k) in levels}
+        assert len(chosen) == len(levels)
+        if len(levels) > 1:
+            spec["factors"][factor] = chosen
+            continue
+        for path, value in chosen.popitem()[1].items():  # a single level is no factor
+            put(spec, path.split("."), value)
     asked, spec["claims"] = spec["claims"], []
     for claim in asked:
         with file.open("w") as out:
@@ -81,6 +86,16 @@ def kept(setting: Path | None) -> Iterator[None]:
         finally:
             if setting.read_text() != before:
                 setting.write_text(before)
+
+
+def put(spec: dict, path: Sequence[str], value: object) -> None:
+    """Sets a key of a target, of a group or of the file."""
+    inside = spec
+    for part in ("targets", "groups"):
+        inside = spec[part] if path[0] in spec.get(part, ()) else inside
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
 
 
 def duration_s(loaded: Spec) -> float:

@@ -152,8 +152,8 @@ def _events(
         )
         node = (str(fault["node"]),)
         if fault["do"] in ENDING:
-            event = script.Crash if fault["do"] == "kill" else script.Leave
-            found.append(event(begun_s, node))
+            is_crash = fault["do"] == "kill"
+            found.append(script.Crash(begun_s, node) if is_crash else script.Leave(begun_s, node))
             if planned is not None and planned.for_s is not None:
                 until_s = min(until_s, fault["at_s"] + planned.for_s)
             continue
@@ -162,8 +162,8 @@ def _events(
                 raise NotSimulated(Message("links_not_simulated"))
             _cut(found, begun_s, node[0], target, faults)
         else:
-            event = script.Pause if fault["do"] == "pause" else script.Resume
-            found.append(event(begun_s, node))
+            pauses = fault["do"] == "pause"
+            found.append(script.Pause(begun_s, node) if pauses else script.Resume(begun_s, node))
         if (undone_s := fault.get("undone_s")) is not None:
             ended = fault["do"] == "partition"
             found.append(script.Heal(undone_s) if ended else script.Resume(undone_s, node))

@@ -38,5 +38,4 @@ def parsed(text: str) -> dict[str, str]:
 def topology(target: TargetPlan, given: Options, weight: int) -> Topology:
     """The simulator's cluster. ValueError if it refuses it."""
     members = {node.name: Member(node.name, weight=weight) for node in target.nodes}
-    far_s = delay_s(target)
-    return Topology(members, options=given, **({"near_s": far_s} if far_s else {}))
+    return Topology(members, options=given, near_s=delay_s(target) or Topology.near_s)
