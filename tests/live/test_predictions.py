@@ -51,5 +51,5 @@ def test_a_crash_is_predicted_beside_its_outage(there: Place) -> None:
     assert measured.endswith(" s") and difference and model == "cluster-timeline"
     assert rows["db: members that it sees"][1:3] == ["3, then 2", "the same"]
     assert rows["db.2: members that it sees"][1:3] == ["3, then 2", "the same"]
-    assert "evs.suspect_timeout 2" in text
+    assert "suspect\\_timeout 2" in text
     assert there.until_clean() == []

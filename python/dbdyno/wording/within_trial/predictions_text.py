@@ -47,6 +47,9 @@ def predicted(one: Quantity) -> str:
 
 def measured(one: Quantity) -> str:
     """The trials' values, from the least to the most."""
+    if one.what == CHANGE:  # between two samples
+        lows, highs = zip(*one.measured, strict=True)
+        return f"sampled {_span(one, min(lows), max(highs))}"
     middles = [(low + high) / 2 for low, high in one.measured]
     text = _span(one, min(middles), max(middles))
     if len(middles) < 2:
