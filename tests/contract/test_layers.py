@@ -40,7 +40,7 @@ PYTHON = {
         *("audit", "experiment", "systems", "topology", "samplers", "faults", "storage", "plan"),
         *("store", "facts", "rules"),
     },
-    "analysis": {"experiment", "systems", "samplers", "plan", "store"},
+    "analysis": {"experiment", "systems", "samplers", "models", "plan", "store"},
     "wording": {
         *("experiment", "systems", "samplers", "models", "plan", "store", "digest", "analysis"),
     },

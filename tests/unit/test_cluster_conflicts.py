@@ -107,3 +107,9 @@ def test_an_applier_is_first_in_the_queue() -> None:
     assert locks.ask("holder", "k", False) and not locks.ask("waiter", "k", False)
     assert not locks.ask("applier", "k", False, first=True)
     assert locks.leave("holder") == ["applier"]
+
+
+def test_a_wait_that_doubles_has_a_longest_one() -> None:
+    costs = Costs(backoff_s=0.5, doubling_s=1.0, doubling_max_s=6.0)
+    assert [costs.again_s(tries) for tries in (1, 2, 3, 4, 400)] == [1.5, 2.5, 4.5, 6.5, 6.5]
+    assert Costs(backoff_s=0.5).again_s(9) == 0.5

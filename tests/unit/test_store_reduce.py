@@ -80,6 +80,7 @@ def test_one_group_has_no_prefix() -> None:
             "operations_per_s": 10_000.0,
             "rows_per_s": 20_000.0,
             "errors_per_s": 2.0,
+            "refused_commits_per_s": 0.0,
             "retries_per_s": 2.0,
             "failed_per_s": 0.0,
             "service_ms_mean": 1.5,
@@ -301,3 +302,9 @@ def test_a_failure_that_moves_no_percentile_is_no_warning() -> None:
     one = latency() | {"censored": 1, "at_least": ["mean_ns"]}
     found = reduce_trial([end({"workload": total(latency=one, errors={})})], [], [group()])
     assert (set(found.bounds), found.warnings) == ({"service_ms_mean"}, ())
+
+
+def test_refused_commits_are_a_rate() -> None:
+    groups = {"workload": {**total(), "refused_commits": 15}}
+    found = reduce_trial([end(groups)], [], [group()], MARIADB).metrics
+    assert found["refused_commits_per_s"] == 1.5

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 from dbdyno.experiment.claims import known_metrics
+from dbdyno.kinds import KINDS
 from dbdyno.samplers import SAMPLERS
 from dbdyno.samplers.machine import cpu, disk, memory, network, paging, pressure
 from dbdyno.samplers.server import process
@@ -21,6 +22,9 @@ answer, response time from its due time, which exists only in an [open loop](../
 
 SAMPLED = """Sampled once a second on the trial's clock, by threads of `dyno`, not by the load threads. The value of a trial is the
 mean over its measured time. A source that cannot be read leaves a gap and a warning, never a failed trial."""
+
+OF_NODES = """Of the nodes of a topology, `node2.status.NAME` and `node2.sessions.NAME` are those of one, `status.NAME` and `sessions.NAME` those of the first.
+Of all nodes together, since a conflict counts where its victim ran: {summed} (changes a second; absent where a node gave no sample)."""
 
 OF_GENERATOR = (
     (
@@ -85,6 +89,7 @@ def page() -> str:
         " by how much the level rises an hour, by least squares over the measured time. They may be negative."
         " A slope says something once the trial is longer than what fills caches (study `soak`).",
         f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in known_metrics.FAMILIES)}.",
+        OF_NODES.format(summed=", ".join(code(f"nodes.status.{name}") for name in _summed())),
         "## Of another host",
         HOSTS,
         "## Of other tools",
@@ -93,6 +98,10 @@ def page() -> str:
         "## Of the meter",
         table(("metric", "meaning"), ((code(name), text) for name, text in OF_GENERATOR)),
     )
+
+
+def _summed() -> Iterator[str]:
+    return (name for kind in KINDS.values() for name in kind.summed)
 
 
 def _row(metric: known_metrics.Metric) -> tuple[str, ...]:

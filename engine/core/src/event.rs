@@ -249,6 +249,9 @@ pub struct GroupTotal {
     pub rows: u64,
     /// Failed attempts by code; at most 64 codes, the rest under `other`.
     pub errors: BTreeMap<String, u64>,
+    /// Failed attempts whose commit was refused: a cluster's conflicts at certification, among others.
+    #[serde(default)]
+    pub refused_commits: u64,
     /// Retries after a failed attempt.
     pub retries: u64,
     /// Abandoned transactions: deadline, lost connection, an error that is not retryable, or no retry left.

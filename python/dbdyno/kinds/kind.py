@@ -50,6 +50,7 @@ class Kind:
     default_isolation: str = ""
     example_setting: str = ""  # for `dyno init`: one that a DBA of this kind might change
     counters: tuple[Counter, ...] = ()  # columns of a report, what is asked for first
+    summed: tuple[str, ...] = ()  # counters that say something of all nodes of a topology together
 
     @property
     def speaks_sql(self) -> bool:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from dbdyno.kinds import mysqlfamily
+from dbdyno.kinds.counter import Amount, Counter
 from dbdyno.kinds.kind import MYSQL, OF_SQL, Kind
+
+# Of Galera: write-sets that failed certification, transactions that lost rows to an applier, those
+# of them that were certified already and run again (its "Galera Status Variables").
+_CONFLICTS = ("wsrep_local_cert_failures", "wsrep_local_bf_aborts", "wsrep_local_replays")
+_OF_CLUSTERS: tuple[Counter, ...] = (
+    Amount("certification failures/s", f"nodes.status.{_CONFLICTS[0]}"),
+    Amount("rows taken by appliers/s", f"nodes.status.{_CONFLICTS[1]}"),
+)
 
 KIND = Kind(
     name="mariadb",
@@ -29,5 +38,6 @@ KIND = Kind(
     sees_sessions=mysqlfamily.SEES_SESSIONS,
     default_isolation=mysqlfamily.DEFAULT_ISOLATION,
     example_setting=mysqlfamily.EXAMPLE_SETTING,
-    counters=mysqlfamily.COUNTERS,
+    counters=(*mysqlfamily.COUNTERS, *_OF_CLUSTERS),
+    summed=_CONFLICTS,
 )

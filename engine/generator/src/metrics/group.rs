@@ -50,6 +50,8 @@ pub struct GroupMetrics {
     pub rows: Counter,
     /// Failed attempts.
     pub errors: Counter,
+    /// Failed attempts whose commit was refused.
+    pub refused_commits: Counter,
     /// Retries begun.
     pub retries: Counter,
     /// Transactions given up.
@@ -88,6 +90,7 @@ impl GroupMetrics {
             operations: Counter::default(),
             rows: Counter::default(),
             errors: Counter::default(),
+            refused_commits: Counter::default(),
             retries: Counter::default(),
             failed: Counter::default(),
             writes: Counter::default(),

@@ -39,6 +39,8 @@ pub struct GroupTotals {
     pub rows: u64,
     /// Failed attempts.
     pub errors: u64,
+    /// Failed attempts whose commit was refused.
+    pub refused_commits: u64,
     /// Retries begun.
     pub retries: u64,
     /// Writes of sessions that pipeline.
@@ -99,6 +101,7 @@ impl GroupTotals {
             operations: sum(|group| group.operations.get()),
             rows: sum(|group| group.rows.get()),
             errors: sum(|group| group.errors.get()),
+            refused_commits: sum(|group| group.refused_commits.get()),
             retries: sum(|group| group.retries.get()),
             writes: sum(|group| group.writes.get()),
             written: sum(|group| group.written.get()),

@@ -98,6 +98,7 @@ pub(super) fn total_of(
         operations: now.operations - last.operations,
         rows: now.rows - last.rows,
         errors: bounded(details.codes),
+        refused_commits: now.refused_commits - last.refused_commits,
         retries: now.retries - last.retries,
         failed: censored.count(),
         operations_per_write: (writes > 0).then(|| written as f64 / writes as f64),

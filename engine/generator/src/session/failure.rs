@@ -49,6 +49,9 @@ impl Session {
         let late = error.code == CODE_DEADLINE;
         let age_ns = now_ns.saturating_sub(if late { self.first_ns } else { self.attempt_ns });
         self.count_failure(now_ns, &error.code, &error.message, age_ns, sinks);
+        if self.request(config).effect == Effect::Commit {
+            sinks.metrics.refused_commits.add(1);
+        }
         let again = error.retryable && self.attempt < config.retries;
         if again {
             self.attempt += 1;

@@ -42,6 +42,7 @@ fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
     let group = outcome.group();
     assert_eq!(outcome.codes, BTreeMap::from([("1213".to_owned(), 2)]));
     assert_eq!((group.errors.get(), group.retries.get(), group.failed.get()), (2, 2, 0));
+    assert_eq!(group.refused_commits.get(), 0);
     // begin 1 ms, write 1 ms, back-off 0.5 to 1 ms; the same, back-off 1 to 2 ms; then 3 ms.
     let first_ms = outcome.latency().max_ns() as f64 / MS as f64;
     assert!((8.5..10.1).contains(&first_ms), "{first_ms}");
@@ -49,6 +50,15 @@ fn a_retry_is_the_same_transaction_on_the_first_attempts_clock() {
     assert_eq!(outcome.class(0), group.committed());
     assert_eq!(group.operations.get(), 3 * group.committed());
     assert_eq!(outcome.notices.len(), 1, "a code is reported once: {:?}", outcome.notices);
+}
+
+#[test]
+fn a_refused_commit_is_counted_as_such() {
+    let outcome = simulate(&Setup::default(), &Three, |call| {
+        (MS, if call.number == 2 { refusal("1213", true, true) } else { None })
+    });
+    let group = outcome.group();
+    assert_eq!((group.errors.get(), group.refused_commits.get()), (1, 1));
 }
 
 #[test]

@@ -164,6 +164,16 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("rows_per_s", "rows/s", "1/s", HIGHER, "rows returned by the server", ("rows",)),
     Metric("errors_per_s", "err/s", "1/s", LOWER, "failed attempts, retried or not", ("errors",)),
+    Metric(
+        "refused_commits_per_s",
+        "commits refused/s",
+        "1/s",
+        LOWER,
+        "failed attempts whose COMMIT was refused: in a Galera cluster those that failed"
+        " certification, or had lost a row before they asked; none of single statements, which"
+        " commit themselves",
+        ("refused_commits",),
+    ),
     Metric("retries_per_s", "retries/s", "1/s", LOWER, "attempts repeated", ("retries",)),
     Metric("failed_per_s", "failed/s", "1/s", LOWER, "transactions given up", ("failed",)),
     Metric(
@@ -236,6 +246,15 @@ METRICS: tuple[Metric, ...] = (
         "whole seconds after the first fault with less than 80 % of the median second before it,"
         " the outage included; absent if the fault came within the first second",
         ("brownout",),
+        loop=FAULTED,
+    ),
+    Metric(
+        "sql_s",
+        "sql s",
+        "s",
+        LOWER,
+        "longest time that the statement of a fault `sql` took; absent where none ended",
+        per_group=False,
         loop=FAULTED,
     ),
     Metric(

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, Where
 from dbdyno.experiment.claims.known_metrics import (
     ANY,
@@ -42,13 +43,16 @@ from dbdyno.experiment.file.names import did_you_mean
 
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
-_INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
+_FAILURES = frozenset({"errors_per_s", "refused_commits_per_s", "retries_per_s", "failed_per_s"})
+_INTERMITTENT = _STALLS | _FAILURES
 _NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _NO_OUTCOME |= {"routing.statements"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
 _NODE = re.compile(r"^node\d+\.")
+# Counters that are summed up over the nodes of a topology.
+_SUMMED = frozenset(f"nodes.status.{name}" for kind in kinds.KINDS.values() for name in kind.summed)
 _BY_NAME = {spelling: metric for metric in METRICS for spelling in (metric.name, *metric.aliases)}
 
 
@@ -134,11 +138,9 @@ def canonical(name: str, scope: Scope, where: Where | None = None) -> str:
 def rises_with_load(name: str) -> bool:
     """Whether a group's metric grows as it is driven harder: times, counts of what went wrong."""
     return name.startswith(("response_ms_", "service_ms_", "backlog_")) or name in (
-        "errors_per_s",
-        "failed_per_s",
+        *_FAILURES,
         "failed_share",
         "unfinished_growth",
-        "retries_per_s",
         "left",
         "drain_s",
     )
@@ -360,8 +362,9 @@ def _is_family(name: str, families: tuple[str, ...]) -> bool:
 
 
 def _is_of_target(name: str) -> bool:
-    """Whether it is a server's: `status.NAME`, of a node of a topology `node2.status.NAME`."""
-    return _is_family(_NODE.sub("", name), TARGET_FAMILIES)
+    """Whether it is a server's: `status.NAME`, of a node of a topology `node2.status.NAME`, of all
+    of them `nodes.status.NAME`."""
+    return name in _SUMMED or _is_family(_NODE.sub("", name), TARGET_FAMILIES)
 
 
 def _choices(names: Iterable[str]) -> str:

@@ -72,6 +72,17 @@ def of_group(
     return Times(metrics, bounds)
 
 
+def of_statements(faults: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """`sql_s`: the longest time from a statement's begin to its answer, of faults `sql`; nothing
+    where none was answered."""
+    took = [
+        float(fault["in_force_s"]) - float(fault["begun_s"])
+        for fault in faults
+        if fault["do"] == "sql" and "in_force_s" in fault and not fault.get("problem")
+    ]
+    return {"sql_s": max(took)} if took else {}
+
+
 def gaps(commits: Floats) -> Iterator[Gap]:
     """The runs of ticks without a commit, in order."""
     empty = np.concatenate(([False], commits <= 0, [False]))

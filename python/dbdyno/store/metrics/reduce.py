@@ -21,6 +21,7 @@ from dbdyno.experiment.claims.known_metrics import CLASS_FAMILY, KIND_FAMILY
 from dbdyno.plan.types import GroupPlan
 from dbdyno.store.metrics import drills, open_loop
 from dbdyno.store.metrics.latency import QUANTILES, Times, times
+from dbdyno.store.metrics.of_nodes import summed
 from dbdyno.store.metrics.sampled import sampled_metrics
 from dbdyno.store.metrics.steady import Part
 from dbdyno.systems.base import TargetPlan
@@ -113,6 +114,7 @@ def reduce_trial(
     struck_s = min((fault["begun_s"] for fault in faults), default=math.inf)
     sampled = sampled_metrics(samples, whole_s, from_s, struck_s)
     metrics.update(sampled.metrics)
+    metrics.update(summed(sampled.metrics, targets))
     metrics.update(_load_threads(events))
     metrics.update(drills.of_faults(faults))
     ended = any(fault["do"] in ENDING for fault in faults)
@@ -157,6 +159,7 @@ def _group(total: Mapping[str, Any], measured_s: float, block_bytes: int) -> Tim
         "operations_per_s": total["operations"] / measured_s,
         "rows_per_s": total["rows"] / measured_s,
         "errors_per_s": sum(total["errors"].values()) / measured_s,
+        "refused_commits_per_s": total.get("refused_commits", 0) / measured_s,
         "retries_per_s": total["retries"] / measured_s,
         "failed_per_s": total["failed"] / measured_s,
     }
@@ -212,7 +215,7 @@ def _over_time(
     from dbdyno.store.metrics.timeseries import read_trace
 
     trace = read_trace("", events, ())
-    found = spread.of_stalls(trace)
+    found = {**spread.of_stalls(trace), **outages.of_statements(faults)}
     bounds: dict[str, str] = {}
     for group in groups:
         prefix = f"{group.name}." if len(groups) > 1 else ""

@@ -21,7 +21,7 @@ _COUNTS = frozenset(
     {
         *("transactions", "operations", "rows", "errors", "retries", "failed", "lost", "count"),
         *("censored", "due", "begun", "left", "backlog", "backlog_end", "backlog_max", "workers"),
-        *("session", "rows_total"),
+        *("session", "rows_total", "refused_commits"),
     }
 )
 _SHARES = ("busy_max",)

@@ -51,6 +51,11 @@ def lasted(seconds: Sequence[float]) -> str:
     return _range(seconds, "s") if seconds else ""
 
 
+def took(seconds: Sequence[float]) -> str:
+    """How long a statement took in several trials; empty where it never was answered."""
+    return f"took {_range(seconds, 's')}" if seconds else ""
+
+
 def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
     """A sentence on `outage_s`, `failover_s`, `promotion_s` or `brownout_s` of so many `trials`, of
     which `values` are those that have it and `cut` of them are lower bounds."""

@@ -152,7 +152,7 @@ class Run:
             self.when_done(one.what.node, now_s)
             return
         again = _Attempt(one.what, one.since_s, one.tries + 1)
-        self._at(now_s + self.costs.backoff_s, lambda t: self._begin(again, t))
+        self._at(now_s + self.costs.again_s(one.tries), lambda t: self._begin(again, t))
 
     def _free(self, node: _Node, owner: _Attempt | _Turn, now_s: float) -> None:
         """It has no rows any more; those behind it go on."""

@@ -34,7 +34,9 @@ class Costs:
     rows are free and the client has its answer; `apply_s`: of a write-set on another node;
     `backoff_s`: from an error to the next attempt's request for its rows, with the client's
     ROLLBACK and BEGIN. `statement_s`: between two statements of a transaction; a victim that runs
-    learns with the next one, 0: at once. `retries`: of a transaction, before it is given up."""
+    learns with the next one, 0: at once. `retries`: of a transaction, before it is given up.
+    `doubling_s`: a wait before the first retry besides `backoff_s`, which is twice as long before
+    each further one, up to `doubling_max_s`."""
 
     order_s: float = 0.0005
     apply_s: float = 0.0002
@@ -42,6 +44,13 @@ class Costs:
     retries: int = 1000
     commit_s: float = 0.0
     statement_s: float = 0.0
+    doubling_s: float = 0.0
+    doubling_max_s: float = 0.0
+
+    def again_s(self, tries: int) -> float:
+        """From the error of an attempt, the first, the second..., to the next one."""
+        doubled_s = self.doubling_s * 2.0 ** min(tries - 1, 60)
+        return self.backoff_s + min(doubled_s, self.doubling_max_s)
 
 
 @dataclass(frozen=True)

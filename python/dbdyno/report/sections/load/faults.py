@@ -27,6 +27,7 @@ from dbdyno.wording.within_trial import faults_text
 
 DRILLED = ("rto_s", "audit.lost", "backup_age_s")  # of a restore
 METRICS = ("outage_s", "failover_s", "promotion_s", "brownout_s")
+STATEMENT = "sql"  # a fault that is over once it is answered
 SHOWN = 6  # cells with a chart
 ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
 IN_TERMINAL = 3  # cells
@@ -149,13 +150,16 @@ def _rows(own: Sequence[TrialRecord]) -> list[Row]:
     rows = []
     for (_, do, node), each in sorted(alike.items()):
         ended = [f for f in each if "undone_s" in f and "in_force_s" in f]
+        answered = [f for f in each if "in_force_s" in f]
         problems = {f["problem"]: None for f in each if f.get("problem")}
         rows.append(
             Row(
                 do=do,
                 node=visible(node),
                 begun=faults_text.when([f["begun_s"] for f in each]),
-                lasted=faults_text.lasted([f["undone_s"] - f["in_force_s"] for f in ended]),
+                lasted=faults_text.took([f["in_force_s"] - f["begun_s"] for f in answered])
+                if do == STATEMENT
+                else faults_text.lasted([f["undone_s"] - f["in_force_s"] for f in ended]),
                 times=len(each),
                 problem=visible("; ".join(problems)),
             )

@@ -1,0 +1,99 @@
+"""Predictions beside what was measured, as cells of a table and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from dbdyno.analysis.predictions.types import (
+    CERTIFICATION,
+    CHANGE,
+    COMMIT,
+    COMMITS,
+    ERRORS,
+    OUTAGE,
+    TAKEN,
+    Quantity,
+)
+from dbdyno.wording.numbers import sig3
+from dbdyno.wording.plurals import count
+
+NAMES = {
+    OUTAGE: "longest time without a commit",
+    CHANGE: "another number of members, after the fault",
+    COMMIT: "transaction, median",
+    COMMITS: "commits",
+    ERRORS: "attempts that failed",
+    CERTIFICATION: "certification failures",
+    TAKEN: "rows taken by appliers",
+}
+_MS, _SECONDS = frozenset({COMMIT}), frozenset({OUTAGE, CHANGE})
+MEMBERS = "members that it sees"
+
+
+def what(one: Quantity) -> str:
+    """A quantity, with whose it is."""
+    return f"{one.of}: {NAMES[one.what]}" if one.of else NAMES[one.what]
+
+
+def predicted(one: Quantity) -> str:
+    """The range that the model gives."""
+    low, high = one.predicted
+    least = "at least " if one.at_least else ""
+    if one.at_least:
+        return f"{least}{_value(one, low)}"
+    return _span(one, low, high)
+
+
+def measured(one: Quantity) -> str:
+    """The trials' values, from the least to the most."""
+    if one.what == CHANGE:  # between two samples
+        lows, highs = zip(*one.measured, strict=True)
+        return f"sampled {_span(one, min(lows), max(highs))}"
+    middles = [(low + high) / 2 for low, high in one.measured]
+    text = _span(one, min(middles), max(middles))
+    if len(middles) < 2:
+        return text
+    return f"{_value(one, median(middles))} ({text}, {count(len(middles), 'trial')})"
+
+
+def difference(one: Quantity) -> str:
+    """How far what was measured is from the prediction: of points in percent of the prediction, of
+    ranges whether trials lie within, and how far the farthest does not."""
+    low, high = one.predicted
+    if one.at_least or high > low or one.what in _SECONDS:
+        outside = [off for off in one.off if off]
+        if not outside:
+            return "none lower" if one.at_least else "within"
+        farthest = max(outside, key=abs)
+        side = "above" if farthest > 0 else "below"
+        far = f"up to {_value(one, abs(farthest))} {side}"
+        return far if len(one.off) == 1 else f"{len(outside)} of {len(one.off)} outside, {far}"
+    middle = median((a + b) / 2 for a, b in one.measured)
+    if not low:
+        return "as predicted" if not middle else "none predicted"
+    return f"{middle / low - 1:+.0%}"
+
+
+def members(sequences: Sequence[tuple[int, ...]]) -> str:
+    """Sequences of numbers of members, each once."""
+    texts = [", then ".join(map(str, one)) for one in dict.fromkeys(sequences)]
+    return " or ".join(texts)
+
+
+def agreement(agree: int, trials: int) -> str:
+    """Of sequences."""
+    if agree == trials:
+        return "the same"
+    return f"another one in {trials - agree} of {count(trials, 'trial')}"
+
+
+def _span(one: Quantity, low: float, high: float) -> str:
+    first, last = _value(one, low), _value(one, high)
+    return first if first == last else f"{first} to {last}"
+
+
+def _value(one: Quantity, value: float) -> str:
+    if one.what in _MS:
+        return f"{sig3(value * 1e3)} ms"
+    return f"{sig3(value)} s" if one.what in _SECONDS else f"{sig3(value)}/s"
