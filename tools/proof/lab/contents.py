@@ -31,11 +31,12 @@ WRITES = {
 
 
 def nodes(scratch: Path) -> Iterator[tuple[str, int]]:
-    """Names and ports of the servers below a scratch directory."""
-    for file in sorted(scratch.glob(str(Path("*", "work", "*", "server.c*nf")))):
-        found = re.search(r"^port\s*=\s*'?(\d+)", file.read_text(), re.MULTILINE)
-        if found:
-            yield file.parent.name, int(found[1])
+    """Names and ports of the servers below a scratch directory. One with a volume lies on that."""
+    for pattern, node in (("work/*", 0), ("volumes/*/root/server", 2)):
+        for file in sorted(scratch.glob(f"*/{pattern}/server.c*nf")):
+            found = re.search(r"^port\s*=\s*'?(\d+)", file.read_text(), re.MULTILINE)
+            if found:
+                yield file.parents[node].name, int(found[1])
 
 
 def connect(kind: str, port: int, login: Mapping[str, Any]) -> Any:

@@ -8,12 +8,26 @@ it, or from what the servers hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tools.proof.lab.recount import ACKNOWLEDGED, Attempt, outcomes
-from tools.proof.lab.setups import ALONE, GALERA, MARIADB, MYSQL, PAIRS, POSTGRES, Load, Setup
+from tools.proof.lab.setups import (
+    ALONE,
+    GALERA,
+    MARIADB,
+    MYSQL,
+    PAIRS,
+    POSTGRES,
+    Load,
+    Setup,
+    missing,
+)
 from tools.proof.lab.trials import Trial
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Volume
+from dbdyno.storage import needed as storage
 
 SKIPPED, DELETED = 50, 20  # transactions
 EVERY = {True: 25, False: 1000}  # quick or not: one in so many commits is swallowed
@@ -59,6 +73,7 @@ class Plant:
     faults: Sequence[tuple[float, Mapping[str, Any]]] = ()  # at shares of the measured time
     durability: str = "full"
     swallows: bool = False
+    target: Mapping[str, Any] = field(default_factory=dict)  # further keys of the target
 
     @property
     def name(self) -> str:
@@ -70,7 +85,19 @@ class Plant:
         length_s = LENGTH_S[quick]
         faults = [{"at": f"{at * length_s:.1f}s", **fault} for at, fault in self.faults]
         network = {"limits": {"network": {"delay": "0s"}}} if self.swallows else {}
-        return Load(seed, length_s, durability=self.durability, faults=faults, target=network)
+        target = {**network, **self.target}
+        return Load(seed, length_s, durability=self.durability, faults=faults, target=target)
+
+    @property
+    def missing(self) -> str:
+        """Why it cannot be had here; empty if it can."""
+        why = missing(self.setup)
+        if not why and "volume" in self.target:
+            try:
+                storage.check(Volume())
+            except DynoError as error:
+                why = f"{self.setup.name}, {self.what}: {error.what}"
+        return why
 
 
 def plants() -> Iterator[Plant]:
@@ -103,9 +130,21 @@ def plants() -> Iterator[Plant]:
             "crash without durability",
             setup,
             CONTENTS,
-            lambda trial: {"lost": len(_acknowledged(trial) - _rows(trial, "db"))},
+            _gone,
             faults=[(0.6, {"do": "kill"})],
             durability="none",
+        )
+    for setup in ALONE:
+        # MariaDB, MySQL: innodb_flush_log_at_trx_commit = 2 and sync_binlog = 0
+        logged = {} if setup.kind == POSTGRES else {"config": {"log_bin": "binlog"}}
+        yield Plant(
+            "power cut without flushes",
+            setup,
+            CONTENTS,
+            _gone,
+            faults=[(0.6, {"do": "power_cut"})],
+            durability="os_crash_unsafe",
+            target={"volume": {"size": "512Mi"}, **logged},
         )
 
 
@@ -123,6 +162,11 @@ def _rows(trial: Trial, name: str) -> set[Attempt]:
 
 def _acknowledged(trial: Trial) -> set[Attempt]:
     return outcomes(trial.log)[ACKNOWLEDGED]
+
+
+def _gone(trial: Trial) -> Mapping[str, int]:
+    """What the only server has no more of what was acknowledged."""
+    return {"lost": len(_acknowledged(trial) - _rows(trial, "db"))}
 
 
 def _behind(trial: Trial) -> Mapping[str, int]:

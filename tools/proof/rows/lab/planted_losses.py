@@ -63,7 +63,7 @@ def measure(effort: Effort) -> Outcome:
 
 def _chosen(effort: Effort) -> Iterator[Plant]:
     for plant in plants():
-        if missing(plant.setup):
+        if plant.missing:
             continue
         if not effort.quick or (plant.what in QUICK_PLANTS and plant.setup == SETUPS[0]):
             yield plant
@@ -139,15 +139,21 @@ def _outcome(
             " transactions that it has not. Early promotion: a replica leaves its primary and takes"
             " writes while the load goes on at the primary. Unlogged delete: 20 rows go from one"
             " node and stay at the others. Crash without durability: SIGKILL under `durability:"
-            " none`.",
+            " none`. Power cut without flushes: server and disk end under `durability:"
+            " os_crash_unsafe` (MariaDB and MySQL: `innodb_flush_log_at_trx_commit = 2` and"
+            " `sync_binlog = 0`), and the disk forgets what was not flushed.",
             "A standby of PostgreSQL follows its primary's blocks, and cannot skip a transaction.",
-            "A crash leaves what the operating system has: what `os_crash_unsafe` loses needs a"
-            " power cut, which is not in this row.",
             *(f"Wrong: {one}." for one in problems),
             *(f"Alarm: {one}." for one in alarms),
-            *(f"Not tested here: {why}." for setup in SETUPS if (why := missing(setup))),
+            *(f"Not tested here: {why}." for why in _untested()),
         ),
     )
+
+
+def _untested() -> list[str]:
+    """What cannot be had here, each once."""
+    every = [*map(missing, SETUPS), *(plant.missing for plant in plants())]
+    return list(dict.fromkeys(filter(None, every)))
 
 
 def _plant_row(one: Found) -> tuple[str, ...]:
@@ -176,8 +182,9 @@ ROW = Row(
     how=(
         "Losses are planted into trials under load: a relay that acknowledges and drops commits,"
         " replicas that skip events or are promoted early, rows deleted from one node, a crash"
-        " without durability. Their number is known without the audit, and a script that shares no"
-        " code with dbdyno reads all nodes and the log of acknowledgements, and counts again."
+        " without durability, a power cut without flushes. Their number is known without the"
+        " audit, and a script that shares no code with dbdyno reads all nodes and the log of"
+        " acknowledgements, and counts again."
         f" {CLEAN} trials have nothing planted."
     ),
     bar="each plant found with its exact number, and nothing else; nothing in clean trials",
