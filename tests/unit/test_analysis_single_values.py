@@ -53,6 +53,15 @@ def part_of(claim: str, metric: str, values: tuple[float, ...]) -> ClaimPart:
     return analyse(plan, records(plan.trials, metric, values)).claims[0].parts[0]
 
 
+def test_a_slope_is_symmetric_and_may_be_exactly_zero() -> None:
+    name = "server.rss_bytes_per_h"
+    for values in ((3.0, 1.0, 2.0), (1.0, -1.0, 0.5), (0.0, 0.0, 0.0)):
+        assert isinstance(single_values.contrast(measured_of(name, values), 0, name), Mean)
+    for values, verdict in (((3.0, 1.0, 2.0), "supported"), ((0.0, 0.0, 0.0), "supported")):
+        assert part_of(f"{name}[on] < 10", name, values).verdict == verdict
+    assert part_of(f"{name}[on] < 10", name, (30.0, -30.0, 0.0)).verdict == "undecided"
+
+
 def test_zeros_bound_the_share_of_trials_and_not_the_value() -> None:
     for claim in ("stalled_share[on] <= 0", "stalled_share[on] <= 0.01"):
         part = part_of(claim, "stalled_share", (0.0, 0.0, 0.0))

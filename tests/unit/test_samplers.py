@@ -20,7 +20,7 @@ from dbdyno.samplers.base import ProcFile
 from dbdyno.samplers.machine import cpu, disk, memory
 from dbdyno.samplers.machine.pressure import Pressure
 from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling, tick_s
-from dbdyno.samplers.server import counters, process, sessions
+from dbdyno.samplers.server import counters, files, process, sessions
 from dbdyno.samplers.server.state import State
 
 
@@ -136,6 +136,29 @@ def test_process_counts_threads_that_come_and_go() -> None:
     assert values["write_bytes_per_s"] == 0
     assert values["runqueue_cores"] == 0.5
     assert values["context_switches_per_s"] == 12
+
+
+def test_open_files_and_what_a_directory_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "below").mkdir()
+    sampler = files.Files(os.getpid(), tmp_path, "db")
+    sampler.open()
+    before = sampler.sample(1.0)
+    (tmp_path / "link").symlink_to("/usr")  # not followed
+    with (tmp_path / "below" / "log").open("wb") as file:
+        file.write(os.urandom(1 << 16))
+        file.flush()
+        os.fsync(file.fileno())
+        now = sampler.sample(1.0)
+    assert now["open"] >= before["open"] + 1
+    assert 1 << 16 <= now["data_bytes"] - before["data_bytes"] < 1 << 20
+    monkeypatch.setattr(files, "FILES_MAX", 2)
+    assert sampler.sample(1.0).keys() == {"open"}
+    assert files.Files(os.getpid(), None).sample(1.0).keys() == {"open"}
+    with pytest.raises(FileNotFoundError):
+        files.Files(2**22 + 1, None).sample(1.0)
+    sampler.close()
 
 
 def test_process_sees_its_own_work() -> None:

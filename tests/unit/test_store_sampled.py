@@ -63,6 +63,22 @@ def test_peaks_stand_beside_means() -> None:
     )
 
 
+def test_what_may_grow_without_end_has_a_slope() -> None:
+    seconds = [1.0, 2.0, 3.0, 4.0, 6.0]
+    lines = [line(t, "db.server", rss_bytes=1000 + 10 * t) for t in seconds]
+    lines += [line(t, "replica_lag_s", node2=7 - t) for t in seconds]
+    lines += [line(t, "files", open=3) for t in seconds]
+    lines += [line(t, "memory", cached_bytes=t) for t in seconds]
+    found = sampled_metrics(lines, 6.0).metrics
+    assert {name: value for name, value in found.items() if name.endswith("_per_h")} == {
+        "db.server.rss_bytes_per_h": pytest.approx(36_000.0),
+        "replica_lag_s.node2_per_h": pytest.approx(-3600.0),
+        "files.open_per_h": 0.0,
+    }
+    few = sampled_metrics([line(t, "server", rss_bytes=t) for t in seconds[:4]], 6.0).metrics
+    assert few.keys() == {"server.rss_bytes", "server.rss_bytes_max"}
+
+
 def test_cpu_of_all_servers_adds_up() -> None:
     lines = [line(t, f"{db}.server", cpu_cores=0.5) for t in (1.0, 2.0) for db in ("a", "b")]
     assert sampled_metrics(lines, 2.0).server_cpu_s == pytest.approx(2.0)

@@ -19,6 +19,13 @@ REFERENCE = Path(__file__).parents[2] / "docs/reference/metrics.md"
         ("disk.write_await_ms", "Disk: wait of a write", "ms"),
         ("memory.dirty_bytes_max", "Memory: dirty, not yet written, at most", "bytes"),
         ("db.host.disk.util", "db host: Disk: busy", "share"),
+        (
+            "db.server.rss_bytes_per_h",
+            "db: Server process: resident memory, growth per hour",
+            "bytes/h",
+        ),
+        ("files.open", "Server's files: open", "files"),
+        ("files.open_per_h", "Server's files: open, growth per hour", "per hour"),
         ("db.server.cpu_cores", "db: Server process: CPU", "cores"),
         (
             "status.Innodb_row_lock_waits",

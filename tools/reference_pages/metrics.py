@@ -10,7 +10,7 @@ from dbdyno.experiment.claims import known_metrics
 from dbdyno.samplers import SAMPLERS
 from dbdyno.samplers.machine import cpu, disk, memory, network, paging, pressure
 from dbdyno.samplers.server import process
-from dbdyno.store.metrics.sampled import PEAKS
+from dbdyno.store.metrics.sampled import PEAKS, SLOPES
 from reference_pages.markdown import code, sections, table
 
 INTRO = """Short forms of latencies (`p95`, `mean`) are response times in an open loop (a group with `rate` or `find`) and service times in a closed one; they are an error if a group is an open loop in some cells only.
@@ -80,7 +80,10 @@ def page() -> str:
         "## Sampled",
         SAMPLED,
         table(("source", "metrics", "meaning"), (_sampler(name) for name in SAMPLERS)),
-        f"Besides the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level.",
+        f"Besides the mean, {', '.join(code(f'{name}_max') for name in sorted(PEAKS))} keep the highest level."
+        f" {', '.join(code(f'{name}_per_h') for name in sorted(SLOPES))} and `replica_lag_s.NAME_per_h` are slopes:"
+        " by how much the level rises an hour, by least squares over the measured time. They may be negative."
+        " A slope says something once the trial is longer than what fills caches (study `soak`).",
         f"Families, whose names are open: {', '.join(code(f'{f}.NAME') for f in known_metrics.FAMILIES)}.",
         "## Of another host",
         HOSTS,
@@ -136,5 +139,6 @@ def _names() -> Mapping[str, tuple[str, ...]]:
             f"{name}_{kind}" for name in pressure.RESOURCES for kind in ("some", "full")
         ),
         "state": ("stopped", "blocked"),
+        "files": ("open", "data_bytes"),
         "process": tuple(process.rates(reading, reading, 1.0)),
     }

@@ -7,6 +7,6 @@ with the same parsers.
 SAMPLERS = (
     *("machine.cpu", "machine.memory", "machine.disk", "machine.network"),
     *("machine.paging", "machine.load", "machine.pressure"),
-    *("server.process", "server.state", "server.counters"),
+    *("server.process", "server.state", "server.files", "server.counters"),
     *("server.sessions", "server.replication"),
 )

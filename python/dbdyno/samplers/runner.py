@@ -29,6 +29,7 @@ from dbdyno.samplers.machine.network import Network
 from dbdyno.samplers.machine.paging import Paging
 from dbdyno.samplers.machine.pressure import Pressure
 from dbdyno.samplers.server.counters import Counters
+from dbdyno.samplers.server.files import Files
 from dbdyno.samplers.server.process import Process
 from dbdyno.samplers.server.replication import Replica, Replication
 from dbdyno.samplers.server.sessions import Sessions
@@ -63,6 +64,7 @@ def samplers_of(
         if server.pid is not None:
             now = partial(_pid_of, server)  # one that starts again has another
             machine += [State(now, target), Process(now, target)]
+            machine += [Files(now, server.directory, target)]
         of_servers.append([Counters(server, target), Sessions(server, target)])
         for node, replica in (replicas or {}).get(name, {}).items():
             of_servers.append([Replication(replica, node, target)])

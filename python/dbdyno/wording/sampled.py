@@ -21,6 +21,7 @@ SOURCES: Mapping[str, str] = {
     "pressure": "Pressure",
     "server": "Server process",
     "state": "Server process",
+    "files": "Server's files",
     "status": "Server",
     "sessions": "Sessions",
     "generator": "Load generator",
@@ -79,6 +80,8 @@ NAMES: Mapping[str, str] = {
     "server.context_switches_per_s": "context switches",
     "state.stopped": "stopped by a signal",
     "state.blocked": "in an uninterruptible wait",
+    "files.open": "open",
+    "files.data_bytes": "on the disk",
     "generator.busy": "busiest load thread",
     "generator.busy_max": "busiest load thread, at most",
     "generator.lag_ms_p99": "lag, 99th percentile",
@@ -93,13 +96,19 @@ _UNITS: Mapping[str, str] = {
     "generator.lag_ms_p99": "ms",
     "generator.load_threads": "threads",
     "server.processes": "processes",
+    "files.open": "files",
     "disk.queue": "requests",
     "load.one_minute": "tasks",
     "load.runnable": "tasks",
 }
 RATE_OR_LEVEL = "per second, or level"  # of a counter that no kind's list has
-_SCALED = {"bytes": ("MiB", 2**-20), "bytes/s": ("MiB/s", 2**-20), "share": ("%", 100.0)}
-_FOR_PEOPLE = {"1/s": "per second", "us": "µs"}
+_SCALED = {
+    "bytes": ("MiB", 2**-20),
+    "bytes/s": ("MiB/s", 2**-20),
+    "bytes/h": ("MiB/h", 2**-20),
+    "share": ("%", 100.0),
+}
+_FOR_PEOPLE = {"1/s": "per second", "1/h": "per hour", "us": "µs"}
 COUNTERS: Mapping[str, Amount] = {
     counter.metric: counter
     for kind in KINDS.values()
@@ -137,6 +146,9 @@ def short(metric: str) -> str:
     peak = metric.removesuffix("_max")
     if peak in NAMES and peak != metric and metric not in NAMES:
         return f"{NAMES[peak]}, at most"
+    level = metric.removesuffix("_per_h")
+    if level in NAMES and level != metric:
+        return f"{NAMES[level]}, growth per hour"
     if metric in NAMES:
         return NAMES[metric]
     name = metric.partition(".")[2]

@@ -73,7 +73,7 @@ def _tried(
         for cell in sides
         for one in measured.cells[cell.index].values()
         for name in one.metrics
-        if names.family(name) in _FAMILIES or name in OF_THE_METER
+        if (names.family(name) in _FAMILIES and not metrics.is_slope(name)) or name in OF_THE_METER
     }
     found = {}
     for name in sorted(known):

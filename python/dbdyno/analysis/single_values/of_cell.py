@@ -48,7 +48,7 @@ def _contrast(
     if is_geometric(metric, values):
         logs = tuple(math.log(value) for value in values)
         return (GeometricMean if work else EitherMean)(logs, threshold, math.log1p(grain))
-    if min(values) < 0 or work:
+    if min(values) < 0 or work or metrics.is_slope(metric):
         return Mean(values, threshold, grain * values[0])
     found = counts(metric, values, lengths_s)
     return SkewedMean(

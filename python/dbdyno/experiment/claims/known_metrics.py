@@ -306,5 +306,5 @@ MACHINE_FAMILIES = (
     *("cpu", "memory", "disk", "network", "paging", "load", "pressure"),
     *("generator", TOOL_FAMILY, KIND_FAMILY, CLASS_FAMILY),
 )
-TARGET_FAMILIES = ("status", "server", "state", "sessions", "host", "replica_lag_s")
+TARGET_FAMILIES = ("status", "server", "state", "files", "sessions", "host", "replica_lag_s")
 FAMILIES = (*TARGET_FAMILIES, *MACHINE_FAMILIES)

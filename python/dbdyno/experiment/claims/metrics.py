@@ -177,6 +177,11 @@ def is_intermittent(name: str) -> bool:
     return info(name).name in _INTERMITTENT
 
 
+def is_slope(name: str) -> bool:
+    """Whether it is the slope of a level over a trial, which may well fall, or be exactly zero."""
+    return name.endswith("_per_h")
+
+
 def ceiling(name: str) -> float | None:
     """What a value of a metric cannot exceed; None if nothing."""
     return 1.0 if name == "stalled_share" else None

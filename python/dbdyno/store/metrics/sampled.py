@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Levels whose extreme matters more than their mean get a `<name>_max` as well.
 PEAKS = frozenset({"memory.dirty_bytes", "memory.writeback_bytes", "server.rss_bytes"})
 PEAK_SOURCES = ("replica_lag_s",)  # of all their values
+# Levels that may grow without end get a `<name>_per_h` as well: the slope of a straight line.
+SLOPES = frozenset({"server.rss_bytes", "files.open", "files.data_bytes"})
+SLOPE_SOURCES = ("replica_lag_s",)
+SLOPE_SAMPLES = 5  # at least
+HOUR_S = 3600.0
 
 Line = Mapping[str, Any]
 
@@ -62,6 +67,7 @@ def _means(source: str, lines: Sequence[Line], from_s: float, until_s: float) ->
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, float] = defaultdict(float)
     peaks: dict[str, float] = {}
+    levels: dict[str, list[tuple[float, float]]] = defaultdict(list)
     total = 0.0
     for line in lines:
         if "gap" in line:
@@ -81,13 +87,36 @@ def _means(source: str, lines: Sequence[Line], from_s: float, until_s: float) ->
             weights[name] += length
             if _peaks(name):
                 peaks[f"{name}_max"] = max(value, peaks.get(f"{name}_max", -math.inf))
-    return {
+            if _is_of(name, SLOPES, SLOPE_SOURCES):
+                levels[name].append((at_s, value))
+    means = {
         name: summed / (total if counts_zero else weights[name]) for name, summed in sums.items()
-    } | peaks
+    }
+    return means | peaks | _slopes(levels)
 
 
 def _peaks(name: str) -> bool:
     """Whether `name`, with or without a target before it, is one of `PEAKS`."""
-    if f".{name}".rpartition(".")[0].endswith(tuple(f".{source}" for source in PEAK_SOURCES)):
+    return _is_of(name, PEAKS, PEAK_SOURCES)
+
+
+def _is_of(name: str, names: Collection[str], sources: Collection[str]) -> bool:
+    """Whether `name`, with or without a target before it, is one of these, or of such a source."""
+    if f".{name}".rpartition(".")[0].endswith(tuple(f".{source}" for source in sources)):
         return True
-    return f".{name}".endswith(tuple(f".{peak}" for peak in PEAKS))
+    return f".{name}".endswith(tuple(f".{one}" for one in names))
+
+
+def _slopes(levels: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, float]:
+    """By how much each level (seconds, value) rises an hour, by least squares."""
+    found = {}
+    for name, points in levels.items():
+        if len(points) < SLOPE_SAMPLES:
+            continue
+        mid_s = math.fsum(at_s for at_s, _ in points) / len(points)
+        squares = math.fsum((at_s - mid_s) ** 2 for at_s, _ in points)
+        if squares > 0:
+            first = points[0][1]  # so that a level that stays has a slope of zero exactly
+            rise = math.fsum((at_s - mid_s) * (value - first) for at_s, value in points)
+            found[f"{name}_per_h"] = rise / squares * HOUR_S
+    return found
