@@ -27,7 +27,7 @@ from dbdyno.experiment.types import (
     Group,
     Target,
 )
-from dbdyno.experiment.values.scalars import Duration, Pause, Size, Strict
+from dbdyno.experiment.values.scalars import Duration, Pause, Shift, Size, Strict
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
@@ -98,6 +98,15 @@ class Link(links.LineModel, links.OnLinks, Lasting):
     """A bad line on links of the nodes. What is not named stays as it is."""
 
 
+class Clock(Lasting):
+    """The wall clock of a server is put forward or back; the others', and those of clients, are
+    not. Needs libfaketime."""
+
+    by: Shift = Field(
+        description="how far, such as `5s` or `-1h`; `0s`: not at all, to compare with"
+    )
+
+
 class Nemesis(links.LineModel, links.OnLinks):
     """Faults drawn at random: which, when, on which node. The trial's seed decides, so that a
     trial that runs again meets the same. `from` and `one_way` are of `partition` and `link`, the
@@ -129,6 +138,7 @@ KEYS: Mapping[str, type[Strict]] = {
     "partition": Partition,
     "link": Link,
     "sql": Sql,
+    "clock": Clock,
     "nemesis": Nemesis,
 }
 
@@ -243,6 +253,7 @@ class _Reader:
             memory_bytes=getattr(model, "memory", None),
             disk_iops=self._of_disk("iops"),
             disk_bytes_per_s=self._of_disk("bytes_per_s"),
+            clock_s=getattr(model, "by", 0.0),
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),

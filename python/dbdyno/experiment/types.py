@@ -302,6 +302,7 @@ class Fault:
     memory_bytes: int | None = None  # of `limit`
     disk_iops: int | None = None  # of `limit`: of reads and of writes each
     disk_bytes_per_s: int | None = None  # of `limit`: the same
+    clock_s: float = 0.0  # of `clock`: how far forward
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
@@ -315,6 +316,11 @@ class Fault:
     def is_on_clients(self) -> bool:
         """Whether it is on links to clients."""
         return CLIENTS in self.peers
+
+    @property
+    def is_on_clocks(self) -> bool:
+        """Whether its nodes must have a clock that can be put forward and back."""
+        return self.do == "clock"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.faults import kill, limit, pause, restart, resume, sql, stop
+from dbdyno.faults import clock, kill, limit, pause, restart, resume, sql, stop
 from dbdyno.faults.base import FaultKind
 from dbdyno.faults.disk import fsync_error, power_cut
 from dbdyno.faults.network import link, partition
@@ -23,6 +23,7 @@ FAULTS: Mapping[str, FaultKind] = {
         partition.FAULT,
         link.FAULT,
         sql.FAULT,
+        clock.FAULT,
     )
 }
 

@@ -54,6 +54,13 @@ class Disk(Protocol):
     def remount(self) -> None: ...
 
 
+class Clock(Protocol):
+    """The wall clock of one server, as `systems.preloaded.clock.SkewedClock`."""
+
+    def skew(self, by_s: float) -> None: ...
+    def unskew(self, by_s: float) -> None: ...
+
+
 Way = tuple[str, str]  # of packets: from whom, to whom; nodes by name, and CLIENTS
 
 
@@ -116,6 +123,7 @@ class Node:
     stopped: Callable[[], bool] = lambda: False  # whether the user wants to stop now
     is_fenced: Callable[[], bool] = lambda: False  # whether a failover has killed it
     lock: threading.Lock = field(default_factory=threading.Lock)
+    clock: Clock | None = None  # None: it has that of the machine
     is_down: bool = False  # whether a fault has ended the server, and is not undone
 
     def must_run(self) -> None:

@@ -4,7 +4,7 @@ each kind of server that has it, all of them in `WIRINGS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -63,15 +63,18 @@ def cluster(
     cpus: Sequence[int] = (),
     check: Callable[[], None] = lambda: None,
     between: Between | None = None,
+    environment: Callable[[str], Mapping[str, str]] = lambda node: {},
 ) -> Cluster:
     """The nodes of a target, not started yet. `resolved` is that of `resolve`; `check` is called
     between slow steps, and raises to end them. `between`: the network that the nodes reach each
-    other by."""
+    other by; `environment`: of a node's process, by its name."""
     wiring = of(target)
     assert wiring is not None
     managed = cast(ManagedSystem, system)
     return Cluster(
-        wiring, managed, target, binaries, resolved, servers, cpus, check, between=between
+        *(wiring, managed, target, binaries, resolved, servers, cpus, check),
+        between=between,
+        environment=environment,
     )
 
 

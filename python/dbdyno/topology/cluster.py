@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -57,14 +57,17 @@ class Cluster:
         cpus: Sequence[int] = (),
         check: Callable[[], None] = lambda: None,
         between: Between | None = None,
+        environment: Callable[[str], Mapping[str, str]] = lambda node: {},
     ) -> None:
         """`check` is called between slow steps, and raises to end them. `between`: the network that
-        the nodes reach each other by; None: they do so directly."""
+        the nodes reach each other by; None: they do so directly. `environment`: what the process
+        of a node is given, by the node's name."""
         self._wiring = wiring
         self._system = system
         self._cpus = cpus
         self._check = check
         self._between = between
+        self._environment = environment
         self._members = Members(target, binaries, resolved, servers)
         self._roles: dict[str, str] = {}  # once all were ready
         # One node is started again, or replaced, at a time.
@@ -250,10 +253,9 @@ class Cluster:
 
     def _options(self, node: Node, directory: Path) -> NodeOptions:
         members = self._members
-        between = self._between
         return replace(
             self._wiring.options(members, node, directory),
-            environment={} if between is None else between.environment(node.name),
+            environment=self._environment(node.name),
             password=members.password,
             certificate=members.certificate,
             returns=partial(self._returning, node, directory),

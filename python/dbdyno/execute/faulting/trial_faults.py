@@ -139,7 +139,8 @@ class TrialFaults:
             disk = deployment.volumes.get(name)
             others = tuple(other for other in deployment.servers if other != name)
             self._nodes[name] = Node(
-                *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced)
+                *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced),
+                clock=deployment.clocks.get(name),
             )
         return self._nodes[name]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +29,9 @@ from dbdyno.storage.probe import Examined
 from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external.server import RemoteServer
-from dbdyno.systems.process.managed import Managed
+from dbdyno.systems.preloaded import environment as preloaded
+from dbdyno.systems.preloaded.clock import SkewedClock
+from dbdyno.systems.process.managed import Managed, ManagedSystem, NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.topology import Cluster
 
@@ -53,6 +56,8 @@ class Deployment:
     volumes: Mapping[str, Volume] = field(default_factory=dict)  # of its nodes, by name
     examined: Examined | None = None  # what was seen of its volumes, where it has any
     between: Between | None = None  # the network between its nodes
+    # Of its nodes, by name, where faults put them forward or back.
+    clocks: Mapping[str, SkewedClock] = field(default_factory=dict)
 
     def start(
         self,
@@ -68,14 +73,24 @@ class Deployment:
                 *(self.target, self.system, self.binaries, self.resolved),
                 *(self.servers, cpus, check),
                 between=self.between,
+                environment=self.environment,
             )
             self.cluster.start(place)
             return
         for node in self.target.nodes:
             check()
-            self.servers[node.name] = self.system.start(
-                self.binaries, place(node), self.resolved, cpus
-            )
+            given = NodeOptions(environment=self.environment(node.name))
+            start = self.system.start
+            if given.environment:  # of managed servers: others have no process of their own
+                start = partial(cast("ManagedSystem", self.system).start, node=given)
+            self.servers[node.name] = start(self.binaries, place(node), self.resolved, cpus)
+
+    def environment(self, name: str) -> dict[str, str]:
+        """What the process of a node is given, for the network between the nodes and for its
+        clock."""
+        between = {} if self.between is None else self.between.environment(name)
+        clock = self.clocks[name].environment if name in self.clocks else {}
+        return preloaded.together(between, clock)
 
     @property
     def written(self) -> dict[str, Server]:
@@ -237,6 +252,10 @@ class Deployment:
             return False
         struck = any(fault.is_between_nodes for fault in self._faults(cell))
         return topology.network is not None or struck
+
+    def has_clocks_in(self, cell: Cell) -> bool:
+        """Whether faults put its nodes' clocks forward or back in a cell."""
+        return any(fault.is_on_clocks for fault in self._faults(cell))
 
     def _faults(self, cell: Cell) -> list[Fault]:
         return [fault for fault in cell.faults if fault.target == self.target.name]

@@ -32,6 +32,7 @@ from dbdyno.storage.volumes import Volumes
 from dbdyno.systems import versions
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.external import reach
+from dbdyno.systems.preloaded.clock import SkewedClock
 from dbdyno.systems.process.scratch import Scratch
 
 SETTLE_BYTES = 64 << 20  # Dirty + Writeback below this is quiet
@@ -149,9 +150,10 @@ class ServerPool:
 
     def fits(self, cell: Cell) -> bool:
         """Whether the running servers of a cell's hard combination are as it needs them: nodes that
-        reach each other by a relay are started so."""
+        reach each other by a relay are started so, and those whose clocks are put forward."""
         return all(
             (deployment.between is not None) == deployment.is_relayed_in(cell)
+            and bool(deployment.clocks) == deployment.has_clocks_in(cell)
             for deployment in self.deployments.values()
         )
 
@@ -255,6 +257,8 @@ class ServerPool:
 
         if deployment.is_relayed_in(cell):
             deployment.between = self._new_between(deployment.target)
+        if deployment.has_clocks_in(cell):
+            deployment.clocks = self._new_clocks(deployment.target)
         deployment.start(placed, cpus, self._control.check)
         deployment.connect(self._links, cell)
 
@@ -266,6 +270,11 @@ class ServerPool:
             *(self._links, self._host, self._engine, directory, target.name),
             target.topology.network,
         )
+
+    def _new_clocks(self, target: TargetPlan) -> dict[str, SkewedClock]:
+        directory = self._scratch.path / "clocks" / target.name
+        shutil.rmtree(directory, ignore_errors=True)
+        return {node.name: SkewedClock(directory, node.name) for node in target.nodes}
 
     def _new_links(self, cpus: Sequence[int]) -> Links:
         return Links(self._host, self._engine, cpus, self._remarks.append)

@@ -33,6 +33,14 @@ def positive_s(value: object) -> float:
     return seconds
 
 
+def _either_way_s(value: object) -> float:
+    """A length of time with a sign; none is `+`."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str) and text[:1] in ("+", "-"):
+        return float(f"{text[0]}{_length(text[1:])}")
+    return _length(text)
+
+
 def _version(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError('must be text in quotes, such as "11.8": 10.10 is the number 10.1 to YAML')
@@ -46,6 +54,11 @@ Size = Annotated[
 ]
 Duration = Annotated[float, BeforeValidator(positive_s), _text(units.DURATION_PATTERN, "30s")]
 Pause = Annotated[float, BeforeValidator(_length), _text(units.DURATION_PATTERN, "10s")]
+Shift = Annotated[
+    float,
+    BeforeValidator(_either_way_s),
+    _text(units.DURATION_PATTERN.replace("^", "^[+-]?", 1), "-30s"),
+]
 Rate = Annotated[float, BeforeValidator(units.rate_per_s), _text(units.RATE_PATTERN, "66.7/s")]
 RateOrNone = Annotated[
     float, BeforeValidator(units.rate_or_zero_per_s), _text(units.RATE_PATTERN, "0/s")

@@ -109,6 +109,7 @@ def faults(cells: Sequence[Cell]) -> list[str]:
     return [
         f"Faults in {where}: {_and(list(kinds_of_fault))}. The next trial starts fresh servers.",
         *_relayed(cells),
+        *_skewed(cells),
     ]
 
 
@@ -126,6 +127,17 @@ def _relayed(cells: Sequence[Cell]) -> list[str]:
         f"Where faults are on links, {who} through a relay, which takes time too; in the other"
         f" cells directly: to compare throughput, write `{cure}`."
         for who, cure in found
+    ]
+
+
+def _skewed(cells: Sequence[Cell]) -> list[str]:
+    """A sentence if only some cells have servers whose clocks can be put forward and back."""
+    if len({any(fault.is_on_clocks for fault in cell.faults) for cell in cells}) < 2:
+        return []
+    return [
+        "Where a clock is put forward or back, servers ask libfaketime for the time, which takes"
+        " longer; in the other cells the kernel: to compare throughput, write"
+        " `{do: clock, by: 0s, at: 0s}` there."
     ]
 
 

@@ -270,6 +270,7 @@ class Guard:
         """Waits for the program's children, then removes what is left of it."""
         self.reaped |= reap_orphans(ORPHAN_TIMEOUT_S)
         remove_shared_memory(self.reaped, self.started_unix_s, self.data)
+        remove_faketime(self.reaped)
         for directory in [*self.made, *self.charge.directories]:
             remove_tree(directory)
 
@@ -437,6 +438,15 @@ def remove_shared_memory(creators: Set[int], since_unix_s: float, data: Identity
                 control = SHM_DIRECTORY / f"PostgreSQL.{header.dsm_control}"
                 for path in [*_listed(control), control]:
                     path.unlink(missing_ok=True)
+
+
+def remove_faketime(creators: Set[int]) -> None:
+    """Removes what libfaketime leaves in /dev/shm of processes that were killed: its names have
+    their numbers (`ft_shm_create` in libfaketime.c)."""
+    for pid in creators:
+        for name in (f"faketime_shm_{pid}", f"sem.faketime_sem_{pid}"):
+            with contextlib.suppress(OSError):
+                (SHM_DIRECTORY / name).unlink()
 
 
 def _header(identifier: int, size_bytes: int) -> _PgShmemHeader | None:

@@ -18,6 +18,7 @@ ENDS = {
     "fsync_error": "mended",
     "partition": "healed",
     "link": "line restored",
+    "clock": "clock put right",
 }
 
 TAKEN_OVER = ("promoted", "elected", "chosen", "returned")  # changes of roles in a chart
