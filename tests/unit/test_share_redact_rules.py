@@ -35,6 +35,24 @@ def test_sql_keeps_its_shape(sql: str, shape: str) -> None:
     assert Texts(Aliases()).sql(sql) == shape
 
 
+def test_faults_keep_what_they_are_and_lose_what_they_say() -> None:
+    text = """
+experiment: x
+faults:
+  - {at: 1s, do: clock, node: db, by: -1h}
+  - {at: 2s, do: sql, sql: [SET GLOBAL x = 1, "DELETE FROM ledger WHERE iban = 'DE89'"]}
+  - {at: 3s, do: nemesis, for: 9s, every: 1s, of: [kill, partition]}
+  - {at: 4s, do: meridian}
+"""
+    clock, sql, nemesis, unknown = YAML(typ="safe").load(
+        redacted_experiment(Texts(Aliases()), text)
+    )["faults"]
+    assert (clock["do"], clock["by"]) == ("clock", "-1h")
+    assert sql["sql"] == ["SET GLOBAL x = 1", "DELETE FROM table-1 WHERE column-1 = ?"]
+    assert nemesis["of"] == ["kill", "partition"]
+    assert unknown["do"].startswith("text-")
+
+
 def test_sums_and_lists_name_the_same_parameters_as_their_statement() -> None:
     text = """
 groups:

@@ -14,6 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from dbdyno.experiment.faults import KEYS
 from dbdyno.experiment.types import POINTS
 from dbdyno.experiment.values.scalars import VERSION_PATTERN
 from dbdyno.share.redact import vocabulary
@@ -98,6 +99,8 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return LEFT_OUT
     if last in _SECRETS:
         return texts.whole("value", text)
+    if "faults" in above and last in ("do", "of") and text in KEYS:
+        return text
     if last == "sql" and "setup" in above:
         return texts.path(text)
     if last in _SQL and not (last == "after" and "setup" not in above):
