@@ -2,7 +2,7 @@
 machine that was asleep, or a time server that lies. The clocks of other servers and of clients are
 right.
 
-A server whose clock is put back sees the same times twice; so does one whose clock was put forward
+A server whose clock is set back sees the same times twice; so does one whose clock was set forward
 once that is undone. Timeouts go by another clock, and stay as long as they were
 (`systems.preloaded.clock`).
 """
@@ -26,7 +26,7 @@ class Clock(Fleeting):
 
     name = "clock"
     about = (
-        "puts the server's wall clock forward (`by: 5s`) or back (`by: -5s`), and nobody else's;"
+        "puts the server's wall clock forward (`by: 5s`) or back (`by: -5s`), and no other clock;"
         " undone by putting it right; needs libfaketime"
     )
     lasts = True

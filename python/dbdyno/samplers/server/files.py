@@ -43,7 +43,7 @@ class Files:
 
 
 def open_files(pid: int) -> int:
-    """Of a process and its children; OSError if it is gone, or may not be looked at."""
+    """Of a process and its children; OSError if it is gone, or may not be read."""
     found = len(os.listdir(f"/proc/{pid}/fd"))
     for child in family(pid):
         if child != pid:
@@ -53,7 +53,7 @@ def open_files(pid: int) -> int:
 
 
 def taken_bytes(directory: Path) -> int | None:
-    """Of all files below a directory; None if they are too many to be looked at each second."""
+    """Of all files below a directory; None if they are too many to be read each second."""
     taken, seen, left = 0, 0, [str(directory)]
     while left:
         with suppress(FileNotFoundError), os.scandir(left.pop()) as entries:
