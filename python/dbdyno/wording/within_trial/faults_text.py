@@ -93,7 +93,7 @@ def drilled(metric: str, values: Sequence[float]) -> str:
     return f"RTO: the server was restored and open to clients after {_middle(values)}."
 
 
-def took(seconds: Sequence[float]) -> str:
+def step_took(seconds: Sequence[float]) -> str:
     """The time of a step in several trials."""
     return _middle(seconds)
 

@@ -214,7 +214,7 @@ def _spans(record: TrialRecord) -> Iterator[Span]:
         for step in fault.get("steps", ()):
             if "ended_s" in step:
                 begun, ended = float(step["begun_s"]), float(step["ended_s"])
-                took = faults_text.took([ended - begun])
+                took = faults_text.step_took([ended - begun])
                 label = visible(f"{fault['do']}: {step['step']}, {took}")
                 yield Span(label, begun, ended)
 
