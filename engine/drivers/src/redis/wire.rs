@@ -99,7 +99,13 @@ impl RedisWire {
         match &mut self.phase {
             Phase::Operation(counts) if top => match (counts, token) {
                 (_, Token::Null | Token::Many(0)) => {}
-                (Counts::Row, _) => self.reply.rows = 1,
+                (Counts::Row, token) => {
+                    self.reply.rows = 1;
+                    if let (true, Token::Text(text)) = (self.reader.keep, token) {
+                        self.reply.kept.row();
+                        self.reply.kept.value(Some(text));
+                    }
+                }
                 (Counts::Write, _) => self.reply.affected = 1,
             },
             Phase::Login(_) if top && !matches!(token, Token::Status(_) | Token::Many(_)) => {
@@ -274,13 +280,13 @@ impl Wire for RedisWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         let command = &self.shared.commands[usize::from(op.request)];
-        let counts = command.counts;
+        let (counts, keeps) = (command.counts, command.keeps);
         command.request(op, tx, &mut self.digits, out);
         if let Phase::Operation(_) = self.phase {
             return self.queue.push_back(op.request);
         }
         self.request = op.request;
-        self.begin(Phase::Operation(counts), false);
+        self.begin(Phase::Operation(counts), keeps);
     }
 
     fn task(&mut self, task: Task<'_>, out: &mut Vec<u8>) -> bool {

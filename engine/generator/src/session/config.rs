@@ -34,6 +34,8 @@ pub struct GroupConfig<'a> {
     pub keeps_rows: bool,
     /// Number of the request that inserts identities, if commits are audited.
     pub audit: Option<u16>,
+    /// Whether the history is recorded.
+    pub history: bool,
     /// Number of transactions that a session sends together; each is then one operation.
     pub pipeline: u32,
     /// Whether the workload defines pauses of its own.
@@ -53,6 +55,6 @@ pub struct Sinks<'a> {
     pub metrics: &'a GroupMetrics,
     /// Queue to the reporter.
     pub notices: &'a Notices,
-    /// The thread's part of `audit.log`, if commits are audited.
+    /// The thread's part of `audit.log` or `history.log`, if there is an audit.
     pub audit: Option<&'a Log>,
 }
