@@ -34,7 +34,7 @@ class Row:
 
 SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
 SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
-SHARED |= {"arrivals", "measuring", "traces"}
+SHARED |= {"arrivals", "measuring", "recorded"}
 
 ROWS = {
     "a driver": Row(

@@ -3,6 +3,7 @@
 
 mod audit;
 mod closed;
+mod history;
 mod open;
 mod pipeline;
 mod replay;

@@ -47,6 +47,7 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
         searches=tuple(dict.fromkeys(g.name for g in groups if g.find)),
         faulted=tuple(dict.fromkeys(g.name for c in cells if c.faults for g in c.groups)),
         audited=tuple(dict.fromkeys(g.name for cell in cells if cell.audit for g in cell.groups)),
+        audits=tuple(dict.fromkeys(cell.audit for cell in cells if cell.audit)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
         pipelined=tuple(
             dict.fromkeys(g.name for g in groups if pipeline(workload(g), g.options) > 1)

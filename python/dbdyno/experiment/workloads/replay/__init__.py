@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.scalars import Strict
-from dbdyno.experiment.workloads import traces
+from dbdyno.experiment.workloads.replay import traces
 from dbdyno.experiment.workloads.base import Check, Contradiction, Need, Option, Options
 from dbdyno.kinds.kind import SQL
 
