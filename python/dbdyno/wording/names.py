@@ -105,7 +105,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "audit.violations": ("violations", "Violations of the isolation level", "", -1),
     "audit.not_linearizable": ("not linearizable", "Registers not linearizable", "registers", -1),
     "audit.stale_reads": ("stale reads", "Stale reads", "reads", -1),
-    "audit.stale_read_s_max": ("staleness s", "Greatest age of a stale read", "s", -1),
+    "audit.stale_read_max_s": ("staleness s", "Greatest age of a stale read", "s", -1),
     "audit.own_write_misses": ("own writes missed", "Own writes missed", "reads", -1),
     "audit.dirty_reads": ("dirty reads", "Reads of what was rolled back", "reads", -1),
     "audit.unwritten_reads": ("unwritten reads", "Reads of what nobody wrote", "reads", -1),

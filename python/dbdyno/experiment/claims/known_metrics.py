@@ -309,7 +309,7 @@ METRICS += tuple(
         ("unknown", LOWER, "attempts whose COMMIT was sent and not answered; never called lost"),
         ("not_linearizable", LOWER, "registers whose history no single copy could have"),
         ("stale_reads", LOWER, "reads of a value that had been replaced before they began"),
-        ("stale_read_s_max", LOWER, "longest time for which a value that was read had been old, s"),
+        ("stale_read_max_s", LOWER, "longest time for which a value that was read had been old, s"),
         ("own_write_misses", LOWER, "stale reads of what the reading session had replaced itself"),
         ("dirty_reads", LOWER, "reads of values that were rolled back (G1a)"),
         ("unwritten_reads", LOWER, "reads of values that nobody wrote"),
@@ -331,7 +331,7 @@ _HISTORIES = (_REGISTER, _APPEND, _BANK)
 _AUDITS = {
     **dict.fromkeys(("judged", "violations"), _HISTORIES),
     **dict.fromkeys(
-        ("not_linearizable", "stale_reads", "stale_read_s_max", "own_write_misses"), (_REGISTER,)
+        ("not_linearizable", "stale_reads", "stale_read_max_s", "own_write_misses"), (_REGISTER,)
     ),
     "unwritten_reads": (_REGISTER,),
     "dirty_reads": (_REGISTER, _APPEND),
