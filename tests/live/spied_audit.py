@@ -11,16 +11,16 @@ from pathlib import Path
 from dbdyno.audit import identities
 from dbdyno.audit.compare import NodeRows
 from dbdyno.cli import entry
-from dbdyno.execute.servers import auditing
+from dbdyno.execute.servers.audits import commits
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.experiment.types import Node
 
 NAME = "rows.ndjson"
-real = auditing._read
+real = commits._read
 
 
 def spied(deployment: Deployment, node: Node, takes_writes: bool, restarted: bool) -> NodeRows:
-    """What `auditing._read` does, after another look at the table."""
+    """What `commits._read` does, after another look at the table."""
     sql = f"SELECT session, n, attempt FROM {identities.TABLE}"
     rows: Sequence[Sequence[int]] = deployment.servers[node.name].run(deployment.database, [sql])
     line = {"node": node.name, "writes": takes_writes, "rows": [[*map(int, row)] for row in rows]}
@@ -30,6 +30,6 @@ def spied(deployment: Deployment, node: Node, takes_writes: bool, restarted: boo
 
 
 if __name__ == "__main__":
-    auditing._read = spied
+    commits._read = spied
     sys.argv[0] = "dyno"
     entry.main()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.audit.findings import Audit
+from dbdyno.audit.histories.findings import Findings
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.stored import json as plan_json
@@ -45,6 +46,7 @@ class TrialRecord:
     # Of a search for a rate, in order: {"rate_per_s": float, "passed": bool, "why": str}
     probes: tuple[Mapping[str, Any], ...] = ()
     audit: Mapping[str, Audit] = field(default_factory=dict)  # of its commits, by target
+    histories: Mapping[str, Findings] = field(default_factory=dict)  # of its audit, by target
     measured_s: float | None = None  # length of the measured phase; None: not known
     # Where trials end when they are steady: from when on it was, on the trial's clock. Only what
     # came then is in `metrics`; None: it never was, and all of it is.
@@ -91,6 +93,11 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         **(
             {"audit": {k: dataclasses.asdict(v) for k, v in record.audit.items()}}
             if record.audit
+            else {}
+        ),
+        **(
+            {"histories": {k: dataclasses.asdict(v) for k, v in record.histories.items()}}
+            if record.histories
             else {}
         ),
         **({} if record.measured_s is None else {"measured_s": record.measured_s}),

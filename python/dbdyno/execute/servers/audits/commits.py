@@ -1,0 +1,95 @@
+"""Audits the commits of a trial: makes the tables of identities, reads all nodes after the load.
+
+Nodes are those of the target: instances each have data of their own; a primary and its replicas
+have the same. A managed server that is down after the load is started again to be read, so that
+what counts is what its recovery brings back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbdyno.audit import findings, identities, outcomes
+from dbdyno.audit.compare import NodeRows, compare
+from dbdyno.audit.findings import Audit
+from dbdyno.execute.servers.audits import nodes
+from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.execute.servers.pool import ServerPool
+from dbdyno.experiment import workloads
+from dbdyno.experiment.types import Node
+from dbdyno.plan.types import Cell
+from dbdyno.store.record import TrialRecord
+
+
+
+class Commits:
+    """Of one load. Does nothing in a cell without an audit, or with groups that only read."""
+
+    def __init__(self, pool: ServerPool, cell: Cell, check: Callable[[], None]) -> None:
+        """`check` is called while nodes are waited for, and raises to end that."""
+        self._pool = pool
+        self._check = check
+        self._cell = cell
+        self._groups: dict[str, list[int]] = {}  # numbers of groups that write, by their target
+        for number, group in enumerate(cell.groups if cell.audit else ()):
+            if workloads.changes_data(group.workload, group.options):
+                self._groups.setdefault(group.target, []).append(number)
+
+    def prepare(self) -> None:
+        """Makes the tables, empty. DynoError if a server refuses."""
+        for deployment in self._deployments():
+            for store in nodes.stores(deployment):
+                first = deployment.servers[store[0].name]
+                first.run(deployment.database, identities.CREATE)
+
+    def audited(self, record: TrialRecord, directory: Path) -> TrialRecord:
+        """The record with what the audit found. `directory`: where the engine left its log."""
+        if not self._groups:
+            return record
+        seen = outcomes.read(directory)
+        found = {
+            deployment.target.name: self._audit(deployment, seen)
+            for deployment in self._deployments()
+        }
+        return record.replace(
+            metrics={**record.metrics, **findings.metrics(found)},
+            audit=found,
+        )
+
+    def _deployments(self) -> Iterable[Deployment]:
+        return [self._pool.deployments[target] for target in self._groups]
+
+    def _audit(self, deployment: Deployment, seen: outcomes.Outcomes) -> Audit:
+        stores = []
+        for store in nodes.stores(deployment):
+            restarted = [nodes.revived(deployment, node.name) for node in store]
+            nodes.wait_until_together(deployment, self._check)
+            nodes.wait_for_equal(deployment, store, _count, self._check)
+            writers = nodes.writers(deployment.roles())
+            stores.append(
+                [
+                    _read(deployment, node, node.name in writers, was_down)
+                    for node, was_down in zip(store, restarted, strict=True)
+                ]
+            )
+        return compare(seen, self._groups[deployment.target.name], stores)
+
+
+def _count(deployment: Deployment, node: Node) -> object:
+    rows = deployment.servers[node.name].run(deployment.database, [identities.COUNT])
+    return int(rows[0][0])
+
+
+def _read(deployment: Deployment, node: Node, takes_writes: bool, restarted: bool) -> NodeRows:
+    server = deployment.servers[node.name]
+
+    def ask(sql: str) -> Sequence[Sequence[Any]]:
+        return server.run(deployment.database, [sql])
+
+    try:
+        rows = identities.read(ask)
+    except Exception as error:  # a server that is down, which each client library says in its way
+        return NodeRows(node.name, None, takes_writes, nodes.why(error), restarted)
+    return NodeRows(node.name, rows, takes_writes, "", restarted)
