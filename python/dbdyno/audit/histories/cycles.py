@@ -1,8 +1,7 @@
 """Cycles of dependencies, which no serial order explains.
 
-Strongly connected components by Tarjan's algorithm as improved by Pearce ("A space-efficient
-algorithm for finding strongly connected components", Information Processing Letters 116, 2016), in
-scipy.
+Strongly connected components by Tarjan's algorithm as improved by Pearce ("An improved algorithm for
+finding the strongly connected components of a directed graph", technical report, 2005), in scipy.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def components(count: int, edges: Edges) -> Ints:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    ones = np.ones(len(edges.source), np.int8)
+    ones = np.ones(len(edges.source), np.int32)
     graph = coo_array((ones, (edges.source, edges.target)), shape=(count, count)).tocsr()
     _, labels = connected_components(graph, directed=True, connection="strong")
     return np.asarray(labels, np.int64)

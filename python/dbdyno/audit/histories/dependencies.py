@@ -105,14 +105,23 @@ def edges(attempts: Attempts, versions: Versions, reads: Reads) -> Edges:
     before = np.concatenate([[0], np.cumsum(effective)])
     begin = before[versions.begin]
     of_list = np.repeat(np.arange(len(versions.keys)), np.diff(begin))
-    parts = [_write_write(writer, of_list), *_of_reads(attempts, versions, reads, before, begin, writer)]
-    joined = Edges(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in _NAMES)
-    )
-    return joined.at(joined.source != joined.target)
+    parts = [
+        _write_write(writer, of_list),
+        *_of_reads(attempts, versions, reads, before, begin, writer),
+    ]
+    return _distinct(Edges(*(np.concatenate(each) for each in zip(*map(_fields, parts), strict=True))))
 
 
-_NAMES = ("source", "target", "kind", "list")
+def _fields(edges: Edges) -> tuple[Ints, Ints, Ints, Ints]:
+    return edges.source, edges.target, edges.kind, edges.list
+
+
+def _distinct(edges: Edges) -> Edges:
+    """Each once, and none of an attempt on itself."""
+    edges = edges.at(edges.source != edges.target)
+    ordered = edges.at(np.lexsort(_fields(edges)))
+    changes = [np.diff(field, prepend=-1) != 0 for field in _fields(ordered)]
+    return ordered.at(np.logical_or.reduce(changes))
 
 
 def _write_write(writer: Ints, of_list: Ints) -> Edges:
