@@ -101,7 +101,7 @@ def test_all_media_draw_it_and_escape_it() -> None:
     assert '<h2 id="histories">Audit of histories</h2>' in made.html()
     assert "&lt;what&gt;" in made.html()
     assert "## Audit of histories" in made.markdown()
-    assert "audit: 7 anomalies" in printed(made.answer())
+    assert "audit: 7 anomalies" in printed(made.terminal(), width=200)
 
 
 def test_a_record_keeps_its_histories() -> None:

@@ -6,13 +6,13 @@
 use crate::rows::Rows;
 use crate::workload::Transaction;
 
-/// Largest number of an attempt that values tell apart.
+/// Largest number of an attempt that values distinguish.
 pub const ATTEMPT_MAX: u32 = (1 << ATTEMPT_BITS) - 1;
-/// Sessions of a group that values tell apart.
+/// Sessions of a group that values distinguish.
 pub const SESSIONS_MAX: u32 = 1 << SESSION_BITS;
-/// Groups of a plan that values tell apart.
+/// Groups of a plan that values distinguish.
 pub const GROUPS_MAX: usize = 1 << GROUP_BITS;
-/// Writes of a transaction that values tell apart.
+/// Writes of a transaction that values distinguish.
 pub const WRITES_MAX: u32 = 1 << WRITE_BITS;
 /// The value of every key before the load. No operation writes it.
 pub const INITIAL: i64 = 0;

@@ -2,7 +2,7 @@
 //! the anomalies of isolation: dirty reads, lost updates, read skew, write skew.
 //!
 //! A list is a row with its elements as text, each followed by a comma. Each transaction is BEGIN, 1
-//! to `operations_max` operations on lists drawn anew, and COMMIT. An append is one UPDATE that
+//! to `operations_max` operations, each on a list drawn for it, and COMMIT. An append is one UPDATE that
 //! concatenates: whatever the isolation, elements are never overwritten, and a list tells the order
 //! of all its versions.
 //!

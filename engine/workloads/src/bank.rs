@@ -63,8 +63,12 @@ impl Bank {
     }
 }
 
+/// The balance of an answer's only row; without a system any that suffices.
 fn balance(rows: Option<&Rows>) -> Option<i64> {
-    rows?.first()?.int(0)
+    match rows {
+        Some(rows) if !rows.is_unknown() => rows.first()?.int(0),
+        _ => Some(AMOUNT_MAX as i64),
+    }
 }
 
 impl Workload for Bank {

@@ -22,7 +22,7 @@ COMMITS = "commits"
 HISTORIES = ("register", "append", "bank")
 OFF = "off"
 NEEDS = (SQL, TRANSACTIONS)
-# What values of a history tell apart (`engine/core/src/history.rs`).
+# What values of a history distinguish (`engine/core/src/history.rs`).
 SESSIONS_MAX, RETRIES_MAX, GROUPS_MAX = 8192, 63, 32
 
 
@@ -144,7 +144,7 @@ def _numbers(cell: Cell) -> Refusal | None:
         return None
     return Refusal(
         f"there are {len(cell.groups)}",
-        f"values that are written are told apart for {GROUPS_MAX} groups",
+        f"values distinguish the writes of {GROUPS_MAX} groups",
         "use fewer groups, or remove `audit`",
     )
 
@@ -180,7 +180,7 @@ def _bounds(group: Group) -> Refusal | None:
         if value > most:
             return Refusal(
                 f"it has {value} {name}",
-                f"values that are written are told apart for {most} {name} of a group",
+                f"values distinguish the writes of {most} {name} of a group",
                 f"lower `{name}`, or remove `audit`",
             )
     return None

@@ -108,7 +108,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "audit.stale_read_max_s": ("staleness s", "Greatest age of a stale read", "s", -1),
     "audit.own_write_misses": ("own writes missed", "Own writes missed", "reads", -1),
     "audit.dirty_reads": ("dirty reads", "Reads of what was rolled back", "reads", -1),
-    "audit.unwritten_reads": ("unwritten reads", "Reads of what nobody wrote", "reads", -1),
+    "audit.unwritten_reads": ("unwritten reads", "Reads of unwritten values", "reads", -1),
     "audit.g0": ("G0", "Contradicting write orders", "writes", -1),
     "audit.intermediate_reads": ("intermediate reads", "Intermediate reads", "reads", -1),
     "audit.circular_information": ("G1c", "Circular information flow", "transactions", -1),

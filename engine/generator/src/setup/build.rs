@@ -172,7 +172,7 @@ fn build_group(
     })
 }
 
-/// Refuses the history of a workload that has none, and what its values could not tell apart.
+/// Refuses the history of a workload that has none, and what its values could not distinguish.
 fn check_history(number: usize, group: &Group, workload: &dyn Workload) -> Result<()> {
     if !group.history {
         return Ok(());

@@ -95,7 +95,7 @@ def writer(value: int) -> str:
     if value == INITIAL:
         return "the load"
     if value == MISSING:
-        return "nobody"
+        return "no session"
     session = value & ((1 << _SESSION_BITS) - 1)
     value >>= _SESSION_BITS
     group = value & ((1 << _GROUP_BITS) - 1)

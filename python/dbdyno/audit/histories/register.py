@@ -16,7 +16,7 @@ units have zones as clusters have. Why that is exact: `docs/decisions/audits-of-
 compare it with a search over all orders.
 
 What is not certain convicts nobody. A write without a known outcome counts from its begin on if its
-value was seen, and otherwise not at all; a compare-and-set that found another value is left out.
+value was seen, and otherwise not at all; a compare-and-set that found another value is not used.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Part:
         strange = self._reads[~known]
         dirty = np.isin(records["seen"][strange], records["value"][self._failed])
         self._strange("dirty_reads", strange[dirty], "which was rolled back")
-        self._strange("unwritten_reads", strange[~dirty], "which nobody has written to it")
+        self._strange("unwritten_reads", strange[~dirty], "which no session wrote to it")
         reads, cluster = self._reads[known], cluster[known]
         bad, twice = self._judge(reads, cluster)
         self._twice(twice)

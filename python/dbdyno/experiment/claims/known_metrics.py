@@ -312,7 +312,7 @@ METRICS += tuple(
         ("stale_read_max_s", LOWER, "longest time for which a value that was read had been old, s"),
         ("own_write_misses", LOWER, "stale reads of what the reading session had replaced itself"),
         ("dirty_reads", LOWER, "reads of values that were rolled back (G1a)"),
-        ("unwritten_reads", LOWER, "reads of values that nobody wrote"),
+        ("unwritten_reads", LOWER, "reads of values that no session wrote"),
         ("g0", LOWER, "write orders that contradict each other (dirty writes)"),
         ("intermediate_reads", LOWER, "reads of what a transaction wrote before its end (G1b)"),
         ("circular_information", LOWER, "transactions that have read each other (G1c)"),

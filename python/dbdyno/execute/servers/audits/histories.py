@@ -89,7 +89,7 @@ class Histories:
         kind = kinds.of(deployment.target.kind)
         isolation = deployment.target.isolation or kind.default_isolation
         if self._cell.state.data == REUSE and not kind.speaks_sql:
-            why = "data was reused, so that values of this trial are not told from earlier ones"
+            why = "data was reused, and values of this trial may be those of an earlier one"
             return Findings(self._audit, 0, 0, {}, isolation, why=why)
         found = self._checked(deployment, history)
         return replace(found, isolation=isolation, permitted=kind.permitted(isolation))

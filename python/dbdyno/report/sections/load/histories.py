@@ -27,7 +27,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "read_skew": ("read with skew (G-single)", "reads with skew (G-single)"),
     "write_skew": ("read in write skew (G2-item)", "reads in write skew (G2-item)"),
     "dirty_reads": ("dirty read (G1a)", "dirty reads (G1a)"),
-    "unwritten_reads": ("read of what nobody wrote", "reads of what nobody wrote"),
+    "unwritten_reads": ("read of an unwritten value", "reads of unwritten values"),
     "intermediate_reads": ("intermediate read (G1b)", "intermediate reads (G1b)"),
     "circular_information": (
         "transaction in circular information flow (G1c)",
