@@ -74,7 +74,7 @@ pub struct Access {
 }
 
 /// What a session knows about an attempt when it ends.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
     /// The transaction as composed.
     pub transaction: &'a Transaction,

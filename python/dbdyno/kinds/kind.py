@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from dbdyno.kinds.counter import Counter
 
@@ -54,7 +53,7 @@ class Kind:
     default_isolation: str = ""
     # Anomalies that each level of isolation permits, by the vendor's documentation. A level that is
     # not here permits none.
-    permits: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    permits: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     example_setting: str = ""  # for `dyno init`: one that a DBA of this kind might change
     counters: tuple[Counter, ...] = ()  # columns of a report, what is asked for first
 

@@ -34,11 +34,12 @@ pub struct Ending {
     pub end_ns: u64,
 }
 
-/// Appends the accesses of an attempt.
+/// Appends the accesses of an attempt, in one piece: records of other threads never come between.
 pub fn append(log: &Log, identity: Identity, ending: Ending, accesses: &[Access]) {
     let of = accesses.len().min(usize::from(u8::MAX)) as u8;
-    for (place, access) in accesses.iter().take(usize::from(of)).enumerate() {
-        let mut record = [0; RECORD_BYTES];
+    let mut records = vec![0; usize::from(of) * RECORD_BYTES];
+    let places = records.chunks_exact_mut(RECORD_BYTES).zip(accesses);
+    for (place, (record, access)) in places.enumerate() {
         record[..8].copy_from_slice(&identity.head(ending.outcome, access.verb as u8));
         record[8..16].copy_from_slice(&identity.n.to_le_bytes());
         record[16..24].copy_from_slice(&ending.start_ns.to_le_bytes());
@@ -48,7 +49,9 @@ pub fn append(log: &Log, identity: Identity, ending: Ending, accesses: &[Access]
         record[40..48].copy_from_slice(&access.value.to_le_bytes());
         record[48..56].copy_from_slice(&access.seen.to_le_bytes());
         record[56..60].copy_from_slice(&access.count.to_le_bytes());
-        log.push(&record, ending.end_ns);
+    }
+    if !records.is_empty() {
+        log.push(&records, ending.end_ns);
     }
 }
 

@@ -143,10 +143,10 @@ impl Log {
         self.push(&record, now_ns);
     }
 
-    /// Appends a whole record.
-    pub fn push(&self, record: &[u8], now_ns: u64) {
+    /// Appends whole records, which stay together.
+    pub fn push(&self, records: &[u8], now_ns: u64) {
         let mut buffer = self.buffer.borrow_mut();
-        buffer.bytes.extend_from_slice(record);
+        buffer.bytes.extend_from_slice(records);
         let is_old = now_ns.saturating_sub(buffer.written_ns) >= FLUSH_NS;
         if is_old || buffer.bytes.len() >= BUFFER_BYTES {
             buffer.written_ns = now_ns;

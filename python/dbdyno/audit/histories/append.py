@@ -52,18 +52,18 @@ class ListNode:
 
 def check(history: History, groups: Collection[int], nodes: Sequence[ListNode]) -> Findings:
     """Judges by the lists of the first node that takes writes and could be read."""
+    if len(history.records) > RECORDS_MAX:
+        why = f"it has {len(history.records):,} accesses, more than the {RECORDS_MAX:,} that fit"
+        return Findings("append", 0, 0, dict.fromkeys(COUNTS), why=why)
     records = history.of(groups)
     attempts = Attempts(records)
     judged = int((attempts.outcome == ACKNOWLEDGED).sum())
     unknown = int((attempts.outcome == UNKNOWN).sum())
     counts: dict[str, int | None] = dict.fromkeys(COUNTS)
-    final = next((node.contents for node in nodes if node.takes_writes and node.contents is not None), None)
-    why = ""
-    if len(records) > RECORDS_MAX:
-        why = f"{len(records):,} operations are more than the {RECORDS_MAX:,} that are judged at once"
-    elif final is None:
-        why = "no node that takes writes could be read, and the order of appends is not known"
-    if why or final is None:
+    writers = (node.contents for node in nodes if node.takes_writes)
+    final = next((held for held in writers if held is not None), None)
+    if final is None:
+        why = "no node that takes writes could be read, so the order of appends is not known"
         return Findings("append", judged, unknown, counts, why=why)
     found = _Anomalies(attempts, Versions.of(final, records["key"].astype(np.int64)))
     found.judge()
@@ -85,6 +85,8 @@ class _Anomalies:
     examples: dict[str, str] = field(default_factory=dict)
 
     def judge(self) -> None:
+        if not len(self.attempts.first):
+            return
         self._contents()
         reads = self._reads()
         self._intermediate(reads)
@@ -178,7 +180,7 @@ class _Anomalies:
 
     def _cycles(self, every: Edges, updates: set[tuple[int, int]]) -> None:
         count = len(self.attempts.first)
-        label = components(count, every) if count else np.empty(0, np.int64)
+        label = components(count, every)
         inner = every.at(label[every.source] == label[every.target])
         if not len(inner.source):
             return

@@ -47,30 +47,33 @@ def check(
 ) -> Findings:
     """Judges each read by itself, and the balances that nodes hold in the end as reads of their
     own. `judged`: reads that committed, those of nodes included."""
-    records = history.of(groups)
-    done = records["outcome"] == ACKNOWLEDGED
-    reads = records[done & (records["verb"] == READ)]
-    wrong = (reads["value"] != bank.total) | (reads["count"] != bank.accounts)
-    negative = reads["seen"] < 0
+    reads = unknown = wrong = negative = 0
+    examples: dict[str, str] = {}
+    for records in history.slices(groups, PART_RECORDS):
+        starts = records["outcome"][records["place"] == 0]
+        unknown += int((starts == UNKNOWN).sum())
+        found = records[(records["outcome"] == ACKNOWLEDGED) & (records["verb"] == READ)]
+        is_wrong = (found["value"] != bank.total) | (found["count"] != bank.accounts)
+        is_negative = found["seen"] < 0
+        reads += len(found)
+        wrong += int(is_wrong.sum())
+        negative += int(is_negative.sum())
+        for name, which in (("wrong_sums", is_wrong), ("negative", is_negative)):
+            if which.any():
+                examples.setdefault(name, _example(history, found[np.argmax(which)], bank))
     held = [node.balances for node in nodes if node.balances is not None]
     ended = [one for one in held if sum(one.values()) != bank.total or len(one) != bank.accounts]
     below = sum(any(balance < 0 for balance in one.values()) for one in held)
     counts: dict[str, int | None] = {
-        "wrong_sums": int(wrong.sum()) + len(ended),
-        "negative": int(negative.sum()) + below,
+        "wrong_sums": wrong + len(ended),
+        "negative": negative + below,
         "diverged": _differing(held, len(nodes)),
     }
-    examples = {}
-    for name, which in (("wrong_sums", wrong), ("negative", negative)):
-        if which.any():
-            examples[name] = _example(history, reads[np.argmax(which)], bank)
-    if ended and "wrong_sums" not in examples:
-        examples["wrong_sums"] = f"after the load the sum is {sum(ended[0].values()):,}" + (
-            f" instead of {bank.total:,}"
-        )
-    starts = records[records["place"] == 0]
-    unknown = int((starts["outcome"] == UNKNOWN).sum())
-    return Findings("bank", len(reads) + len(held), unknown, counts, examples=examples)
+    if ended:
+        total = sum(ended[0].values())
+        text = f"after the load the sum is {total:,} instead of {bank.total:,}"
+        examples.setdefault("wrong_sums", text)
+    return Findings("bank", reads + len(held), unknown, counts, examples=examples)
 
 
 def _differing(held: Sequence[Balances], nodes: int) -> int | None:

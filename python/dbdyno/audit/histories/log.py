@@ -6,7 +6,7 @@ Layout: `engine/generator/src/audit/history.rs`; of values that are written:
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,11 @@ class History:
         """One of the parts: all records of its keys."""
         mine = self.records["key"] % of == number if of > 1 else slice(None)
         return History(self.records[mine], self.measure_ns).of(groups)
+
+    def slices(self, groups: Collection[int], most: int) -> Iterator[Records]:
+        """Those of the groups, at most `most` at a time, in their order."""
+        for begin in range(0, len(self.records), most):
+            yield History(self.records[begin : begin + most], self.measure_ns).of(groups)
 
     def t_s(self, ns: float) -> float:
         """A time on the trial's clock, seconds since measuring began."""

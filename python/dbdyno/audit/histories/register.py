@@ -113,7 +113,8 @@ class _Part:
             identity, return_index=True, return_inverse=True
         )
         self._key_of = np.concatenate([self._keys, self._key[self._writes]])[self._first]
-        self._found = _Found(unknown=int((outcome == UNKNOWN).sum()))
+        attempts = outcome[records["place"] == 0]
+        self._found = _Found(unknown=int((attempts == UNKNOWN).sum()))
 
     def _times(self, name: str) -> Floats:
         """Nanoseconds since measuring began: exact in a float, which those of the clock are not."""
