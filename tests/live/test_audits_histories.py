@@ -108,7 +108,11 @@ def test_each_level_shows_the_anomalies_that_it_permits_and_no_others(
             found = replace(found, permitted=kinds.of(kind).permitted(level))
             counts = found.counts
             assert all(counts[name] for name in shown), (level, counts)
-            assert not any(counts[name] for name in (*absent, *NEVER)), (level, counts, found.examples)
+            assert not any(counts[name] for name in (*absent, *NEVER)), (
+                level,
+                counts,
+                found.examples,
+            )
             assert counts["incompatible_orders"] == 0, (level, counts, found.examples)
             assert set(found.examples) == {name for name, count in counts.items() if count}
             assert found.violations == 0, (level, counts)
@@ -155,6 +159,7 @@ def test_registers_of_one_server_are_linearizable(kind: str, tmp_path: Path) -> 
 
 def test_a_value_changed_behind_its_back_is_found(tmp_path: Path) -> None:
     with loaded("postgres", "register") as (bench, server):
+
         def change() -> None:
             server.run(DATABASE, [f"UPDATE {tables.REGISTER} SET content = '0000000000000000007'"])
 
@@ -228,4 +233,30 @@ def test_reads_of_a_replica_are_stale_and_have_an_age(there: Place) -> None:
     assert metrics["audit.not_linearizable"] == 4
     assert 0.0 < metrics["audit.stale_read_max_s"] < 10.0
     assert "old)" in done.stdout
+    assert there.until_clean() == []
+
+
+KILLED = """
+experiment: killed
+question: Are lists whole after a crash?
+targets: {db: {kind: mariadb, durability: full, isolation: serializable}}
+workload: {kind: append, rows: 2000, lists: 4, sessions: 4, deadline: 1s}
+audit: append
+faults: [{at: 700ms, do: kill}]
+blocks: 1
+warmup: 200ms
+duration: 1500ms
+interval: 200ms
+"""
+
+
+def test_after_a_crash_what_recovery_brings_back_is_judged(there: Place) -> None:
+    binaries("mariadb")
+    done = there.dyno("run", there.experiment(KILLED), "--dir", "out")
+    assert done.returncode == 0, done.stderr
+    (cell,) = result(there.path / "out")["cells"]
+    metrics = {name: value["mean"] for name, value in cell["metrics"].items()}
+    assert metrics["audit.lost"] == metrics["audit.violations"] == 0
+    assert metrics["audit.judged"] > 0
+    assert "was started again to be read" in done.stdout
     assert there.until_clean() == []

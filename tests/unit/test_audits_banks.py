@@ -17,7 +17,9 @@ BANK = Bank(3, 100)
 EVEN = {0: 90, 1: 110, 2: 100}
 
 
-def read(session: int, total: int, least: int = 50, count: int = 3, outcome: int = ACKNOWLEDGED) -> Any:
+def read(
+    session: int, total: int, least: int = 50, count: int = 3, outcome: int = ACKNOWLEDGED
+) -> Any:
     return (session, 0, outcome, log.READ, 4, 10, 2_000_000_000, 0, 0, 1, total, least, count)
 
 

@@ -36,7 +36,9 @@ def a(key: int, element: int) -> Step:
 
 def contents(final: Mapping[int, Sequence[int]]) -> Contents:
     return {
-        key: elements("".join(f"{element}," for element in each)) for key, each in final.items() if each
+        key: elements("".join(f"{element}," for element in each))
+        for key, each in final.items()
+        if each
     }
 
 
@@ -49,7 +51,9 @@ def check(
     return append.check(made, GROUPS, [ListNode(contents(final))])
 
 
-def found(each: Sequence[Transaction], final: Mapping[int, Sequence[int]], **more: object) -> dict[str, int]:
+def found(
+    each: Sequence[Transaction], final: Mapping[int, Sequence[int]], **more: object
+) -> dict[str, int]:
     counts = check(each, final, **more).counts  # type: ignore[arg-type]
     return {name: count for name, count in counts.items() if count}
 

@@ -107,7 +107,10 @@ def test_other_workloads_may_run_with_them() -> None:
         (history("bank", "redis"), "needs `sql`"),
         (history("register", "redis", "kind: register, compare_and_set: 1"), "needs `sql`"),
         (history("register", '"null"'), "null keeps no data"),
-        (history("append").replace("{kind: postgres}", "{kind: postgres, instances: 2}"), "instances"),
+        (
+            history("append").replace("{kind: postgres}", "{kind: postgres, instances: 2}"),
+            "instances",
+        ),
         (history("append", workload="kind: append, sessions: 9000"), "it has 9000 sessions"),
         (history("append", workload="kind: append, retries: 64"), "it has 64 retries"),
         (
@@ -115,7 +118,10 @@ def test_other_workloads_may_run_with_them() -> None:
             "a search for a rate",
         ),
         (history("append", workload="kind: append, rows: 4, lists: 5"), "`lists` 5 is more than"),
-        (history("register", workload="kind: register, read: 0, write: 0"), "all proportions are 0"),
+        (
+            history("register", workload="kind: register, read: 0, write: 0"),
+            "all proportions are 0",
+        ),
     ],
 )
 def test_what_has_no_history_is_refused(text: str, what: str) -> None:

@@ -13,8 +13,8 @@ PORT = 3306
 DROP_SCHEMA = "DROP DATABASE {}"
 SEES_SESSIONS = "PROCESS"
 DEFAULT_ISOLATION = "repeatable_read"
-# "Transaction Isolation Levels" and "Consistent Nonlocking Reads": repeatable read reads a snapshot,
-# and writes to what is committed by then, so that it permits lost updates.
+# "Transaction Isolation Levels" and "Consistent Nonlocking Reads": repeatable read reads a
+# snapshot, and writes to what is committed by then, so that it permits lost updates.
 PERMITS = {
     "read_uncommitted": (*SKEWS, *UNCOMMITTED),
     "read_committed": SKEWS,

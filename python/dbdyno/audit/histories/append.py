@@ -1,17 +1,18 @@
 """Anomalies of isolation in transactions that append to lists and read them.
 
-| count | what | literature |
-|---|---|---|
-| `lost_update` | transactions that appended to a list which another had changed since they read it | Elle: lost update |
-| `read_skew` | reads before an append of a transaction that came before the reader otherwise | G-single |
-| `write_skew` | reads that close a cycle of transactions, each of which has not seen the next one's append | G2-item |
-| `dirty_reads` | reads of what was rolled back | G1a |
-| `intermediate_reads` | reads of an append that was not its transaction's last to that list | G1b |
-| `circular_information` | transactions that have seen each other's appends | G1c |
-| `g0` | transactions that each appended after the other | G0 |
-| `incompatible_orders` | reads that are no beginning of the final list | Elle: incompatible order |
+- `lost_update`: transactions that appended to a list which another had changed since they read it
+  (Elle: lost update).
+- `read_skew`: reads of the state before a transaction whose effects the reader has seen otherwise
+  (G-single), except for lost updates.
+- `write_skew`: other reads in cycles of transactions that each read before the next one wrote
+  (G2-item).
+- `dirty_reads`: reads of what was rolled back (G1a).
+- `intermediate_reads`: reads of an append that was not its transaction's last to that list (G1b).
+- `circular_information`: transactions that have seen each other's appends (G1c).
+- `g0`: transactions that each appended after the other (G0).
+- `incompatible_orders`: reads that are no beginning of the final list.
 
-Only what committed reads, and convicts; a transaction whose outcome is not known took effect if the
+Only reads of committed transactions count; a transaction whose outcome is not known took effect if the
 final lists have its elements. Sources: `dependencies`, `cycles`.
 """
 
@@ -121,7 +122,9 @@ class _Anomalies:
         dirty |= fits & self._has_failed(number, count)
         strange = ~fits & ~dirty
         self._read("dirty_reads", record[dirty], "of which something was rolled back")
-        self._read("incompatible_orders", record[strange], "which is no beginning of what it became")
+        self._read(
+            "incompatible_orders", record[strange], "which is no beginning of what it became"
+        )
         return Reads(record[fits], number[fits], count[fits])
 
     def _is_dirty(self, elements: Ints) -> Bools:
@@ -145,7 +148,9 @@ class _Anomalies:
         record, append = reads.record[found], append[found]
         others = attempts.of[append] != attempts.of[record]
         later = attempts.own_append(append, last=True) > records["place"][append]
-        self._read("intermediate_reads", record[others & later], "to which its writer then appended more")
+        self._read(
+            "intermediate_reads", record[others & later], "to which its writer then appended more"
+        )
 
     def _lost_updates(self, reads: Reads) -> set[tuple[int, int]]:
         """(attempt, list) of those that appended to a version which another attempt appended to."""
@@ -194,7 +199,10 @@ class _Anomalies:
         when = self.attempts.records["end_ns"][self.attempts.first].astype(np.int64)
         single = closing(count, seen, unseen, when)
         update = np.array(
-            [pair in updates for pair in zip(unseen.source.tolist(), unseen.list.tolist(), strict=True)],
+            [
+                pair in updates
+                for pair in zip(unseen.source.tolist(), unseen.list.tolist(), strict=True)
+            ],
             np.bool_,
         )
         for name, which, within in (

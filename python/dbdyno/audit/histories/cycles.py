@@ -1,7 +1,8 @@
 """Cycles of dependencies, which no serial order explains.
 
-Strongly connected components by Tarjan's algorithm as improved by Pearce ("An improved algorithm for
-finding the strongly connected components of a directed graph", technical report, 2005), in scipy.
+Strongly connected components by Tarjan's algorithm as improved by Pearce ("An improved algorithm
+for finding the strongly connected components of a directed graph", technical report, 2005), in
+scipy.
 """
 
 from __future__ import annotations

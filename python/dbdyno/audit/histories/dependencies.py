@@ -62,8 +62,8 @@ class Attempts:
         return np.where(self._values[at] == elements, self._value_order[at], -1)
 
     def own_append(self, reads: Ints, last: bool = False) -> Ints:
-        """The place in the attempt of the first (or last) append of a read's own attempt to the list
-        that it read; -1: it appended nothing to it."""
+        """The place in the attempt of the first (or last) append of a read's own attempt to the
+        list that it read; -1: it appended nothing to it."""
         pairs = self._pairs(self.appends)
         place = self.records["place"].astype(np.int64)
         order = np.lexsort((-place[self.appends] if last else place[self.appends], pairs))
@@ -95,7 +95,7 @@ class Reads:
 
 
 def edges(attempts: Attempts, versions: Versions, reads: Reads) -> Edges:
-    """All dependencies. Elements of attempts that failed, and those that nobody is known to have
+    """All dependencies. Elements of attempts that failed, and those of no known attempt
     appended, are no versions: the order goes on behind them."""
     append = attempts.append_of(versions.elements)
     outcome = np.where(append >= 0, attempts.records["outcome"][append], FAILED)
@@ -109,7 +109,9 @@ def edges(attempts: Attempts, versions: Versions, reads: Reads) -> Edges:
         _write_write(writer, of_list),
         *_of_reads(attempts, versions, reads, before, begin, writer),
     ]
-    return _distinct(Edges(*(np.concatenate(each) for each in zip(*map(_fields, parts), strict=True))))
+    return _distinct(
+        Edges(*(np.concatenate(each) for each in zip(*map(_fields, parts), strict=True)))
+    )
 
 
 def _fields(edges: Edges) -> tuple[Ints, Ints, Ints, Ints]:

@@ -1,4 +1,4 @@
-"""What the check of a history found, as a trial's record holds it, and the metrics that it makes."""
+"""What the check of a history found, as a trial's record holds it, and its metrics."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ class Versions:
         """Numbers of lists, which there must be."""
         return np.searchsorted(self.keys, keys).astype(np.int64)
 
-    def is_beginning(self, number: Ints, count: Ints, digest: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def is_beginning(
+        self, number: Ints, count: Ints, digest: NDArray[np.uint64]
+    ) -> NDArray[np.bool_]:
         """Whether lists of so many elements and that digest are beginnings of the final ones."""
         length = self.begin[number + 1] - self.begin[number]
         fits = count <= length

@@ -1,21 +1,21 @@
 """Linearizability of registers: each key is one, and every value is written once.
 
-A history is linearizable if each operation can be given an instant between its begin and its end, so
-that every read finds what was written last (Herlihy and Wing, "Linearizability: a correctness
+A history is linearizable if each operation can be given an instant between its begin and its end,
+so that every read finds what was written last (Herlihy and Wing, "Linearizability: a correctness
 condition for concurrent objects", ACM TOPLAS 12, 1990; by their theorem of locality keys are judged
 one by one). The algorithm, in time n log n: Gibbons and Korach, "Testing shared memories", SIAM
 Journal on Computing 26 (1997). The write of a value and its reads are a cluster; its zone lies
 between the first end and the last begin of them. Where the first end comes first, the register must
-hold the value throughout (a forward zone); otherwise one instant suffices (a backward zone). A
-history is linearizable if no read ends before its write begins, no two forward zones overlap, and no
-backward zone lies within a forward zone.
+hold the value throughout (a forward zone); otherwise one instant suffices (a backward zone). The
+history is linearizable if no read ends before its write begins, no two forward zones overlap, and
+no backward zone lies within a forward zone.
 
 A compare-and-set that succeeded comes right after the cluster of the value that it expected. The
 clusters that it joins are one unit, whose operations must have instants in the clusters' order;
 units have zones as clusters have. Why that is exact: `docs/decisions/audits-of-histories.md`; tests
 compare it with a search over all orders.
 
-What is not certain convicts nobody. A write without a known outcome counts from its begin on if its
+What is not certain is no evidence. A write without a known outcome counts from its begin on if its
 value was seen, and otherwise not at all; a compare-and-set that found another value is not used.
 """
 

@@ -41,7 +41,13 @@ from dbdyno.experiment.file.names import did_you_mean
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
 _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _INTERMITTENT = _STALLS | {"errors_per_s", "retries_per_s", "failed_per_s"}
-_NO_OUTCOME = {"audit.acknowledged", "audit.judged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
+_NO_OUTCOME = {
+    "audit.acknowledged",
+    "audit.judged",
+    "due_per_s",
+    "dispatch_lag_us_p99",
+    "generator_cpu_us_per_op",
+}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 

@@ -133,9 +133,7 @@ class _Redaction:
             "explain": keyed(explain, one.explain),
             "targets": {texts.label(k): self._target(v) for k, v in one.targets.items()},
             "audit": {texts.label(k): self._audit(v, k) for k, v in one.audit.items()},
-            "histories": {
-                texts.label(k): self._history(v, k) for k, v in one.histories.items()
-            },
+            "histories": {texts.label(k): self._history(v, k) for k, v in one.histories.items()},
             "void_reason": texts.prose(one.void_reason),
         }
         known = {*changed, "id", "block", "cell", "status", "started_unix_s"}

@@ -23,7 +23,6 @@ from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
 
 
-
 class Commits:
     """Of one load. Does nothing in a cell without an audit, or with groups that only read."""
 

@@ -105,9 +105,7 @@ class Histories:
             return replace(append.check(history, groups, lists), nodes=_said(read))
         read = self._nodes(deployment, tables.balances, _balances)
         held = [bank.BankNode(balances) for _, balances in read]
-        return replace(
-            bank.check(history, groups, self._bank(deployment), held), nodes=_said(read)
-        )
+        return replace(bank.check(history, groups, self._bank(deployment), held), nodes=_said(read))
 
     def _nodes(
         self, deployment: Deployment, read: Callable[[tables.Ask], T], mark: nodes.Mark

@@ -17,7 +17,7 @@ CATCH_UP_MAX_S = 600.0
 WHY_CHARS = 300
 
 Mark = Callable[[Deployment, Node], object]
-"""What a node holds, in short: equal on nodes that hold the same. Raises where it cannot be read."""
+"""What a node holds, in short: equal on nodes that hold the same. Raises if it cannot be read."""
 
 
 def writers(roles: Mapping[str, str]) -> set[str]:
@@ -68,8 +68,7 @@ def wait_for_equal(
         check()
         marks = [_marked(deployment, node, mark) for node in store]
         joining = any(
-            one is None and _runs(deployment, node)
-            for one, node in zip(marks, store, strict=True)
+            one is None and _runs(deployment, node) for one, node in zip(marks, store, strict=True)
         )
         if len({*marks} - {None}) <= 1 and not joining:
             return

@@ -20,7 +20,10 @@ EXAMPLES_SHOWN = 30
 NOT_KNOWN = "not known"
 # (one, several) of what a count counts.
 NAMES: Mapping[str, tuple[str, str]] = {
-    "not_linearizable": ("register that is not linearizable", "registers that are not linearizable"),
+    "not_linearizable": (
+        "register that is not linearizable",
+        "registers that are not linearizable",
+    ),
     "stale_reads": ("stale read", "stale reads"),
     "own_write_misses": ("stale read of an own write", "stale reads of own writes"),
     "lost_update": ("lost update", "lost updates"),
@@ -108,7 +111,9 @@ def view(context: Context) -> View | None:
         for (cell, target), found in cells.items()
     ]
     every = [found for one in cells.values() for found in one]
-    return View(_summary(every), not any(_is_bad(one) for one in every), rows, examples[:EXAMPLES_SHOWN])
+    return View(
+        _summary(every), not any(_is_bad(one) for one in every), rows, examples[:EXAMPLES_SHOWN]
+    )
 
 
 def _is_bad(found: Findings) -> bool:
@@ -123,7 +128,11 @@ def _summary(every: Sequence[Findings]) -> str:
 def _of_check(check: str, found: Sequence[Findings]) -> str:
     judged = [one for one in found if one.violations is not None and not one.why]
     if not judged:
-        return f"Of {count(len(found), 'history', 'histories')} nothing could be judged." if found else ""
+        return (
+            f"Of {count(len(found), 'history', 'histories')} nothing could be judged."
+            if found
+            else ""
+        )
     operations = sum(one.judged for one in judged)
     scope = f"{count(operations, *_JUDGED[check])} ({count(len(judged), 'history', 'histories')})"
     violations = sum(one.violations or 0 for one in judged)
@@ -140,7 +149,8 @@ def _bad(check: str, violations: int) -> str:
     if check == "register":
         return count(violations, "register is", "registers are") + " not linearizable, as found"
     what = count(violations, "anomaly", "anomalies")
-    return f"{what} that the isolation level does not permit {'was' if violations == 1 else 'were'} found"
+    were = "was" if violations == 1 else "were"
+    return f"{what} that the isolation level does not permit {were} found"
 
 
 def _good(check: str) -> str:
@@ -179,7 +189,9 @@ def _counts(found: Sequence[Findings]) -> Iterator[str]:
 
 
 def _names(check: str, name: str) -> tuple[str, str]:
-    return _DIVERGED.get(check, ("difference", "differences")) if name == "diverged" else NAMES[name]
+    return (
+        _DIVERGED.get(check, ("difference", "differences")) if name == "diverged" else NAMES[name]
+    )
 
 
 def _texts(found: Findings) -> Iterator[tuple[str, str]]:
