@@ -7,13 +7,13 @@
 - `write_skew`: other reads in cycles of transactions that each read before the next one wrote
   (G2-item).
 - `dirty_reads`: reads of what was rolled back (G1a).
-- `intermediate_reads`: reads of an append that was not its transaction's last to that list (G1b).
+- `intermediate_reads`: reads of an append that was not its writer's last to that list (G1b).
 - `circular_information`: transactions that have seen each other's appends (G1c).
 - `g0`: transactions that each appended after the other (G0).
 - `incompatible_orders`: reads that are no beginning of the final list.
 
-Only reads of committed transactions count; a transaction whose outcome is not known took effect if the
-final lists have its elements. Sources: `dependencies`, `cycles`.
+Only reads of committed transactions count; a transaction whose outcome is not known took effect if
+the final lists have its elements. Sources: `dependencies`, `cycles`.
 """
 
 from __future__ import annotations
