@@ -281,7 +281,11 @@ mod tests {
         let mut tx = Transaction::default();
         workload.fill(0, 0, &mut tx);
         let found = observe(&*workload, &tx, None)[0];
-        assert_eq!((found.count, found.seen, found.value), (0, 0, 0), "a list without a row is empty");
+        assert_eq!(
+            (found.count, found.seen, found.value),
+            (0, 0, 0),
+            "a list without a row is empty"
+        );
     }
 
     #[test]

@@ -249,7 +249,10 @@ mod tests {
         workload.fill(0, 0, &mut tx);
         let answers = [answer(&[3, -1]), answer(&[5, 6, 7])];
         workload.more(0, 0, 1, &answers, &mut tx);
-        assert_eq!(tx.ops.iter().map(|op| op.request).collect::<Vec<_>>(), [BEGIN, LOW, HIGH, COMMIT]);
+        assert_eq!(
+            tx.ops.iter().map(|op| op.request).collect::<Vec<_>>(),
+            [BEGIN, LOW, HIGH, COMMIT]
+        );
         let found = observe(&*workload, &tx, &answers);
         let expected = Access { verb: Verb::Read, key: 0, value: 20, seen: -1, count: 5 };
         assert_eq!(found, [expected]);

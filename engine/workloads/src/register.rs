@@ -41,9 +41,8 @@ const VALUE_DIGITS: usize = 19;
 fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
     let mut reader = Reader::new("register", order.options);
     let keys = reader.integer("keys", 100, 1..=1_000_000)?;
-    let mut weight = |name, default| {
-        reader.number(name, default, |x| (0.0..=1e9).contains(&x), "from 0 to 1e9")
-    };
+    let mut weight =
+        |name, default| reader.number(name, default, |x| (0.0..=1e9).contains(&x), "from 0 to 1e9");
     let weights = [weight("read", 0.5)?, weight("write", 0.5)?, weight("compare_and_set", 0.0)?];
     reader.finish()?;
     let Some(choice) = Choice::weighted(&weights) else {

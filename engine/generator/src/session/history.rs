@@ -60,6 +60,11 @@ impl Session {
         config.workload.observe(&observed, &mut accesses);
         let identity =
             Identity { session: self.id(config), n: self.drawn.1, attempt: self.attempt };
-        append(log, identity, Ending { outcome, start_ns: self.attempt_ns, end_ns: now_ns }, &accesses);
+        append(
+            log,
+            identity,
+            Ending { outcome, start_ns: self.attempt_ns, end_ns: now_ns },
+            &accesses,
+        );
     }
 }

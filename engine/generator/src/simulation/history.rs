@@ -78,10 +78,7 @@ fn value(n: u64, attempt: u32) -> i64 {
 fn an_attempt_lasts_from_its_first_byte_to_its_last_answer() {
     let setup = Setup { length_ns: 65 * MS, ..Setup::default() };
     let records = recorded(true, setup, |_| (10 * MS, None));
-    let expected = [
-        (0, 0, DONE, 0, 30, value(0, 0)),
-        (1, 0, DONE, 30, 60, value(1, 0)),
-    ];
+    let expected = [(0, 0, DONE, 0, 30, value(0, 0)), (1, 0, DONE, 30, 60, value(1, 0))];
     assert_eq!(records, expected, "the third has not written when the load ends");
 }
 
