@@ -213,8 +213,8 @@ question: How old is what a replica answers?
 targets:
   db: {kind: postgres, durability: none, topology: {kind: replicas, network: {delay: 20ms}}}
 groups:
-  writers: {workload: {kind: register, keys: 4, read: 0}, target: db, sessions: 2}
-  readers: {workload: {kind: register, keys: 4, write: 0}, target: db, sessions: 2, route: replicas}
+  writers: {kind: register, keys: 4, read: 0, sessions: 2}
+  readers: {kind: register, keys: 4, write: 0, sessions: 2, route: replicas}
 audit: register
 blocks: 1
 warmup: 200ms

@@ -144,7 +144,7 @@ def _changed(rng: random.Random, one: Operation, values: Sequence[int]) -> Opera
 
 
 def cases(with_swaps: bool) -> Iterator[tuple[int, list[Operation]]]:
-    for seed in range(800):
+    for seed in range(500):
         yield seed, random_history(random.Random(seed), with_swaps)
 
 
@@ -185,7 +185,7 @@ def test_a_long_history_of_many_keys_is_judged() -> None:
     records["start_ns"], records["end_ns"] = 10 * order, 10 * order + 9
     found = register.check(log.History(records, 0), GROUPS)
     assert (found.judged, found.violations) == (count, 0)
-    records["seen"][-1] = 0
+    records["seen"][-1 - keys] = 0  # the last round writes
     found = register.check(log.History(records, 0), GROUPS)
     assert (found.counts["stale_reads"], found.counts["not_linearizable"]) == (1, 1)
 

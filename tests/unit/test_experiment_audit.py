@@ -95,7 +95,7 @@ def test_histories_are_of_the_workload_of_their_name(audit: str) -> None:
 def test_other_workloads_may_run_with_them() -> None:
     text = history("append").replace(
         "workload: {kind: append}",
-        f"groups: {{lists: {{workload: {{kind: append}}}}, noise: {{workload: {{{WRITES}}}}}}}",
+        f"groups: {{lists: {{kind: append}}, noise: {{{WRITES}}}}}",
     )
     assert load(text).cells[0].audit == "append"
 

@@ -2,7 +2,8 @@
 //! the anomalies of isolation: dirty reads, lost updates, read skew, write skew.
 //!
 //! A list is a row with its elements as text, each followed by a comma. Each transaction is BEGIN, 1
-//! to `operations_max` operations, each on a list drawn for it, and COMMIT. An append is one UPDATE that
+//! to `operations_max` operations, each on a list drawn for it, and COMMIT. They are in the order of
+//! the lists, so that appends wait for each other and seldom deadlock. An append is one UPDATE that
 //! concatenates: whatever the isolation, elements are never overwritten, and a list tells the order
 //! of all its versions.
 //!
@@ -17,7 +18,6 @@ use dyno_core::error::Result;
 use dyno_core::history::{self, Access, Digest, Observed, Verb};
 use dyno_core::request::capability::Capability;
 use dyno_core::rng::Rng;
-use dyno_core::rows::Rows;
 use dyno_core::workload::{
     Dialect, Effect, Order, ParamType, Request, RowSink, Table, Transaction, Value, Workload,
     WorkloadKind,
@@ -38,6 +38,8 @@ const BEGIN: u16 = 0;
 const READ: u16 = 1;
 const COMMIT: u16 = 2;
 const APPEND: u16 = 3;
+/// Most operations of a transaction.
+const OPERATIONS_MAX: usize = 8;
 
 fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
     let mut reader = Reader::new("append", order.options);
@@ -45,7 +47,7 @@ fn build(order: &Order<'_>) -> Result<Box<dyn Workload>> {
         rows: reader.integer("rows", 10_000, 1..=10_000_000)?,
         lists: reader.integer("lists", 8, 1..=100_000)?,
         turn: reader.integer("turn", 100, 1..=1_000_000_000)?,
-        operations_max: reader.integer("operations_max", 4, 1..=8)?,
+        operations_max: reader.integer("operations_max", 4, 1..=OPERATIONS_MAX as u64)?,
         read: reader.number("read", 0.5, |x| (0.0..=1.0).contains(&x), "from 0 to 1")?,
     };
     reader.finish()?;
@@ -128,17 +130,20 @@ impl Workload for Append {
     fn fill(&self, session: u32, index: u64, tx: &mut Transaction) {
         let mut rng = Rng::for_transaction(self.seed, session, index);
         let first = self.first_list(index);
+        let mut operations = [(0, false); OPERATIONS_MAX];
+        let operations = &mut operations[..rng.between(1, self.settings.operations_max) as usize];
+        for operation in &mut *operations {
+            *operation = (rng.below(self.settings.lists), rng.unit() < self.settings.read);
+        }
+        // Stable: what is done to one list keeps its order.
+        operations.sort_by_key(|operation| operation.0);
         tx.op(BEGIN);
-        for write in 0..rng.between(1, self.settings.operations_max) {
-            let list = (first + rng.below(self.settings.lists)) as i64;
-            if rng.unit() < self.settings.read {
-                tx.int(list);
-                tx.op(READ);
-            } else {
+        for (write, &(list, is_read)) in operations.iter().enumerate() {
+            if !is_read {
                 tx.int(history::unique(session, index, write as u32));
-                tx.int(list);
-                tx.op(APPEND);
             }
+            tx.int((first + list) as i64);
+            tx.op(if is_read { READ } else { APPEND });
         }
         tx.op(COMMIT);
     }
@@ -208,6 +213,7 @@ impl Workload for Append {
 mod tests {
     use super::*;
     use dyno_core::plan::Options;
+    use dyno_core::rows::Rows;
     use serde_json::json;
 
     fn append(options: serde_json::Value) -> Result<Box<dyn Workload>> {

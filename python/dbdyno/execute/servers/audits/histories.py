@@ -103,9 +103,10 @@ class Histories:
             writers = nodes.writers(deployment.roles())
             lists = [append.ListNode(held, node.name in writers) for node, held in read]
             return replace(append.check(history, groups, lists), nodes=_said(read))
-        read = self._nodes(deployment, tables.balances, _balances)
-        held = [bank.BankNode(balances) for _, balances in read]
-        return replace(bank.check(history, groups, self._bank(deployment), held), nodes=_said(read))
+        held = self._nodes(deployment, tables.balances, _balances)
+        balances = [bank.BankNode(each) for _, each in held]
+        found = bank.check(history, groups, self._bank(deployment), balances)
+        return replace(found, nodes=_said(held))
 
     def _nodes(
         self, deployment: Deployment, read: Callable[[tables.Ask], T], mark: nodes.Mark
