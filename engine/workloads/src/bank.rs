@@ -124,8 +124,12 @@ impl Workload for Bank {
         if let (Some(from), Some(to)) = (from, to)
             && from >= amount
         {
-            for (number, grown) in [(0, from - amount), (1, to + amount)] {
-                let account = tx.values[number].clone();
+            let accounts = [0, 1].map(|place| tx.values[place].clone());
+            let mut updates =
+                accounts.into_iter().zip([from - amount, to + amount]).collect::<Vec<_>>();
+            // In the same order in all transfers, which then wait for each other and seldom deadlock.
+            updates.sort_by_key(|(account, _)| if let Value::Int(id) = account { *id } else { 0 });
+            for (account, grown) in updates {
                 tx.int(grown);
                 tx.value(account);
                 tx.op(UPDATE);
