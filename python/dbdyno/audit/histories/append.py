@@ -6,7 +6,7 @@
   (G-single), except for lost updates.
 - `write_skew`: other reads in cycles of transactions that each read before the next one wrote
   (G2-item).
-- `dirty_reads`: reads of what was rolled back (G1a).
+- `dirty_reads`: reads of what was rolled back, or lost by a crash before it was acknowledged (G1a).
 - `intermediate_reads`: reads of an append that was not its writer's last to that list (G1b).
 - `circular_information`: transactions that have seen each other's appends (G1c).
 - `g0`: transactions that each appended after the other (G0).
@@ -121,7 +121,7 @@ class _Anomalies:
         dirty = self._is_dirty(records["seen"][record]) & (count > 0)
         dirty |= fits & self._has_failed(number, count)
         strange = ~fits & ~dirty
-        self._read("dirty_reads", record[dirty], "of which something was rolled back")
+        self._read("dirty_reads", record[dirty], "of which something did not last")
         self._read(
             "incompatible_orders", record[strange], "which is no beginning of what it became"
         )
