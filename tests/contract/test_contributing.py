@@ -34,7 +34,7 @@ class Row:
 
 SHARED = frozenset({"allowance", "guard", "policy", "results", "slots", "tasks", "tsv"})
 SHARED |= {"choice", "digits", "evenly", "generator", "node", "options", "lib", "base"}
-SHARED |= {"arrivals", "measuring", "traces"}
+SHARED |= {"arrivals", "measuring", "recorded"}
 
 ROUTERS = frozenset(path.stem for path in (ROOT / PACKAGE / "topology/routers").glob("*.py"))
 

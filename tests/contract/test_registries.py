@@ -204,6 +204,9 @@ def test_the_engine_takes_what_the_table_allows(
         "oltp": {"rows": 1000},
         "kv": {"records": 1000},
         "tpcc": {"customers": 30, "items": 100},
+        "register": {"keys": 100},
+        "append": {"rows": 100, "lists": 1},
+        "bank": {"accounts": 10},
         "io": {"files": 1, "total_size": 1 << 20},
     }[workload]
     given: dict[str, Any] = {**size, option.name: example(option)}

@@ -66,6 +66,7 @@ def test_every_file_is_documented(run: Path) -> None:
     assert found <= set(known)
     optional = {
         "trials/ID/audit.log",
+        "trials/ID/history.log",
         "trials/ID/engine.log",
         "trials/ID/faults.ndjson",
         "trials/ID/roles.ndjson",

@@ -16,16 +16,16 @@ from typing import Any
 from dbdyno.audit import identities
 from dbdyno.audit.compare import NodeRows
 from dbdyno.cli import entry
-from dbdyno.execute.servers import auditing
+from dbdyno.execute.servers.audits import commits
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.experiment.types import Node
 
 NAME = "rows.ndjson"
-real = auditing._read
+real = commits._read
 
 
 def spied(deployment: Deployment, node: Node, takes_writes: bool, restarted: bool) -> NodeRows:
-    """What `auditing._read` does, after another look at the table."""
+    """What `commits._read` does, after another look at the table."""
     server: Any = deployment.servers[node.name]
     if server.kind == "redis":
         rows, store = by_redis_cli(server), primary_port(server)
@@ -71,6 +71,6 @@ def primary_port(server: Any) -> int:
 
 
 if __name__ == "__main__":
-    auditing._read = spied
+    commits._read = spied
     sys.argv[0] = "dyno"
     entry.main()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dbdyno import systems
-from dbdyno.execute.servers.auditing import _writers
+from dbdyno.execute.servers.audits.nodes import writers
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.experiment.types import (
     DOWN,
@@ -128,7 +128,7 @@ def test_another_cell_may_need_no_address() -> None:
 
 
 def test_commits_are_looked_for_where_clients_would() -> None:
-    assert _writers({"db": REPLICA, "db.2": PRIMARY, "db.3": DOWN}) == {"db.2"}
-    assert _writers({"db": MEMBER, "db.2": MEMBER, "db.3": DOWN}) == {"db", "db.2"}
-    assert _writers({"db": INSTANCE, "db.2": INSTANCE}) == {"db", "db.2"}
-    assert _writers({"db": DOWN, "db.2": REPLICA}) == {"db"}  # nobody can tell
+    assert writers({"db": REPLICA, "db.2": PRIMARY, "db.3": DOWN}) == {"db.2"}
+    assert writers({"db": MEMBER, "db.2": MEMBER, "db.3": DOWN}) == {"db", "db.2"}
+    assert writers({"db": INSTANCE, "db.2": INSTANCE}) == {"db", "db.2"}
+    assert writers({"db": DOWN, "db.2": REPLICA}) == {"db"}  # nobody can tell

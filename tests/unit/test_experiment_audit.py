@@ -78,3 +78,69 @@ def test_claims_on_audits_need_one() -> None:
     with pytest.raises(DynoError, match="commits are not audited") as caught:
         load(file(audit="off") + claim)
     assert caught.value.fix == "add `audit: commits` to the experiment"
+
+
+def history(audit: str, kind: str = "postgres", workload: str | None = None) -> str:
+    return file(kind, audit, workload or f"kind: {audit}")
+
+
+@pytest.mark.parametrize("audit", ["register", "append", "bank"])
+def test_histories_are_of_the_workload_of_their_name(audit: str) -> None:
+    assert load(history(audit)).cells[0].audit == audit
+    with pytest.raises(DynoError, match=f"none has the workload `{audit}`") as caught:
+        load(history(audit, workload=WRITES))
+    assert f"add a group with `kind: {audit}`" in caught.value.fix
+
+
+def test_other_workloads_may_run_with_them() -> None:
+    text = history("append").replace(
+        "workload: {kind: append}",
+        f"groups: {{lists: {{kind: append}}, noise: {{{WRITES}}}}}",
+    )
+    assert load(text).cells[0].audit == "append"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (history("append", "redis"), "needs `sql`"),
+        (history("bank", "redis"), "needs `sql`"),
+        (history("register", "redis", "kind: register, compare_and_set: 1"), "needs `sql`"),
+        (history("register", '"null"'), "null keeps no data"),
+        (
+            history("append").replace("{kind: postgres}", "{kind: postgres, instances: 2}"),
+            "instances",
+        ),
+        (history("append", workload="kind: append, sessions: 9000"), "it has 9000 sessions"),
+        (history("append", workload="kind: append, retries: 64"), "it has 64 retries"),
+        (
+            history("bank", workload="kind: bank, find: {rate: max, while: response_ms_p50 < 20}"),
+            "a search for a rate",
+        ),
+        (history("append", workload="kind: append, rows: 4, lists: 5"), "`lists` 5 is more than"),
+        (
+            history("register", workload="kind: register, read: 0, write: 0"),
+            "all proportions are 0",
+        ),
+    ],
+)
+def test_what_has_no_history_is_refused(text: str, what: str) -> None:
+    with pytest.raises(DynoError) as caught:
+        load(text)
+    assert what in caught.value.what
+    assert caught.value.fix
+
+
+def test_registers_of_redis_have_histories() -> None:
+    assert load(history("register", "redis")).cells[0].audit == "register"
+
+
+def test_claims_are_on_what_their_audit_measures() -> None:
+    claim = 'claims: ["audit.write_skew < 1"]\n'
+    (parsed,) = load(history("append") + claim).claims
+    assert parsed.text == "audit.write_skew < 1"
+    with pytest.raises(DynoError, match="`audit: bank` does not look for it") as caught:
+        load(history("bank") + claim)
+    assert caught.value.fix == "add `audit: append` to the experiment"
+    with pytest.raises(DynoError, match="does not look for it"):
+        load(file() + 'claims: ["audit.stale_reads < 1"]\n')

@@ -51,6 +51,10 @@ FILES = (
         "`length_s` seconds before `t_s`; the measured phase starts at 0; absent with `sampling: off`",
     ),
     (
+        "trials/ID/history.log",
+        "only with `audit: register`, `append` or `bank`: what each attempt at a transaction read and wrote, in binary records (`engine/generator/src/audit/history.rs`)",
+    ),
+    (
         "trials/ID/audit.log",
         "only with `audit: commits`: the outcome of each attempt, in binary records (`engine/generator/src/audit/log.rs`)",
     ),
@@ -58,7 +62,7 @@ FILES = (
     ("trials/ID/engine.log", "standard error of the engine, if any"),
     (
         f"trials/ID/{run.TRIAL}",
-        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, `audit` of commits, `routing` of an examined router, warnings, outages, settings, plans of statements; "
+        "metrics (`bounds` names those that are lower (`>=`) or upper (`<=`) bounds), `measured_s`, `steady_from_s` with `until: steady`, `probes` of a search, `audit` of commits, `histories` that were checked, `routing` of an examined router, warnings, outages, settings, plans of statements; "
         "it is written last, so a trial with this file is complete",
     ),
     (

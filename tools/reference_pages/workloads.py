@@ -31,6 +31,17 @@ factors:
 Each operation remains a transaction: throughput counts operations, an error reply fails its own operation alone, and a latency is the time from the write to the operation's own answer, so that it contains the
 server's work on those before it in the write. `deadline` holds for each operation of a write, `think` is a pause between two writes, and `sessions` times `pipeline` is the largest number of operations in flight. In an open loop a session sends together what is
 due, at most `pipeline` operations, and waits for no others; response times count from each operation's own due time. `operations_per_write` is the mean number of operations in a write. [Reasons](../decisions/pipelining.md)."""
+REGISTER = """For [`audit: register`](../guide/audit.md#are-reads-up-to-date), and without it an ordinary load. Each operation commits by itself; its record is drawn evenly. Every value is written once, so that a read identifies
+its writer. A compare-and-set is two statements, a read and `UPDATE ... WHERE content = ?`; one that finds another value than it has read counts as committed, and has written nothing. Kinds of transactions:
+`read`, `write`, `compare_and_set`. On Redis a record is a string (GET, SET)."""
+
+APPEND = """For [`audit: append`](../guide/audit.md#does-the-isolation-level-keep-its-promise). A list is a row with its elements as text, each followed by a comma; an append is `UPDATE ... SET elements = CONCAT(elements, ?, ',')`. A transaction is
+BEGIN, 1 to `operations_max` operations, each on one of `lists` lists drawn evenly, and COMMIT. After each `turn` of its own transactions a session turns to the next `lists` lists, and behind the last of `rows` to the first again. Fewer `lists` make more conflicts; a longer `turn`
+makes longer lists, which are read and rewritten whole (an answer may have 1 MiB), and keeps sessions together that differ in speed. `read: 1` only reads, as for a group with `route: replicas`."""
+
+BANK = """For [`audit: bank`](../guide/audit.md#does-a-sum-stay-constant). A transfer selects two balances and updates both to values that the client computed, 1 to 10 less and as much more; a balance that is too small is left alone. A read selects all accounts by two statements of one transaction. Kinds of
+transactions: `read_all`, `transfer`. `read: 1` only reads, as for a group with `route: replicas`."""
+
 IO = """```yaml
 targets: {fs: {kind: files, options: {direct: true}}}
 workload: {kind: io, preset: random_mixed, total_size: 1Gi, block_size: 16Ki, sync_every: 100, sessions: 4}
@@ -143,6 +154,9 @@ _ABOUT = {
     "io": IO,
     "lua": LUA,
     "replay": REPLAY,
+    "register": REGISTER,
+    "append": APPEND,
+    "bank": BANK,
     "tpcc": """`mode: faithful` is TPC Benchmark C 5.11 in its inputs and data: non-uniform numbers whose constants hold for a run (and keep the prescribed distance from the load's), 1 % of order lines
 and 15 % of payments from other warehouses, 60 % of customers by last name, full text, 1 % of new orders rolled back; mix 45:43:4:4:4. `mode: sysbench` is what the published scripts for sysbench do instead:
 everything at home, constants drawn again, text of one repeated character, mix 10:10:1:1:1, some statements more and some columns not kept up, tables named `warehouse1` and so on; their foreign keys are omitted, the indexes of these are not.

@@ -7,6 +7,7 @@ pub mod driver;
 pub mod error;
 pub mod event;
 pub mod histogram;
+pub mod history;
 pub mod needs;
 pub mod plan;
 pub mod protocol;

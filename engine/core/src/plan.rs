@@ -25,7 +25,7 @@ pub struct Plan {
     pub job: Job,
     /// Name of the trial, part of every error message.
     pub trial: String,
-    /// Existing directory for `latency.hlog`, and for `audit.log` if commits are audited. Events go to standard output.
+    /// Existing directory for `latency.hlog`, and for `audit.log` or `history.log` if there is an audit. Events go to standard output.
     pub directory: PathBuf,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -286,6 +286,10 @@ pub struct Group {
     /// the client saw goes to `audit.log`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub audit: bool,
+    /// Whether its history is recorded: what each attempt read and wrote goes to `history.log`. For
+    /// workloads that have one; not with `audit`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub history: bool,
 }
 
 /// Arrival schedule of an open loop, a pure function of seed and arrival number.

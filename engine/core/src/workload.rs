@@ -1,6 +1,7 @@
 //! Workloads: a workload names its requests once and then composes transactions from them.
 
 use crate::Result;
+use crate::history::{Access, Observed};
 use crate::plan::Options;
 use crate::recording::Recording;
 use crate::request::capability::Capability;
@@ -111,6 +112,19 @@ pub trait Workload: Send + Sync {
     fn recording(&self) -> Option<&dyn Recording> {
         None
     }
+
+    /// Whether its transactions have a history ([`observe`](Self::observe)).
+    fn has_history(&self) -> bool {
+        false
+    }
+
+    /// Appends what an attempt is known to have read, and what it may have written, in order.
+    /// Called only if the workload [has a history](Self::has_history) and it is recorded.
+    fn observe(&self, _observed: &Observed<'_>, _out: &mut Vec<Access>) {}
+
+    /// Writes the values of attempt number `attempt` into a composed transaction, in place of those
+    /// of the attempt before. Called as [`observe`](Self::observe) is.
+    fn renumber(&self, _attempt: u32, _tx: &mut Transaction) {}
 
     /// Whether a run changes data that a later run reads.
     fn changes_data(&self) -> bool;

@@ -1,6 +1,7 @@
 //! One trial from plan to last event: build, connect, warm up, measure, drain, stop.
 
-use crate::audit::log::{Log, LogFile};
+use crate::audit::history::HISTORY;
+use crate::audit::log::{Form, Log, LogFile, OUTCOMES};
 use crate::machine;
 use crate::metrics::hlog::Hlog;
 use crate::metrics::notice::Notices;
@@ -107,8 +108,8 @@ impl Trial<'_> {
     fn drive(&self, parts: &[SessionNumbers], threads: &SessionNumbers) -> Result<bool> {
         let clock = MonotonicClock;
         let (control, cancels) = Control::new(self.plan.groups.len());
-        let is_audited = self.built.iter().any(|built| built.audit.is_some());
-        let audit = is_audited.then(|| LogFile::create(&self.plan.directory)).transpose()?;
+        let audit = self.log_form().map(|form| LogFile::create(&self.plan.directory, form));
+        let audit = audit.transpose()?;
         let (notices, told) = Notices::new();
         let load_ended = AtomicBool::new(false);
         let names: Vec<Names<'_>> = self
@@ -201,6 +202,13 @@ impl Trial<'_> {
             reporter.finish(&closing, ending, notices.dropped());
             failure.map_or(Ok(!finished), Err)
         })
+    }
+
+    /// What the audit's log holds, if there is an audit.
+    fn log_form(&self) -> Option<Form> {
+        let has = |one: fn(&Built) -> bool| self.built.iter().any(one);
+        let outcomes = has(|built| built.audit.is_some()).then_some(OUTCOMES);
+        outcomes.or_else(|| has(|built| built.history).then_some(HISTORY))
     }
 
     fn spawn<'scope, 'env>(

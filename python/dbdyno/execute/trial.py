@@ -21,8 +21,7 @@ from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
 from dbdyno.execute.rate_search.probing import Probing
 from dbdyno.execute.routing import conformance
-from dbdyno.execute.servers import integrity
-from dbdyno.execute.servers.auditing import Auditing
+from dbdyno.execute.servers import audits, integrity
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.execute.steadiness import Steadiness
@@ -85,7 +84,7 @@ class Trial:
         values = self._pool.looked_up(cell)
         request = self._request(cell, trial, directory)
         self._run.save_request(trial.id, request)
-        auditing = Auditing(self._pool, cell, self._context.control.check)
+        auditing = audits.of(self._pool, cell, self._context.control.check)
         auditing.prepare()
         self._pool.flush()
         faults = TrialFaults(

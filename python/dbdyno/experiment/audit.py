@@ -1,4 +1,8 @@
-"""`audit: commits`: whether commits are audited, and what a cell must have for that."""
+"""`audit:`: what a trial is checked for besides its speed, and what a cell must have for that.
+
+`commits` adds an identity to the transactions of any workload; `register`, `append` and `bank`
+check the history of the workload of that name.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,12 @@ from dbdyno.experiment.types import Cell, Group, Target
 from dbdyno.kinds.kind import IDENTIFIED_WRITES, SQL, TRANSACTIONS, Kind
 
 COMMITS = "commits"
+HISTORIES = ("register", "append", "bank")
 OFF = "off"
 # Either all of the first, or of the second.
 NEEDS = ((SQL, TRANSACTIONS), (IDENTIFIED_WRITES,))
+# What values of a history distinguish (`engine/core/src/history.rs`).
+SESSIONS_MAX, RETRIES_MAX, GROUPS_MAX = 8192, 63, 32
 
 
 def _none_if_off(value: Any) -> Any:
@@ -25,9 +32,9 @@ def _none_if_off(value: Any) -> Any:
 
 
 Audited = Annotated[
-    Literal["commits"] | None,
+    Literal["commits", "register", "append", "bank"] | None,
     BeforeValidator(_none_if_off),
-    WithJsonSchema({"enum": [COMMITS, OFF]}),
+    WithJsonSchema({"enum": [COMMITS, *HISTORIES, OFF]}),
 ]
 
 
@@ -39,14 +46,16 @@ class Refusal(NamedTuple):
     fix: str
 
 
+def recorded(audit: str | None, workload: str) -> bool:
+    """Whether the history of a group of that workload is recorded under this audit."""
+    return audit in HISTORIES and workload == audit
+
+
 def check(cell: Cell, root: Node) -> None:
-    """Refuses an audit of what cannot carry an identity in its transactions."""
+    """Refuses an audit of what cannot carry an identity in its transactions, or has no history."""
     if cell.audit is None:
         return
-    refusals = (
-        *((f"target `{target.name}`", _target(target)) for target in cell.targets),
-        *((f"group `{group.name}`", _group(group)) for group in cell.groups),
-    )
+    refusals = _of_commits(cell) if cell.audit == COMMITS else _of_history(cell, cell.audit)
     for who, refusal in refusals:
         if refusal is not None:
             raise DynoError(
@@ -55,6 +64,13 @@ def check(cell: Cell, root: Node) -> None:
                 cause=refusal.cause,
                 fix=refusal.fix,
             )
+
+
+def _of_commits(cell: Cell) -> tuple[tuple[str, Refusal | None], ...]:
+    return (
+        *((f"target `{target.name}`", _target(target)) for target in cell.targets),
+        *((f"group `{group.name}`", _group(group)) for group in cell.groups),
+    )
 
 
 def _target(target: Target) -> Refusal | None:
@@ -100,10 +116,84 @@ def _group(group: Group) -> Refusal | None:
             "an identity and what it stands for are stored in one step",
             "write `pipeline: 1`, or remove `audit`",
         )
+    return _search(group)
+
+
+def _search(group: Group) -> Refusal | None:
     if group.find is not None:
         return Refusal(
             "a search for a rate runs the load several times a trial",
             "the audit is of one load, and of all that it committed",
             "give the group a `rate`, or remove `audit`",
         )
+    return None
+
+
+def _of_history(cell: Cell, audit: str) -> tuple[tuple[str, Refusal | None], ...]:
+    groups = [group for group in cell.groups if group.kind == audit]
+    used = {group.target for group in groups}
+    none = None if groups else _no_group(audit)
+    return (
+        ("its groups", none or _numbers(cell)),
+        *(
+            (f"target `{target.name}`", _history_of(target, audit))
+            for target in cell.targets
+            if target.name in used
+        ),
+        *((f"group `{group.name}`", _search(group) or _bounds(group)) for group in groups),
+    )
+
+
+def _no_group(audit: str) -> Refusal:
+    return Refusal(
+        f"none has the workload `{audit}`",
+        f"`audit: {audit}` checks the history of that workload",
+        f"add a group with `kind: {audit}`, or use `audit: {COMMITS}`, which takes any workload",
+    )
+
+
+def _numbers(cell: Cell) -> Refusal | None:
+    if len(cell.groups) <= GROUPS_MAX:
+        return None
+    return Refusal(
+        f"there are {len(cell.groups)}",
+        f"values distinguish the writes of {GROUPS_MAX} groups",
+        "use fewer groups, or remove `audit`",
+    )
+
+
+def _history_of(target: Target, audit: str) -> Refusal | None:
+    kind = kinds.of(target.kind)
+    if not kind.stores_data:
+        return Refusal(
+            f"{kind.title} keeps no data",
+            "what is read must be what was written",
+            "use a database, or remove `audit`",
+        )
+    if target.existing is not None:
+        return Refusal(
+            f"its schema `{target.existing}` is not dbdyno's",
+            "each trial begins with known values in tables of dbdyno",
+            "remove `data`, so that dbdyno makes a schema of its own",
+        )
+    if target.instances > 1:
+        return Refusal(
+            "its `instances` each have data of their own",
+            f"`audit: {audit}` checks one history of one data set",
+            "remove `instances`, or use a `topology`",
+        )
+    return None
+
+
+def _bounds(group: Group) -> Refusal | None:
+    for name, value, most in (
+        ("sessions", group.sessions, SESSIONS_MAX),
+        ("retries", group.retries, RETRIES_MAX),
+    ):
+        if value > most:
+            return Refusal(
+                f"it has {value} {name}",
+                f"values distinguish the writes of {most} {name} of a group",
+                f"lower `{name}`, or remove `audit`",
+            )
     return None

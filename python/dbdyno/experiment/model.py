@@ -243,7 +243,8 @@ class SetupModel(Strict):
     audit: Audited = Field(
         None,
         description="`commits`: compare the transactions acknowledged in a trial with what all"
-        " servers hold after it",
+        " servers hold after it; `register`, `append`, `bank`: check the history of the workload of"
+        " that name for linearizability, for anomalies of isolation, for a constant sum",
     )
     state: StateModel = Field(default_factory=lambda: StateModel.model_validate({}))
     cpus: CpusModel = Field(default_factory=lambda: CpusModel.model_validate({}))

@@ -454,9 +454,7 @@ class Cell:
     until_steady: bool = False  # whether it ends when throughput is steady and known well enough
     steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
     sampling_s: float | None = 1.0  # None: no samplers
-    audit: str | None = (
-        None  # "commits": acknowledged transactions are compared with those of all nodes
-    )
+    audit: str | None = None  # what a trial is checked for: see `experiment.audit`
     cpus: Cpus = Cpus()
     cache: str = "warm"  # or "cold"
     faults: tuple[Fault, ...] = ()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from dbdyno.kinds.counter import Counter
 
@@ -15,6 +16,12 @@ KEY_VALUE, KEY_RANGES, IO = "key_value", "key_ranges", "io"
 PIPELINING, IDENTIFIED_WRITES = "pipelining", "identified_writes"
 OF_SQL = (SQL, TRANSACTIONS, KEY_VALUE, KEY_RANGES, POPULATE)
 ALL = (*OF_SQL, IO, PIPELINING, IDENTIFIED_WRITES)
+
+# What levels of isolation may permit, as `audit: append` and `audit: bank` count it. A sum is wrong
+# after a lost update or in a read with skew.
+WRITE_SKEW = "write_skew"
+SKEWS = ("lost_update", "read_skew", WRITE_SKEW, "wrong_sums", "negative")
+UNCOMMITTED = ("dirty_reads", "intermediate_reads", "circular_information")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +55,16 @@ class Kind:
     sees_sessions: str = ""  # the privilege or role without which others' sessions are hidden
     password_variable: str = ""  # of the environment, in which its own client finds a password
     default_isolation: str = ""
+    # Anomalies that each level of isolation permits, by the vendor's documentation. A level that is
+    # not here permits none.
+    permits: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     example_setting: str = ""  # for `dyno init`: one that a DBA of this kind might change
     counters: tuple[Counter, ...] = ()  # columns of a report, what is asked for first
     summed: tuple[str, ...] = ()  # counters that say something of all nodes of a topology together
+
+    def permitted(self, isolation: str) -> tuple[str, ...]:
+        """Anomalies that a level of isolation permits."""
+        return self.permits.get(isolation, ())
 
     @property
     def speaks_sql(self) -> bool:

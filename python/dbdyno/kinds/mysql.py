@@ -27,6 +27,7 @@ KIND = Kind(
     drop_schema=mysqlfamily.DROP_SCHEMA,
     sees_sessions=mysqlfamily.SEES_SESSIONS,
     default_isolation=mysqlfamily.DEFAULT_ISOLATION,
+    permits=mysqlfamily.PERMITS,
     example_setting=mysqlfamily.EXAMPLE_SETTING,
     counters=mysqlfamily.COUNTERS,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount, Counter, Quotient, Share
+from dbdyno.kinds.kind import SKEWS, UNCOMMITTED
 
 _READS = ("key", "first", "last", "next", "prev", "rnd", "rnd_next")
 # Of look-ups in the query cache, not of Com_select: MariaDB counts hits there too, MySQL did not.
@@ -12,6 +13,13 @@ PORT = 3306
 DROP_SCHEMA = "DROP DATABASE {}"
 SEES_SESSIONS = "PROCESS"
 DEFAULT_ISOLATION = "repeatable_read"
+# "Transaction Isolation Levels" and "Consistent Nonlocking Reads": repeatable read reads a
+# snapshot, and writes to what is committed by then, so that it permits lost updates.
+PERMITS = {
+    "read_uncommitted": (*SKEWS, *UNCOMMITTED),
+    "read_committed": SKEWS,
+    "repeatable_read": SKEWS,
+}
 EXAMPLE_SETTING = "innodb_flush_method: O_DIRECT"
 COUNTERS: tuple[Counter, ...] = (
     Share("query cache hits %", f"{_CACHE}hits", (f"{_CACHE}inserts", f"{_CACHE}not_cached")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.kinds.counter import Amount, Quotient, Share
-from dbdyno.kinds.kind import OF_SQL, POSTGRES, Kind
+from dbdyno.kinds.kind import OF_SQL, POSTGRES, SKEWS, WRITE_SKEW, Kind
 
 _DATABASE, _WAL = "status.pg_stat_database.", "status.pg_stat_wal."
 
@@ -29,6 +29,13 @@ KIND = Kind(
     drop_schema="DROP SCHEMA {} CASCADE",
     sees_sessions="pg_read_all_stats",
     default_isolation="read_committed",
+    # "Transaction Isolation", table 13.1: read uncommitted is read committed; repeatable read is
+    # snapshot isolation, in which only serialization anomalies are left.
+    permits={
+        "read_uncommitted": SKEWS,
+        "read_committed": SKEWS,
+        "repeatable_read": (WRITE_SKEW,),
+    },
     example_setting="wal_compression: lz4",
     counters=(
         Share("buffer misses %", f"{_DATABASE}blks_read", (f"{_DATABASE}blks_hit",)),

@@ -65,7 +65,7 @@ class Cell:
     until_steady: bool = False  # `duration_s` is then the most that is measured
     steady_min_s: float | None = None  # slowest cycle that it must contain; None: the default
     sampling_s: float | None = 1.0  # interval of the samplers; None: there are none
-    audit: str | None = None  # "commits"
+    audit: str | None = None  # what a trial is checked for: see `experiment.audit`
     # Of this cell, where `cpus` varies; else those of the plan.
     generator_cpus: tuple[int, ...] = ()
     server_cpus: tuple[int, ...] = ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.audit.findings import Audit
+from dbdyno.audit.histories.findings import Findings
 from dbdyno.audit.routing.findings import Routing
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
@@ -47,6 +48,7 @@ class TrialRecord:
     probes: tuple[Mapping[str, Any], ...] = ()
     audit: Mapping[str, Audit] = field(default_factory=dict)  # of its commits, by target
     routing: Mapping[str, Routing] = field(default_factory=dict)  # which node ran what, by target
+    histories: Mapping[str, Findings] = field(default_factory=dict)  # of its audit, by target
     measured_s: float | None = None  # length of the measured phase; None: not known
     # Where trials end when they are steady: from when on it was, on the trial's clock. Only what
     # came then is in `metrics`; None: it never was, and all of it is.
@@ -98,6 +100,11 @@ def to_json(record: TrialRecord) -> dict[str, Any]:
         **(
             {"routing": {k: dataclasses.asdict(v) for k, v in record.routing.items()}}
             if record.routing
+            else {}
+        ),
+        **(
+            {"histories": {k: dataclasses.asdict(v) for k, v in record.histories.items()}}
+            if record.histories
             else {}
         ),
         **({} if record.measured_s is None else {"measured_s": record.measured_s}),

@@ -56,6 +56,8 @@ pub(super) struct Command {
     pub replies: Replies,
     /// Its statement class, for messages.
     pub class: String,
+    /// Whether the value that it reads is kept.
+    pub keeps: bool,
     /// Prefix of the key.
     prefix: Vec<u8>,
     /// The same, hashed; of nodes of a cluster only.
@@ -132,10 +134,10 @@ impl Command {
         let workload::Command::KeyValue(KeyValue { store, verb }) = &request.command else {
             return Err(cannot(request, "it is no operation on a record"));
         };
-        if request.keeps {
-            return Err(cannot(request, "this driver keeps no rows"));
-        }
         let fields = store.fields.len();
+        if request.keeps && (*verb != Verb::Read || fields > 1) {
+            return Err(cannot(request, "this driver keeps only rows of one field"));
+        }
         let (counts, key, values) = match verb {
             Verb::Read => (Counts::Row, 0, vec![]),
             Verb::Update(field) => (Counts::Write, 1, vec![(usize::from(*field), 0)]),
@@ -143,7 +145,8 @@ impl Command {
             Verb::Scan => return Err(cannot(request, "keys have no order")),
         };
         let prefix = key_prefix(prefix, &store.name);
-        Ok(Self { class: request.class.clone(), ..Self::new(store, prefix, counts, key, &values) })
+        let (class, keeps) = (request.class.clone(), request.keeps);
+        Ok(Self { class, keeps, ..Self::new(store, prefix, counts, key, &values) })
     }
 
     /// A command that adds a record, with key and values in order. A string is only written if the
@@ -188,6 +191,7 @@ impl Command {
         Self {
             replies: Replies { counts, left: 1, counted: 1 },
             class: String::new(),
+            keeps: false,
             prefix: prefix.into_bytes(),
             slots: None,
             identities: None,

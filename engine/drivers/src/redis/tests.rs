@@ -256,11 +256,25 @@ fn what_redis_does_not_have_is_refused() {
     assert!(refusal(&Target { database: "shop".into(), ..target() }).what.contains("shop"));
     assert!(refusal(&Target { address: Address::None, ..target() }).hint.contains("address"));
     let scan = Request::key_value("scan", &store(1), Verb::Scan);
-    let keeping = Request { keeps: true, ..Request::key_value("read", &store(1), Verb::Read) };
+    let keeping = Request { keeps: true, ..Request::key_value("read", &store(2), Verb::Read) };
     for request in [scan, keeping, Request::new("select", Effect::Read, "SELECT 1", vec![])] {
         let error = build(&target(), [request.clone()].into()).err().expect("refused");
         assert!(error.what.contains(&request.class), "{error}");
     }
+}
+
+#[test]
+fn a_string_is_kept_where_that_is_asked_for() {
+    let keeping = Request { keeps: true, ..Request::key_value("read", &store(1), Verb::Read) };
+    let driver = build(&target(), [keeping].into()).expect("a driver");
+    let Ok(Session::Wire(mut wire)) = driver.session(0) else { panic!("a wire") };
+    let mut out = Vec::new();
+    wire.connected(false, &mut out);
+    assert_eq!(wire.receive(b"+PONG\r\n", &mut out), Ok((7, Progress::Ready)));
+    let (_, reply) = ask(&mut *wire, 0, &["a"], b"$2\r\n17\r\n");
+    assert_eq!((reply.rows, reply.kept.first().and_then(|row| row.int(0))), (1, Some(17)));
+    let (_, reply) = ask(&mut *wire, 0, &["b"], b"$-1\r\n");
+    assert_eq!((reply.rows, reply.kept.is_empty()), (0, true));
 }
 
 fn table() -> Table {

@@ -176,7 +176,13 @@ impl RedisWire {
             Phase::Operation(replies) if top && replies.left == replies.counted => {
                 match (replies.counts, token) {
                     (_, Token::Null | Token::Many(0)) => {}
-                    (Counts::Row, _) => self.reply.rows = 1,
+                    (Counts::Row, token) => {
+                        self.reply.rows = 1;
+                        if let (true, Token::Text(text)) = (self.reader.keep, token) {
+                            self.reply.kept.row();
+                            self.reply.kept.value(Some(text));
+                        }
+                    }
                     (Counts::Write, _) => self.reply.affected = 1,
                 }
             }
@@ -411,13 +417,13 @@ impl Wire for RedisWire {
     #[inline]
     fn request(&mut self, op: &Op, tx: &Transaction, out: &mut Vec<u8>) {
         let command = &self.shared.commands[usize::from(op.request)];
-        let replies = command.replies;
+        let (replies, keeps) = (command.replies, command.keeps);
         command.request(op, tx, &mut self.digits, out);
         if let Phase::Operation(_) = self.phase {
             return self.queue.push_back(op.request);
         }
         self.request = op.request;
-        self.begin(Phase::Operation(replies), false);
+        self.begin(Phase::Operation(replies), keeps);
     }
 
     fn asking(&mut self, out: &mut Vec<u8>) {

@@ -1,7 +1,8 @@
 //! `audit.log`: the outcomes that clients saw, in records of [`RECORD_BYTES`] bytes, little-endian.
+//! Also the file of [`history.log`](super::history), whose records are of another [`Form`].
 //!
-//! The first record is [`MAGIC`], the begin of the measured phase on the engine's clock (u64,
-//! nanoseconds) and 8 bytes of zeros. Each further one is: session (u32), attempt (u16, at most
+//! The first record is the form's magic, the begin of the measured phase on the engine's clock (u64,
+//! nanoseconds) and zeros. Each further one is: session (u32), attempt (u16, at most
 //! 65535), outcome (u8), 0 (u8), n (u64), time of the outcome on the same clock (u64, nanoseconds).
 //!
 //! Load threads append to one file, each from a buffer of its own that it writes when it is full and
@@ -14,12 +15,24 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// First bytes of the file.
-pub const MAGIC: [u8; 8] = *b"dynoaud1";
-/// Bytes of a record.
+/// Form of a log: the name of its file, and its records.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// Name of the file.
+    pub name: &'static str,
+    /// Its first bytes.
+    pub magic: [u8; 8],
+    /// Bytes of a record.
+    pub record_bytes: usize,
+}
+
+/// Bytes of a record of an outcome.
 pub const RECORD_BYTES: usize = 24;
-/// Whole records that fit into 64 KiB.
-const BUFFER_BYTES: usize = (64 << 10) / RECORD_BYTES * RECORD_BYTES;
+/// Outcomes of transactions that write.
+pub const OUTCOMES: Form =
+    Form { name: "audit.log", magic: *b"dynoaud1", record_bytes: RECORD_BYTES };
+/// Size at which a buffer is written. It holds whole records.
+const BUFFER_BYTES: usize = 64 << 10;
 /// Age of a buffer at which the next outcome writes it.
 const FLUSH_NS: u64 = 100_000_000;
 
@@ -46,10 +59,23 @@ pub struct Identity {
     pub attempt: u32,
 }
 
+impl Identity {
+    /// The first 8 bytes of a record: session, attempt, outcome, and a byte of the log's own.
+    pub fn head(self, outcome: Outcome, own: u8) -> [u8; 8] {
+        let mut head = [0; 8];
+        let attempt = u16::try_from(self.attempt).unwrap_or(u16::MAX);
+        head[..4].copy_from_slice(&self.session.to_le_bytes());
+        head[4..6].copy_from_slice(&attempt.to_le_bytes());
+        head[6..].copy_from_slice(&[outcome as u8, own]);
+        head
+    }
+}
+
 /// The file, before load threads open it.
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,
+    form: Form,
 }
 
 impl LogFile {
@@ -57,10 +83,10 @@ impl LogFile {
     ///
     /// # Errors
     /// [`Kind::System`].
-    pub fn create(directory: &Path) -> Result<Self> {
-        let path = directory.join("audit.log");
+    pub fn create(directory: &Path, form: Form) -> Result<Self> {
+        let path = directory.join(form.name);
         File::create(&path).map_err(|error| refused(&path, &error))?;
-        Ok(Self { path })
+        Ok(Self { path, form })
     }
 
     /// Writes the first record. Must precede the first outcome.
@@ -68,8 +94,8 @@ impl LogFile {
     /// # Errors
     /// [`Kind::System`].
     pub fn begin(&self, measure_ns: u64) -> Result<()> {
-        let mut record = [0; RECORD_BYTES];
-        record[..8].copy_from_slice(&MAGIC);
+        let mut record = vec![0; self.form.record_bytes];
+        record[..8].copy_from_slice(&self.form.magic);
         record[8..16].copy_from_slice(&measure_ns.to_le_bytes());
         let written = self.append().and_then(|mut file| file.write_all(&record));
         written.map_err(|error| refused(&self.path, &error))
@@ -110,13 +136,17 @@ impl Log {
     /// Appends an outcome. The thread learns by [`close`](Self::close) that the file could not be
     /// written.
     pub fn append(&self, identity: Identity, outcome: Outcome, now_ns: u64) {
+        let mut record = [0; RECORD_BYTES];
+        record[..8].copy_from_slice(&identity.head(outcome, 0));
+        record[8..16].copy_from_slice(&identity.n.to_le_bytes());
+        record[16..].copy_from_slice(&now_ns.to_le_bytes());
+        self.push(&record, now_ns);
+    }
+
+    /// Appends whole records, which stay together.
+    pub fn push(&self, records: &[u8], now_ns: u64) {
         let mut buffer = self.buffer.borrow_mut();
-        let attempt = u16::try_from(identity.attempt).unwrap_or(u16::MAX);
-        buffer.bytes.extend_from_slice(&identity.session.to_le_bytes());
-        buffer.bytes.extend_from_slice(&attempt.to_le_bytes());
-        buffer.bytes.extend_from_slice(&[outcome as u8, 0]);
-        buffer.bytes.extend_from_slice(&identity.n.to_le_bytes());
-        buffer.bytes.extend_from_slice(&now_ns.to_le_bytes());
+        buffer.bytes.extend_from_slice(records);
         let is_old = now_ns.saturating_sub(buffer.written_ns) >= FLUSH_NS;
         if is_old || buffer.bytes.len() >= BUFFER_BYTES {
             buffer.written_ns = now_ns;
@@ -146,7 +176,7 @@ impl Buffer {
 
 fn refused(path: &Path, error: &io::Error) -> Error {
     Error::new(Kind::System, format!("cannot write {}: {error}", path.display()))
-        .hint("free space on the disk of the run directory; the audit needs 24 bytes a transaction")
+        .hint("free space on the disk of the run directory; an audit writes 24 bytes a transaction, or 64 an operation")
 }
 
 #[cfg(test)]
@@ -160,7 +190,7 @@ mod tests {
     #[test]
     fn records_have_the_layout_that_readers_know() {
         let directory = tempfile::tempdir().unwrap();
-        let file = LogFile::create(directory.path()).unwrap();
+        let file = LogFile::create(directory.path(), OUTCOMES).unwrap();
         file.begin(9).unwrap();
         let log = file.writer().unwrap();
         log.append(identity(6), Outcome::Unknown, 7);
@@ -175,13 +205,13 @@ mod tests {
     #[test]
     fn a_buffer_is_written_when_it_is_full_or_old() {
         let directory = tempfile::tempdir().unwrap();
-        let file = LogFile::create(directory.path()).unwrap();
+        let file = LogFile::create(directory.path(), OUTCOMES).unwrap();
         let path = directory.path().join("audit.log");
         let records = || std::fs::metadata(&path).unwrap().len() as usize / RECORD_BYTES;
         let log = file.writer().unwrap();
         log.append(identity(0), Outcome::Acknowledged, FLUSH_NS);
         assert_eq!(records(), 1, "the first one comes long after the begin");
-        let full = BUFFER_BYTES / RECORD_BYTES;
+        let full = BUFFER_BYTES.div_ceil(RECORD_BYTES);
         (0..full - 1).for_each(|n| log.append(identity(n as u64), Outcome::Failed, FLUSH_NS));
         assert_eq!(records(), 1);
         log.append(identity(0), Outcome::Failed, FLUSH_NS);
@@ -195,7 +225,7 @@ mod tests {
     #[test]
     fn a_log_that_cannot_be_written_says_so_at_its_end() {
         let path = PathBuf::from("/dev/full");
-        let log = LogFile { path }.writer().unwrap();
+        let log = LogFile { path, form: OUTCOMES }.writer().unwrap();
         log.append(identity(0), Outcome::Acknowledged, FLUSH_NS);
         let error = log.close().unwrap_err();
         assert!(error.what.starts_with("cannot write /dev/full: "), "{error}");

@@ -36,8 +36,11 @@ impl Session {
         }
     }
 
-    /// Writes the number of a retry into its identity.
+    /// Writes the number of a retry into its identity, or into the values that it writes.
     pub(super) fn number_attempt(&mut self, config: &GroupConfig<'_>) {
+        if config.history {
+            return config.workload.renumber(self.attempt, &mut self.transaction);
+        }
         if let Some((at, _)) = self.identity(config) {
             let last = self.transaction.ops[at as usize].values.end as usize - 1;
             self.transaction.values[last] = Value::Int(i64::from(self.attempt));
@@ -46,6 +49,9 @@ impl Session {
 
     /// The server confirmed the COMMIT.
     pub(super) fn acknowledged(&self, now_ns: u64, sinks: Sinks<'_>, config: &GroupConfig<'_>) {
+        if config.history {
+            return self.record_committed(now_ns, sinks, config);
+        }
         if let (Some(log), Some((_, identity))) = (sinks.audit, self.identity(config)) {
             log.append(identity, Outcome::Acknowledged, now_ns);
         }
@@ -62,6 +68,9 @@ impl Session {
         // In any other state the attempt has ended before.
         if !matches!(self.state, State::InFlight | State::Preparing) {
             return;
+        }
+        if config.history {
+            return self.record_ended(now_ns, refusal, sinks, config);
         }
         let (Some(log), Some((at, identity))) = (sinks.audit, self.identity(config)) else {
             return;
@@ -84,7 +93,7 @@ impl Session {
 
 /// Whether a refused COMMIT has certainly not committed. A driver calls errors retryable only if they
 /// leave nothing behind.
-fn says_rolled_back(error: &ServerError) -> bool {
+pub(super) fn says_rolled_back(error: &ServerError) -> bool {
     error.rolled_back
         || error.retryable
         || ROLLED_BACK.iter().any(|class| error.state.starts_with(class))

@@ -35,6 +35,8 @@ pub struct GroupConfig<'a> {
     pub keeps_rows: bool,
     /// Which operations carry identities, if commits are audited.
     pub audit: Option<Carrier>,
+    /// Whether the history is recorded.
+    pub history: bool,
     /// Number of transactions that a session sends together; each is then one operation.
     pub pipeline: u32,
     /// Whether the workload defines pauses of its own.
@@ -54,6 +56,6 @@ pub struct Sinks<'a> {
     pub metrics: &'a GroupMetrics,
     /// Queue to the reporter.
     pub notices: &'a Notices,
-    /// The thread's part of `audit.log`, if commits are audited.
+    /// The thread's part of `audit.log` or `history.log`, if there is an audit.
     pub audit: Option<&'a Log>,
 }

@@ -18,6 +18,7 @@ mod audit;
 mod config;
 mod expect;
 mod failure;
+mod history;
 mod pipeline;
 mod replay;
 
@@ -102,6 +103,8 @@ pub struct Session {
     attempt_ns: u64,
     pub(crate) op_ns: u64,
     rows: u64,
+    /// Rows that the operation answered last has changed.
+    affected: u64,
     /// Service time of each operation answered in this attempt, recorded when it commits.
     answered_ns: Vec<u64>,
     transaction: Transaction,
@@ -130,6 +133,7 @@ impl Session {
             attempt_ns: 0,
             op_ns: 0,
             rows: 0,
+            affected: 0,
             answered_ns: Vec::new(),
             transaction: Transaction::default(),
             batch: Batch::default(),
@@ -389,6 +393,7 @@ impl Session {
             self.answers.push(reply.kept);
         }
         self.rows += reply.rows;
+        self.affected = reply.affected;
         self.answered_ns.push(now_ns.saturating_sub(self.op_ns));
         self.op += 1;
         if (self.op as usize) < self.transaction.ops.len()
@@ -398,7 +403,7 @@ impl Session {
         }
         let arrival = self.arrival.take();
         sinks.metrics.entry(|to| self.commit(now_ns, arrival, config, to));
-        if config.audit.is_some() {
+        if config.audit.is_some() || config.history {
             self.acknowledged(now_ns, sinks, config);
         }
         self.next(now_ns, sinks, config)

@@ -17,6 +17,7 @@ use crate::transport::endpoint::Endpoint;
 use dyno_core::driver::{Driver, DriverKind, Router, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
+use dyno_core::history;
 use dyno_core::needs;
 use dyno_core::plan::{Group, Plan, Target, ThinkPer};
 use dyno_core::request::capability::Capability;
@@ -52,6 +53,8 @@ pub(crate) struct Built {
     pub arrival_source: Option<ArrivalSource>,
     /// Which operations carry identities, if commits are audited.
     pub audit: Option<Carrier>,
+    /// Whether the history is recorded.
+    pub history: bool,
     /// State of the replay, if the workload is one.
     pub stage: ReplayState,
 }
@@ -100,6 +103,11 @@ pub(crate) fn build(
         build_group(plan, number, group, drivers, workloads, &mut classes_left)
             .map_err(|e| Error { what: format!("groups.{}: {}", group.name, e.what), ..e })
     };
+    let has = |one: fn(&Group) -> bool| plan.groups.iter().any(one);
+    if has(|group| group.audit) && has(|group| group.history) {
+        return Err(Error::new(Kind::Plan, "groups have both `audit` and `history`")
+            .hint("a load has one log: use one of them"));
+    }
     plan.groups.iter().enumerate().map(group).collect()
 }
 
@@ -126,6 +134,7 @@ fn build_group(
         sessions: if group.arrivals.is_some() { 1 } else { group.sessions },
     })?;
     let (workload, audit) = audited(group, driver_kind, workload)?;
+    check_history(number, group, &*workload)?;
     let requests: Arc<[Request]> = workload.requests().into();
     if requests.is_empty() {
         let what = format!("workload {} only loads: it sends nothing", group.workload);
@@ -169,6 +178,7 @@ fn build_group(
         router,
         arrival_source: group.arrivals.as_ref().map(stream),
         audit,
+        history: group.history,
         stage: ReplayState::default(),
     })
 }
@@ -197,6 +207,28 @@ fn drivers_of(
         return Err(Error::new(Kind::Plan, what).hint(format!("at most {NODES_MAX} are possible")));
     }
     Ok((routed.drivers, Some(routed.router)))
+}
+
+/// Refuses the history of a workload that has none, and what its values could not distinguish.
+fn check_history(number: usize, group: &Group, workload: &dyn Workload) -> Result<()> {
+    if !group.history {
+        return Ok(());
+    }
+    let wrong = if !workload.has_history() {
+        format!("workload {} has none", group.workload)
+    } else if group.audit {
+        "its commits are audited, and a load has one log".to_owned()
+    } else if group.sessions > history::SESSIONS_MAX {
+        format!("it has {} sessions, at most {}", group.sessions, history::SESSIONS_MAX)
+    } else if group.retries > history::ATTEMPT_MAX {
+        format!("it has {} retries, at most {}", group.retries, history::ATTEMPT_MAX)
+    } else if number >= history::GROUPS_MAX {
+        format!("it is not among the first {} groups", history::GROUPS_MAX)
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(Kind::Plan, format!("`history` cannot be recorded: {wrong}"))
+        .hint("record the history of the workloads register, append and bank"))
 }
 
 /// Refuses pauses between operations that are sent together, and asserts what a workload that
@@ -322,6 +354,7 @@ pub(crate) fn group_targets<'a>(plan: &Plan, built: &'a [Built]) -> Vec<GroupTar
             checks_answers: parts.requests.iter().any(|request| request.expect.is_some()),
             keeps_rows: parts.requests.iter().any(|request| request.keeps),
             audit: parts.audit,
+            history: parts.history,
             pipeline: parts.workload.pipeline(),
             pauses: parts.workload.pauses(),
             class_of: parts.classes.of.clone(),

@@ -3,13 +3,15 @@
 
 mod audit;
 mod closed;
+mod history;
 mod open;
 mod pipeline;
 mod replay;
 mod staged;
 mod unread;
 
-use crate::audit::log::LogFile;
+use crate::audit::history::HISTORY;
+use crate::audit::log::{LogFile, OUTCOMES};
 use crate::audit::workload::Carrier;
 use crate::metrics::group::GroupMetrics;
 use crate::metrics::notice::{Notice, Notices};
@@ -222,6 +224,8 @@ struct Setup {
     lost: Option<(u64, std::ops::Range<u32>)>,
     /// Which operations carry identities.
     audit: Option<Carrier>,
+    /// Whether the history is recorded, in the place of outcomes.
+    history: bool,
 }
 
 impl Default for Setup {
@@ -238,6 +242,7 @@ impl Default for Setup {
             enough: None,
             lost: None,
             audit: None,
+            history: false,
         }
     }
 }
@@ -251,7 +256,7 @@ struct Outcome {
     notices: Vec<Notice>,
     /// Results of an open loop.
     open: Option<(OpenTotal, OpenHistograms)>,
-    /// Bytes of `audit.log`, without its first record.
+    /// Bytes of the audit's log, without its first record.
     audit: Vec<u8>,
 }
 
@@ -322,6 +327,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
             checks_answers: statements.iter().any(|statement| statement.expect.is_some()),
             keeps_rows: statements.iter().any(|statement| statement.keeps),
             audit: setup.audit,
+            history: setup.history,
             pipeline: workload.pipeline(),
             pauses: workload.pauses(),
             class_of: (0..statements.len() as u8).collect(),
@@ -350,7 +356,8 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
         end_ns: stop_ns - 1,
     };
     let directory = tempfile::tempdir().unwrap();
-    let log = LogFile::create(directory.path()).unwrap().writer().unwrap();
+    let form = if setup.history { HISTORY } else { OUTCOMES };
+    let log = LogFile::create(directory.path(), form).unwrap().writer().unwrap();
     let mut worker =
         Worker::new(&*clock, poller, &control, &group_targets, &metrics[0], &notices, &slots, 64)
             .audits(Some(&log));
@@ -382,7 +389,7 @@ fn play(setup: &Setup, workload: &dyn Workload, plot: Plot) -> Outcome {
     }
     let requests = requests.lock().unwrap().clone();
     log.close().unwrap();
-    let audit = std::fs::read(directory.path().join("audit.log")).unwrap();
+    let audit = std::fs::read(directory.path().join(form.name)).unwrap();
     let notices = told.try_iter().collect();
     Outcome { metrics, log: requests, codes, notices, open, audit }
 }

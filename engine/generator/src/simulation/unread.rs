@@ -181,6 +181,7 @@ fn lags(rounds: u32, workload: &dyn Workload, answers: usize) -> (Histogram, u64
             checks_answers: false,
             keeps_rows: false,
             audit: None,
+            history: false,
             pipeline: workload.pipeline(),
             pauses: false,
             class_of: vec![0],

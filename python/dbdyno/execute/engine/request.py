@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.experiment import workloads
+from dbdyno.experiment.audit import COMMITS, recorded
 from dbdyno.experiment.types import Arrivals, Think
 from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
 
@@ -46,10 +47,17 @@ def run_request(
         "workers": workers,
         "cpus": list(cpus),
         "groups": [
-            {**_group(group, reached_by(group)), **({"audit": True} if cell.audit else {})}
+            {**_group(group, reached_by(group)), **_audited(cell.audit, group)}
             for group in cell.groups
         ],
     }
+
+
+def _audited(audit: str | None, group: GroupPlan) -> dict[str, bool]:
+    """What the engine records of a group."""
+    if audit == COMMITS:
+        return {"audit": True}
+    return {"history": True} if recorded(audit, group.workload) else {}
 
 
 def with_values(

@@ -313,11 +313,37 @@ METRICS += tuple(
     Metric(f"audit.{name}", name, "", direction, about, _ALSO.get(name, ()), False, AUDIT)
     for name, direction, about in (
         ("acknowledged", NEITHER, "transactions that write whose COMMIT the server confirmed"),
+        ("judged", NEITHER, "operations (append, bank: transactions) whose history was checked"),
+        (
+            "violations",
+            LOWER,
+            "what was found in a history that the isolation level does not permit; register: keys"
+            " that are not linearizable",
+        ),
         ("lost", LOWER, "transactions that were acknowledged, and are absent after the trial"),
         ("resurrected", LOWER, "attempts that failed for their client, and are there"),
         ("duplicated", LOWER, "transactions of which more than one attempt is there"),
-        ("diverged", LOWER, "attempts that some nodes hold, and others of the same data do not"),
+        (
+            "diverged",
+            LOWER,
+            "attempts (lists, accounts) that are not the same on all nodes of the same data",
+        ),
         ("unknown", LOWER, "attempts whose COMMIT was sent and not answered; never called lost"),
+        ("not_linearizable", LOWER, "registers whose history no single copy could have"),
+        ("stale_reads", LOWER, "reads of a value that had been replaced before they began"),
+        ("stale_read_max_s", LOWER, "longest time for which a value that was read had been old, s"),
+        ("own_write_misses", LOWER, "stale reads of what the reading session had replaced itself"),
+        ("dirty_reads", LOWER, "reads of values that were rolled back (G1a)"),
+        ("unwritten_reads", LOWER, "reads of values that no session wrote"),
+        ("g0", LOWER, "write orders that contradict each other (dirty writes)"),
+        ("intermediate_reads", LOWER, "reads of what a transaction wrote before its end (G1b)"),
+        ("circular_information", LOWER, "transactions that have read each other (G1c)"),
+        ("lost_update", LOWER, "transactions that wrote what another had changed since they read"),
+        ("read_skew", LOWER, "reads of two states of the data in a transaction (G-single)"),
+        ("write_skew", LOWER, "cycles of transactions that read before the other wrote (G2-item)"),
+        ("incompatible_orders", LOWER, "reads of a list that is no beginning of the final one"),
+        ("wrong_sums", LOWER, "reads of all accounts that found another sum"),
+        ("negative", LOWER, "reads of all accounts that found a negative balance"),
     )
 )
 
@@ -374,6 +400,32 @@ METRICS += tuple(
 )
 
 STEP_FAMILY = "step_s"  # of a drill, by its steps: `step_s.restore.replay`
+_COMMITS, _REGISTER, _APPEND, _BANK = "commits", "register", "append", "bank"
+_HISTORIES = (_REGISTER, _APPEND, _BANK)
+# Which audits measure a metric; the others only that of commits.
+_AUDITS = {
+    **dict.fromkeys(("judged", "violations"), _HISTORIES),
+    **dict.fromkeys(
+        ("not_linearizable", "stale_reads", "stale_read_max_s", "own_write_misses"), (_REGISTER,)
+    ),
+    "unwritten_reads": (_REGISTER,),
+    "dirty_reads": (_REGISTER, _APPEND),
+    "lost_update": (_REGISTER, _APPEND),
+    **dict.fromkeys(("g0", "intermediate_reads", "circular_information"), (_APPEND,)),
+    **dict.fromkeys(("read_skew", "write_skew", "incompatible_orders"), (_APPEND,)),
+    **dict.fromkeys(("wrong_sums", "negative"), (_BANK,)),
+    "unknown": (_COMMITS, *_HISTORIES),
+    "lost": (_COMMITS, _APPEND),
+    "resurrected": (_COMMITS, _APPEND),
+    "diverged": (_COMMITS, _APPEND, _BANK),
+}
+
+
+def audits_with(metric: str) -> tuple[str, ...]:
+    """The audits that measure a metric of the family `audit`."""
+    return _AUDITS.get(metric.removeprefix("audit."), (_COMMITS,))
+
+
 TOOL_FAMILY = "tool"  # what another tool reported under its own name, in imported runs
 KIND_FAMILY = "kind"  # of a group, by kind of transaction: `kind.new_order.per_min`
 CLASS_FAMILY = "class"  # of a group, by statement class: `class.find_user.service_ms_mean`

@@ -38,6 +38,7 @@ from dbdyno.experiment.claims.known_metrics import (
     TARGET_FAMILIES,
     TOOL_FAMILY,
     Metric,
+    audits_with,
 )
 from dbdyno.experiment.file.names import did_you_mean
 
@@ -46,7 +47,7 @@ _STALLS = frozenset({"stalled_share", "stalls_per_min"})
 _FAILURES = frozenset({"errors_per_s", "refused_commits_per_s", "retries_per_s", "failed_per_s"})
 _INTERMITTENT = _STALLS | _FAILURES
 _NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
-_NO_OUTCOME |= {"routing.statements"}
+_NO_OUTCOME |= {"audit.judged", "routing.statements"}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -73,6 +74,7 @@ class Scope:
     audited: tuple[str, ...] | None = None  # groups of cells with `audit`
     restored: tuple[str, ...] | None = None  # groups of cells with a `restore`
     routed: tuple[str, ...] | None = None  # groups of cells with a router that is examined
+    audits: tuple[str, ...] | None = None  # the audits of the cells
 
     def has(self, metric: Metric, group: str) -> bool:
         """Whether a group has a metric, as far as is known."""
@@ -87,7 +89,12 @@ class Scope:
             ROUTED: self.routed,
         }
         having = of.get(metric.loop)
-        return having is None or group in having
+        return (having is None or group in having) and self._is_audited(metric)
+
+    def _is_audited(self, metric: Metric) -> bool:
+        if metric.loop != AUDIT or self.audits is None:
+            return True
+        return not set(self.audits).isdisjoint(audits_with(metric.name))
 
     def names(self) -> Iterator[str]:
         """Canonical names and the patterns of the families, for messages."""
@@ -289,6 +296,12 @@ def _meant(
     return _BY_NAME[response]
 
 
+def _not_audited(scope: Scope) -> str:
+    if scope.audits:
+        return f"`audit: {scope.audits[0]}` does not look for it"
+    return "commits are not audited"
+
+
 def _refuse_other_loop(
     metric: Metric, groups: tuple[str, ...], name: str, scope: Scope, where: Where | None
 ) -> None:
@@ -318,10 +331,10 @@ def _refuse_other_loop(
         )
     if metric.loop == AUDIT:
         raise _error(
-            f"`{name}` is not measured: commits are not audited",
+            f"`{name}` is not measured: {_not_audited(scope)}",
             where,
             "",
-            "add `audit: commits` to the experiment",
+            f"add `audit: {audits_with(metric.name)[0]}` to the experiment",
         )
     if metric.loop == ROUTED:
         raise _error(

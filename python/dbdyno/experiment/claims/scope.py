@@ -52,6 +52,7 @@ def of(cells: Sequence[_Cell], workload: Callable[[Any], str] = attrgetter("kind
             dict.fromkeys(g.name for c in cells if _restores(c.faults) for g in c.groups)
         ),
         routed=tuple(dict.fromkeys(g.name for c in cells if _examines(c) for g in c.groups)),
+        audits=tuple(dict.fromkeys(cell.audit for cell in cells if cell.audit)),
         blocks=tuple(dict.fromkeys(g.name for g in groups if block_bytes(workload(g), g.options))),
         pipelined=tuple(
             dict.fromkeys(g.name for g in groups if pipeline(workload(g), g.options) > 1)

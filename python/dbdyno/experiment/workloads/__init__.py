@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dbdyno.experiment.workloads import io, kv, lua, mix, oltp, replay, tpcc
+from dbdyno.experiment.workloads import (
+    append,
+    bank,
+    io,
+    kv,
+    lua,
+    mix,
+    oltp,
+    register,
+    replay,
+    tpcc,
+)
 from dbdyno.experiment.workloads.base import Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -19,6 +30,9 @@ WORKLOADS: Mapping[str, Workload] = {
         kv.WORKLOAD,
         io.WORKLOAD,
         tpcc.WORKLOAD,
+        register.WORKLOAD,
+        append.WORKLOAD,
+        bank.WORKLOAD,
         lua.WORKLOAD,
         replay.WORKLOAD,
     )

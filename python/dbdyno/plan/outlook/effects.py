@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dbdyno.experiment.types import POINTS, Hook, Hooks, Target
 
 # Workloads whose statements are dbdyno's own.
-_OWN_STATEMENTS = frozenset({"oltp", "kv", "tpcc", "io"})
+_OWN_STATEMENTS = frozenset({"oltp", "kv", "tpcc", "register", "append", "bank", "io"})
 # Settings by which a server loads code, runs a command, or reads and writes files.
 _RISKY = re.compile(
     r"command|librar|plugin|preload|init|load|file|dir|path|program|extension", re.I

@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dbdyno import diskfiles
-from dbdyno.audit.findings import Audit
+from dbdyno.audit.findings import Audit, NodeCounts
+from dbdyno.audit.histories.findings import Findings, HistoryNode
 from dbdyno.errors import DynoError
 from dbdyno.plan.claims import resolved_claims
 from dbdyno.plan.stored import json as plan_json
@@ -40,6 +41,7 @@ _ENVIRONMENT = frozenset(
         *("check", "state", "effect", "cure"),  # of a check of the machine; what was seen is not
     }
 )
+N = TypeVar("N", NodeCounts, HistoryNode)
 _TAG = re.compile(r"^Tag=([^,]*),")
 _WORDS = frozenset({"event", "phase", "kind", "status", "trial", "engine_version", "outcome"})
 
@@ -132,6 +134,7 @@ class _Redaction:
             "targets": {texts.label(k): self._target(v) for k, v in one.targets.items()},
             "audit": {texts.label(k): self._audit(v, k) for k, v in one.audit.items()},
             "routing": {texts.label(k): v for k, v in one.routing.items()},  # dbdyno's own words
+            "histories": {texts.label(k): self._history(v, k) for k, v in one.histories.items()},
             "void_reason": texts.prose(one.void_reason),
         }
         known = {*changed, "id", "block", "cell", "status", "started_unix_s"}
@@ -155,17 +158,22 @@ class _Redaction:
         return {**facts, "node": self._texts.label(facts["node"]), "said": said}
 
     def _audit(self, audit: Audit, target: str) -> Audit:
-        """Nodes are called by their target's name, and a suffix of dbdyno's."""
+        return replace(audit, nodes=tuple(self._node(node, target) for node in audit.nodes))
+
+    def _history(self, found: Findings, target: str) -> Findings:
+        """Its examples name sessions and numbers only, if nobody has changed them."""
         texts = self._texts
-        nodes = (
-            replace(
-                node,
-                name=texts.label(target) + node.name.removeprefix(target),
-                why=node.why and texts.whole("message", node.why),
-            )
-            for node in audit.nodes
+        return replace(
+            found,
+            nodes=tuple(self._node(node, target) for node in found.nodes),
+            why=found.why and texts.prose(found.why),
+            examples={name: texts.prose(text) for name, text in found.examples.items()},
         )
-        return replace(audit, nodes=tuple(nodes))
+
+    def _node(self, node: N, target: str) -> N:
+        """Nodes are called by their target's name, and a suffix of dbdyno's."""
+        name = self._texts.label(target) + node.name.removeprefix(target)
+        return replace(node, name=name, why=node.why and self._texts.whole("message", node.why))
 
     def _explain(self, text: str) -> str:
         if text.startswith(NO_PLAN):

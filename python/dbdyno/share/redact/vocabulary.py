@@ -107,7 +107,7 @@ PUBLIC = _words(
 # Values that options of workloads, targets and states take.
 OPTION = _words(
     """
-    oltp mix kv tpcc lua io null mariadb mysql postgres sqlite files
+    oltp mix kv tpcc register append bank lua io null mariadb mysql postgres sqlite files
     random_read random_write random_mixed sequential_read sequential_write random sequential
     pread mmap dsync fsync fdatasync
     read_write read_only write_only point_select update_index update_non_index insert delete

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.values.scalars import Strict
-from dbdyno.experiment.workloads import traces
 from dbdyno.experiment.workloads.base import Check, Contradiction, Need, Option, Options
+from dbdyno.experiment.workloads.replay import traces
 from dbdyno.kinds.kind import SQL
 
 MAX = "max"
