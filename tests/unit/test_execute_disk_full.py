@@ -38,7 +38,7 @@ def test_what_dbdyno_itself_cannot_write_is_an_error_of_the_disk(tmp_path: Path)
     """A write(2) that fails names no file."""
     met = of_write(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     error = recognised(met, tmp_path / "dyno-1")
-    assert error.what == "cannot write a file beside the data: No space left on device (ENOSPC)"
+    assert error.what == "cannot write a file next to the data: No space left on device (ENOSPC)"
     assert f"the disk that holds {tmp_path} is full" in error.cause
     with pytest.raises(PermissionError):
         of_write(PermissionError(errno.EACCES, "Permission denied"))

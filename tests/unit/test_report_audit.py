@@ -10,7 +10,7 @@ import plans
 
 from dbdyno.audit.findings import Audit, Lost, NodeCounts
 from dbdyno.report import Report
-from dbdyno.report.sections.load.audit import View
+from dbdyno.report.sections.audits.audit import View
 from dbdyno.share.redact.run import redacted
 from dbdyno.store import record as records
 from dbdyno.store.record import TrialRecord

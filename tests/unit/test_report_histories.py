@@ -10,7 +10,7 @@ import plans
 
 from dbdyno.audit.histories.findings import Findings, HistoryNode
 from dbdyno.report import Report
-from dbdyno.report.sections.load.histories import View
+from dbdyno.report.sections.audits.histories import View
 from dbdyno.share.redact.run import redacted
 from dbdyno.store import record as records
 from dbdyno.store.record import TrialRecord

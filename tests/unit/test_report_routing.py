@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dbdyno.audit.routing.findings import Ran, Routing
 from dbdyno.report import Report
-from dbdyno.report.sections.load.routing import View
+from dbdyno.report.sections.audits.routing import View
 from dbdyno.store import record as records
 from fixtures import synthetic
 from fixtures.printed import printed

@@ -306,7 +306,11 @@ class Fake:
         self.led.append(leader)
 
     def engine_target(self, *_: object) -> dict[str, Any]:
-        return {"address": {"tcp": {"host": "127.0.0.1", "port": self.port}}, "session_sql": []}
+        return {
+            "address": {"tcp": {"host": "127.0.0.1", "port": self.port}},
+            "options": {},
+            "session_sql": [],
+        }
 
     def counters(self) -> dict[str, float]:
         return {}

@@ -26,7 +26,7 @@ def of_write(error: OSError) -> DynoError:
     """What dbdyno itself could not write for want of room; any other error is raised again."""
     if error.errno not in _NUMBERS:
         raise error
-    name = error.filename or "a file beside the data"
+    name = error.filename or "a file next to the data"
     return DynoError(
         f"cannot write {name}: {os.strerror(error.errno)} ({errno.errorcode[error.errno]})"
     )

@@ -56,7 +56,7 @@ fn session(routed: &dyno_core::driver::Routed, node: usize) -> Box<dyn Wire> {
             panic!("a wire")
         };
         other.connected(false, &mut Vec::new());
-        let (used, progress) = feed(&mut *other, answer[..cut].as_bytes());
+        let (used, progress) = feed(&mut *other, &answer.as_bytes()[..cut]);
         assert!(used <= cut && progress == Progress::More);
     }
     assert_eq!(feed(&mut *wire, answer.as_bytes()), (answer.len(), Progress::Ready));

@@ -20,7 +20,7 @@ MODELS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number: of a group or a node, `of`; "" where there is one. `measured`: one value a trial,
+    """A number: of a group or a node, `of`; "" if there is one. `measured`: one value a trial,
     each as the range in which it is known to lie. `at_least`: the prediction is a lower bound."""
 
     what: str

@@ -7,17 +7,15 @@ from typing import Any
 
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
+from dbdyno.report.sections.audits import audit, histories, routing
 from dbdyno.report.sections.load import (
-    audit,
     classes,
     counters,
     faults,
-    histories,
     latency,
     latency_shift,
     predictions,
     results,
-    routing,
     searches,
     stalls,
     time,

@@ -26,7 +26,7 @@ PLAIN = {
     "from_sessions": "From {sessions:count session} on {nodes:count node}, {rows:count row}, a"
     " write-set that takes {order_ms:g} ms to be ordered, and {statement_ms:g} ms a statement,"
     " which is assumed. A session whose attempt failed waits 1 ms, then twice as long each time up"
-    " to 64 ms, less up to half by chance. Nobody waits for a processor.",
+    " to 64 ms, less up to half by chance. No session waits for a processor.",
     "lag_from_log": "Not predicted: how far replicas lag depends on what their source logs;"
     " `dyno digest --parallelism` computes it from a binary log.",
     "no_model_of_group": "Not predicted: no model has this topology.",

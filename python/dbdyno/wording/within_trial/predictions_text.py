@@ -1,4 +1,4 @@
-"""Predictions beside what was measured, as cells of a table and in a sentence."""
+"""Predictions next to what was measured, as cells of a table and in a sentence."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Formula:
 
 Assumptions:
     All nodes are equally far from each other; the farthest one counts. No link is near its
-    bandwidth, and nobody waits for a processor: with nodes on one machine and no delay the time is
+    bandwidth, and no node waits for a processor: with nodes on one machine and no delay the time is
     that of processors, and not what this model is about.
 
     `alone` is a commit on one node: its flush, or what a flush costs where it is not durable.
@@ -53,7 +53,7 @@ INPUTS = (
 )  # fmt: skip
 OUTPUTS = ("latency", "order", "ways", "row")
 SAYS = (
-    ("ways <= 0", "A single node waits for nobody: a commit takes {latency}."),
+    ("ways <= 0", "A single node waits for no other: a commit takes {latency}."),
     ("", "A commit takes {latency}: {ways} ways between nodes, and what it takes alone. One row"
      " allows {row}."),
 )  # fmt: skip
@@ -63,7 +63,7 @@ NOTES = (
          " is not part of this"),
 )  # fmt: skip
 GOLDEN = (
-    Golden({"nodes": "1"}, {"latency": "1ms", "ways": "0"}, "by hand: nobody to wait for"),
+    Golden({"nodes": "1"}, {"latency": "1ms", "ways": "0"}, "by hand: no other node to wait for"),
     Golden({"nodes": "2"}, {"order": "10ms", "ways": "2"}, "by hand: there and back"),
     Golden({"nodes": "3"}, {"order": "15ms", "latency": "16ms"}, "by hand: 3 x 5 ms, and 1 ms"),
     Golden({"nodes": "5", "delay": "20ms"}, {"order": "60ms"}, "by hand: the same three ways"),

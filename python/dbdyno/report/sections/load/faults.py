@@ -116,7 +116,11 @@ def _steps(own: Sequence[TrialRecord]) -> Iterator[Took]:
                     found.setdefault(key, []).append(step["ended_s"] - step["begun_s"])
     for (_, drill, node, step), seconds in found.items():
         yield Took(
-            visible(drill), visible(node), visible(step), faults_text.took(seconds), len(seconds)
+            visible(drill),
+            visible(node),
+            visible(step),
+            faults_text.step_took(seconds),
+            len(seconds),
         )
 
 

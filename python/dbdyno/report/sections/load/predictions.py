@@ -1,4 +1,4 @@
-"""What models say of servers that work together, beside what was measured, with the difference."""
+"""What models say of servers that work together, next to what was measured, with the difference."""
 
 from __future__ import annotations
 

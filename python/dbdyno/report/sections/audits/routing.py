@@ -149,4 +149,4 @@ def form(view: View) -> Iterable[RenderableType]:
             )
 
 
-SECTION = Section(view, "Routing of statements", terminal=46, form=form)
+SECTION = Section(view, "Routing of statements", terminal=47, form=form)
