@@ -12,7 +12,7 @@ from running import Place, complete_trials, result
 from test_topology_servers import seen, working
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import MEMBER, PRIMARY, REPLICA, Topology
+from dbdyno.experiment.types import INSTANCE, MEMBER, PRIMARY, REPLICA, Topology
 from dbdyno.faults.drills.base import Steps
 from dbdyno.systems import versions
 from dbdyno.systems.base import TargetPlan
@@ -130,7 +130,7 @@ def test_nodes_change_places_and_one_is_made_again() -> None:
         detached = Steps()
         assert "takes writes" in cluster.detach("db", detached, "shop")
         assert [one.name for one in detached.done] == ["check", "catch_up", "detach", "verify"]
-        assert cluster.roles() == {"db": PRIMARY, "db.2": PRIMARY}
+        assert cluster.roles() == {"db": INSTANCE, "db.2": PRIMARY}
         servers["db"].run("shop", ["INSERT INTO t VALUES (4, 7)"])
         cluster.rejoin("db", Steps(), lambda: None, "shop")
         assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}

@@ -89,6 +89,11 @@ def test_the_recovery_point_is_the_first_lost_commit() -> None:
     assert drills.rpo_s(faults, {"db": audit(0)}) == {"rpo_s": 0.0}
     assert drills.rpo_s(faults, {"db": audit(None)}) == {}
     assert drills.rpo_s(faults, {}) == {}
+    again = {**RESTORED, "steps": [{"step": "loss", "begun_s": 20.0, "ended_s": 21.0}]}
+    assert drills.rpo_s([*faults, again], {"db": audit(7, 3.2)}) == {}  # of which of the two?
+    assert drills.rpo_s([*faults, again], {"db": audit(0)}) == {"rpo_s": 0.0}
+    other = {"db": audit(0), "standing": audit(7, 1.0)}
+    assert drills.rpo_s(faults, other) == {"rpo_s": 0.0}
     assert drills.rpo_s([TAKEN], {"db": audit(7, 3.2)}) == {}
 
 

@@ -63,6 +63,12 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
         (ONE, "[¶{at: 1s, do: restore}]", "no backup that it could restore"),
         (ONE, "[{at: 5s, do: backup}, ¶{at: 1s, do: restore}]", "no backup that it could restore"),
         (ONE, "[{at: 1s, do: backup}, {at: 2s, do: restore, to: ¶3s}]", "after the loss"),
+        (ONE, "[{at: 1s, do: backup}, ¶{at: 5s, do: restore, to: 3s}]", "no logs are replayed"),
+        (
+            LOGGED,
+            "[{at: 1s, do: backup, logs: kept}, {at: 3s, do: restore}, ¶{at: 9s, do: restore}]",
+            "add a `backup` between the two",
+        ),
         (ONE, "[{at: 1s, do: backup, logs: ¶kept}]", "config: {log_bin: binlog}"),
         (ONE, "[{at: 1s, do: backup, tool: ¶basebackup}]", "MariaDB has no `basebackup`"),
         (ONE, "[{at: 1s, do: backup, tool: ¶rsync}]", "cannot be `rsync`"),

@@ -30,6 +30,7 @@ from dbdyno.experiment.types import (
     Limits,
     Network,
     RateStep,
+    Router,
     Topology,
 )
 from dbdyno.plan.types import Cell, Factor, GroupPlan, Plan
@@ -334,6 +335,31 @@ def test_one_node_waits_for_nobody() -> None:
     made = plan(target(0.010, nodes=1))
     found = predictions(made, [record(metrics={"service_ms_p50": 1.0})], lambda trial: None)
     assert found == ()
+
+
+def test_sessions_through_a_router_have_no_predicted_outage() -> None:
+    routed = target(router=Router("haproxy"))
+    made = plan(routed, groups=(group(route="router"),), faults=(KILL,))
+    found = of_failures(made, trace([(3.0, 9.2)], OF_CRASH), killed())
+    assert OUTAGE not in {one.what for one in found.quantities}
+    assert (CHANGE, "db") in by_name(found)
+
+
+def test_faults_on_another_target_are_not_those_of_a_cluster() -> None:
+    made = plan(target(), faults=(KILL, Fault(4.0, "restart", ("other",), "other")))
+    alone = of_failures(made, trace([(3.0, 9.2)], OF_CRASH), killed())
+    both = killed("other", "restart", at_s=4.0, begun_s=4.0)
+    assert of_failures(made, trace([(3.0, 9.2)], OF_CRASH), killed(), both) == alone
+
+
+def test_a_cell_that_differs_in_more_than_the_delay_is_no_baseline() -> None:
+    for other in (replace(target(), memory_bytes=1 << 30), replace(target(), version="11.8")):
+        made = plan(other, target(0.010))
+        assert commits._nearer(made, made.cells[1]) is None
+    made = plan(target(), target(0.010))
+    assert commits._nearer(made, made.cells[1]) == made.cells[0]
+    struck = replace(made, cells=(replace(made.cells[0], faults=(KILL,)), made.cells[1]))
+    assert commits._nearer(struck, struck.cells[1]) is None
 
 
 def test_the_cell_of_another_number_of_nodes_is_no_baseline() -> None:

@@ -186,14 +186,35 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
 
 
 def check_order(models: Sequence[Any], wrong: Callable[[int, str, str], DynoError]) -> None:
-    """DynoError for a restore without a backup before it. `wrong` takes the number of a fault."""
+    """DynoError for a restore without a backup before it, or whose backup does not have the logs
+    that it needs. `wrong` takes the number of a fault."""
     for number, model in enumerate(models):
         if model.do != RESTORE:
             continue
-        before = [one for one in models if one.do == BACKUP and one.at < model.at]
+        before = [one for one in models if _is_earlier(one, model, BACKUP)]
         if not before:
             raise wrong(
                 number,
                 "`restore` has no backup that it could restore",
                 "add `{at: 2s, do: backup}` before it",
             )
+        if model.to is not None and model.to <= model.at and not any(map(logs, before)):
+            raise wrong(
+                number,
+                "no logs are replayed up to `to`: no backup before it keeps any",
+                "write `logs: kept` at the backup, or remove `to`",
+            )
+        last = max(before, key=lambda one: float(one.at))
+        again = [one for one in models if _is_earlier(one, model, RESTORE) and one.at > last.at]
+        if logs(last) and any(one.node == model.node for one in again):
+            raise wrong(
+                number,
+                "the logs of its backup end with the `restore` before it",
+                "add a `backup` between the two",
+            )
+
+
+def _is_earlier(one: Any, model: Any, do: str) -> bool:
+    """Whether `one` does that before `model`, and may be of the same target."""
+    same = one.target is None or model.target is None or one.target == model.target
+    return bool(one.do == do and one.at < model.at and same)

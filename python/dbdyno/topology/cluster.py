@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, Node
+from dbdyno.experiment.types import DOWN, INSTANCE, MEMBER, PRIMARY, Node
 from dbdyno.systems.backups.base import lose
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
@@ -116,7 +116,8 @@ class Cluster:
             )
 
     def roles(self) -> dict[str, str]:
-        """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER or DOWN."""
+        """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER, DOWN, or
+        INSTANCE of one that was detached."""
         names = [node.name for node in self._members.nodes]
         with ThreadPoolExecutor(len(names)) as pool:
             return dict(zip(names, pool.map(self.role, names), strict=True))
@@ -134,14 +135,16 @@ class Cluster:
         return DOWN not in self.roles().values()
 
     def role(self, name: str) -> str:
-        """What one node is now, as it says within LOOK_TIMEOUT_S."""
+        """What one node is now, as it says within LOOK_TIMEOUT_S; INSTANCE if it was detached."""
         server = self._members.servers.get(name)
         try:
             if server is None or not server.process.alive():  # type: ignore[attr-defined]
                 return DOWN
-            return self._wiring.role(server)
+            said = self._wiring.role(server)
         except Exception:  # a dead or hung server: each client library says that in its own way
             return DOWN
+        # One that was detached takes writes, and is no primary of this topology.
+        return INSTANCE if name in self._members.detached else said
 
     # ---- another primary
 
@@ -279,11 +282,13 @@ class Cluster:
 
     def catch_up(self, name: str) -> None:
         """Returns once a node that was started again has applied what its primary has committed by
-        now. A node that joins the others by itself has, when it serves clients."""
+        now. A node that joins the others by itself has, when it serves clients; one that was
+        detached follows nobody."""
         members, succession = self._members, self._wiring.succession
         node = next(each for each in members.nodes if each.name == name)
-        if succession is not None and node != members.leader:
-            succession.catch_up(members, node)
+        if succession is None or node == members.leader or name in members.detached:
+            return
+        succession.catch_up(members, node)
 
     def takes_writes_since(self) -> float | None:
         """When the present primary began to, by its own log, in Unix seconds; None if that does
@@ -321,7 +326,7 @@ class Cluster:
     def _returning(self, node: Node, directory: Path, given: NodeOptions) -> NodeOptions:
         """What a node is given that starts again: as a replica, if another leads by now."""
         members, succession = self._members, self._wiring.succession
-        if succession is None or not members.leader_name:
+        if succession is None or not members.leader_name or node.name in members.detached:
             return given
         if node.name in members.deposed:
             with self._explained(node):
@@ -333,7 +338,7 @@ class Cluster:
     def _rewire(self, node: Node) -> None:
         """Once a node has been started again."""
         members, succession = self._members, self._wiring.succession
-        if node.name in self._seeding:
+        if node.name in self._seeding or node.name in members.detached:
             return
         if succession is None or not members.leader_name:
             with self._explained(node):

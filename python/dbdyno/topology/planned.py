@@ -135,8 +135,8 @@ def detach(succession: Succession, members: Members, node: Node, step: Step, dat
     with step("catch_up"):
         succession.catch_up(members, node)
     with step("detach"):
+        members.detached.add(node.name)  # before it takes writes: routers must not send it any
         succession.promote(members, node)
-        members.detached.add(node.name)
         succession.forget(members, node)
     with step("verify"):
         probe = f"{PROBE} (a INT)"

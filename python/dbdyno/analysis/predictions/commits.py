@@ -8,6 +8,7 @@ share and no model has.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 from dbdyno.analysis.message import Message
@@ -88,6 +89,8 @@ def _nearer(plan: Plan, cell: Cell) -> Cell | None:
     for other in plan.cells:
         if len(other.targets) != len(cell.targets) or other.groups != cell.groups:
             continue
+        if (other.faults, other.audit) != (cell.faults, cell.audit):
+            continue
         if all(map(_differ_in_delay, other.targets, cell.targets)):
             return other
     return None
@@ -96,11 +99,15 @@ def _nearer(plan: Plan, cell: Cell) -> Cell | None:
 def _differ_in_delay(near: TargetPlan, far: TargetPlan) -> bool:
     if near.topology is None or far.topology is None:
         return near == far
-    return (
-        galera.delay_s(near) == 0
-        and near.topology.nodes == far.topology.nodes
-        and (near.kind, near.config, near.durability) == (far.kind, far.config, far.durability)
-    )
+    return galera.delay_s(near) == 0 and _without_delay(near) == _without_delay(far)
+
+
+def _without_delay(target: TargetPlan) -> TargetPlan:
+    assert target.topology is not None
+    network = target.topology.network
+    if network is not None:
+        network = replace(network, delay_s=0.0) if network.bytes_per_s is not None else None
+    return replace(target, topology=replace(target.topology, network=network))
 
 
 def _commit(

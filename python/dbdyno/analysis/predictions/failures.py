@@ -20,7 +20,7 @@ from dbdyno.analysis.predictions import galera
 from dbdyno.analysis.predictions.types import CHANGE, OUTAGE, Predictions, Quantity, Range
 from dbdyno.analysis.predictions.types import Sequence as Members
 from dbdyno.experiment import workloads
-from dbdyno.experiment.types import NODES, TO_PRIMARY
+from dbdyno.experiment.types import NODES, TO_PRIMARY, TO_ROUTER
 from dbdyno.models.cluster import script
 from dbdyno.models.cluster.files.options import NAMES, Options
 from dbdyno.models.cluster.outcome import history
@@ -78,7 +78,11 @@ def predict(
         return Predictions(cell.index, unknown=(Message("no_counts_to_compare"),))
     several = len(cell.targets) > 1
     quantities = [
-        *(_outage(cell, group, target, seen) for group in _writers(cell, target)),
+        *(
+            _outage(cell, group, target, seen)
+            for group in _writers(cell, target)
+            if group.access != TO_ROUTER  # how long a router takes to follow is not simulated
+        ),
         *(_change(number, name, target, seen, several) for number, name in _nodes(target)),
     ]
     members = [_members(number, name, cell, target, seen) for number, name in _nodes(target)]
@@ -130,7 +134,8 @@ def _seen(
         over_time = trace(record.id)
         if over_time is None or not len(over_time.ends_s):
             continue
-        events, until_s = _events(cell, target, record.faults, over_time.measured_s)
+        struck = [fault for fault in record.faults if fault["node"] in topology.members]
+        events, until_s = _events(cell, target, struck, over_time.measured_s)
         if not events:
             continue
         asked = script.Script(tuple(events), until_s)
@@ -148,7 +153,12 @@ def _events(
             raise NotSimulated(Message("fault_not_simulated", do=fault["do"]))
         begun_s = max(0.0, float(fault["begun_s"]))
         planned = next(
-            (f for f in cell.faults if (f.do, f.at_s) == (fault["do"], fault["at_s"])), None
+            (
+                f
+                for f in cell.faults
+                if (f.target, f.do, f.at_s) == (target.name, fault["do"], fault["at_s"])
+            ),
+            None,
         )
         node = (str(fault["node"]),)
         if fault["do"] in ENDING:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.deployment import Deployment
-from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY
+from dbdyno.experiment.types import DOWN, INSTANCE, MEMBER, PRIMARY
 from dbdyno.store.rolelog import RoleLog
 from dbdyno.topology import Cluster
 
@@ -120,7 +120,9 @@ class Watcher:
         while not self._over.wait(self._every_s):
             leader = self._cluster.leader
             others = [name for name in self._cluster.names if name != leader]
-            down = {name for name in others if self._cluster.role(name) == DOWN}
+            # One that was detached serves readers no more than one that is down.
+            gone = (DOWN, INSTANCE)
+            down = {name for name in others if self._cluster.role(name) in gone}
             with self._leading:
                 if self._cluster.leader == leader:  # else it is about other nodes
                     self._readers_leave(down)

@@ -188,8 +188,12 @@ class TrialFaults:
         return True
 
     def _was_struck_later(self, strike: Strike) -> bool:
+        """Whether another fault may have made it fail. One that is exclusive has its node for
+        itself until it ends: what has begun since waits for it."""
         began_s = strike.begun_s
         assert began_s is not None
+        if FAULTS[strike.fault.do].exclusive:
+            return False
         return any(
             other.node is strike.node and other.begun_s is not None and other.begun_s > began_s
             for other in list(self._strikes)

@@ -29,11 +29,11 @@ class Restore(Drill):
                 cause="a `restore` restores what a `backup` before it has made",
                 fix="add `{at: 2s, do: backup}` before it",
             )
-        backup = node.backups[-1]
-        site = Site(node.server, node.database, steps, node.check)
-        _lose(node, site, backup, steps)
         # The moment is one of the trial's clock.
         until = None if fault.to_s is None else fault.to_s + time.time() - steps.now()
+        backup = _last(node, until)
+        site = Site(node.server, node.database, steps, node.check)
+        _lose(node, site, backup, steps)
         backup.tool.restore(site, backup, until)
         with steps("check"):
             said = backup.tool.check(site)
@@ -42,8 +42,26 @@ class Restore(Drill):
         return f"{backup.tool.name} restored; {said}"
 
 
+def _last(node: Node, until_unix_s: float | None) -> Backup:
+    """The last backup, of those from before a moment that logs are replayed to. DynoError if none
+    leads there."""
+    if until_unix_s is None:
+        return node.backups[-1]
+    able = [each for each in node.backups if each.unix_s <= until_unix_s and each.logs is not None]
+    if not able:
+        raise DynoError(
+            f"no backup of `{node.name}` leads to that moment",
+            cause="logs are replayed from a backup on, never back: none was done by then, or it"
+            " keeps no logs",
+            fix="write a later `to`, or take a backup with `logs: kept` sooner",
+        )
+    return able[-1]
+
+
 def _lose(node: Node, site: Site, backup: Backup, steps: Steps) -> None:
     """The server and its data are gone; of its logs remains what lay elsewhere."""
+    if backup.logs is not None:
+        backup.logs.must_run()
     with steps("loss"):
         node.server.kill()
         node.is_down = True
@@ -51,6 +69,11 @@ def _lose(node: Node, site: Site, backup: Backup, steps: Steps) -> None:
         if backup.logs is not None:
             backup.logs.collect()
         lose(site.data)
+    # Logs go no further than the server that is lost: another restore takes another backup.
+    for each in node.backups:
+        if each.logs is not None:
+            each.logs.close()
+    node.backups[:] = [each for each in node.backups if each.logs is None]
 
 
 def _open(node: Node) -> None:

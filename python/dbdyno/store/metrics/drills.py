@@ -45,14 +45,20 @@ def _values(faults: Faults) -> Iterator[tuple[str, float]]:
 
 def rpo_s(faults: Faults, audits: Mapping[str, Audit]) -> dict[str, float]:
     """`rpo_s` of a trial with a restore: from the first acknowledged commit that is lost to the
-    loss of the server; 0 where none is lost; nothing where that is not known."""
-    begun = [
-        float(step["begun_s"])
-        for fault in faults
-        if fault["do"] == RESTORE
-        for step in fault.get("steps", ())[:1]
-    ]
-    if not begun or not audits or any(audit.lost is None for audit in audits.values()):
+    loss of the server; 0 where none is lost; nothing where that is not known, as where several
+    servers were lost."""
+    restores = [fault for fault in faults if fault["do"] == RESTORE and fault.get("steps")]
+    own = {name: audit for name, audit in audits.items() if _has_any(name, restores)}
+    if not own or any(audit.lost is None for audit in own.values()):
         return {}
-    first = [audit.first_lost.t_s for audit in audits.values() if audit.first_lost]
-    return {"rpo_s": max(0.0, max(begun) - min(first)) if first else 0.0}
+    first = [audit.first_lost.t_s for audit in own.values() if audit.first_lost]
+    if not first:
+        return {"rpo_s": 0.0}
+    if len(restores) > 1:
+        return {}
+    return {"rpo_s": max(0.0, float(restores[0]["steps"][0]["begun_s"]) - min(first))}
+
+
+def _has_any(target: str, faults: Faults) -> bool:
+    """Whether one of them was on a node of a target."""
+    return any(f"{fault['node']}.".startswith(f"{target}.") for fault in faults)

@@ -55,9 +55,9 @@ def of_group(
     found = list(gaps(commits))
     metrics, bounds = _outage(found, len(commits))
     begun = sorted(
-        (float(fault["begun_s"]), str(fault["node"]))
+        (at_s, str(fault["node"]))
         for fault in faults
-        if 0 <= fault.get("begun_s", -1.0) < trace.measured_s
+        if 0 <= (at_s := _begun_s(fault)) < trace.measured_s
     )
     began_s = [at_s for at_s, _ in begun]
     if began_s:
@@ -70,6 +70,12 @@ def of_group(
             metrics |= more.metrics
             bounds |= more.bounds
     return Times(metrics, bounds)
+
+
+def _begun_s(fault: Mapping[str, Any]) -> float:
+    """When a fault began; before the first step of a drill it waited for another one."""
+    steps = fault.get("steps", ())
+    return float(steps[0]["begun_s"] if steps else fault.get("begun_s", -1.0))
 
 
 def of_statements(faults: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -36,6 +36,9 @@ Step = Callable[[str], AbstractContextManager[None]]  # times what is done withi
 class Logs(Protocol):
     """What a server has logged since a backup began."""
 
+    def must_run(self) -> None:
+        """DynoError if what reads them has ended before the server."""
+
     def collect(self) -> None:
         """Takes what is left of them once the server is dead, before its data are removed."""
 

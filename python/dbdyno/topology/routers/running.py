@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, REPLICA
+from dbdyno.experiment.types import MEMBER, PRIMARY
 from dbdyno.hosts.base import Host
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process.account import Account, private_file
@@ -239,4 +239,4 @@ def _made(setting: Setting) -> RunningRouter:
 
 
 def _takes_writes(cluster: Cluster, name: str) -> bool:
-    return cluster.role(name) not in (REPLICA, DOWN)
+    return cluster.role(name) in (PRIMARY, MEMBER)

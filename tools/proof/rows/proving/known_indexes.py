@@ -10,7 +10,7 @@ from tools.proof.proving import measuring, movies, tpcc
 from tools.proof.proving.measuring import FOUND, KINDS, NEAR, NONE, Lengths, Workload
 from tools.proof.row import Effort, Outcome, Row
 
-EXPERT, BOTH = "expert", "found_and_expert"
+EXPERT, BOTH = "expert", "both"
 FULL, QUICK = Lengths(6, "2s"), Lengths(1, "300ms")
 FIND_S = 300  # the default of `--time`
 QUICK_S, QUICK_MOST = 10, 1

@@ -4,7 +4,7 @@
 //! to others when an operation needs them. One operation is under way at a time. An operation whose
 //! node is not connected waits for it, which is part of its latency; if the connection fails, so does
 //! the transaction, with code `lost`, and the session goes on with the next one. Each failure puts
-//! the [`Router`](dyno_core::driver::Router) in doubt: the next conversation with any node asks
+//! the [`Router`] in doubt: the next conversation with any node asks
 //! again which node serves what.
 
 use super::lanes::{Lanes, lane_of, split};

@@ -51,7 +51,7 @@ class SetUp:
 
 @dataclass(frozen=True)
 class View:
-    """`summary`: one sentence; `is_clean`: whether nothing was misrouted or wrong."""
+    """`summary`: one sentence; `is_clean`: whether nothing was misrouted, wrong or unseen."""
 
     summary: str
     is_clean: bool
@@ -71,7 +71,7 @@ def view(context: Context) -> View | None:
         return None
     set_ups = [_set_up(where, each) for where, each in found.items()]
     every = [routing for each in found.values() for routing in each]
-    is_clean = not any(one.is_bad for one in set_ups)
+    is_clean = not any(one.is_bad for one in set_ups) and not any(each.unseen for each in every)
     return View(_summary(every), is_clean, set_ups, _rows(found))
 
 
@@ -84,6 +84,8 @@ def _summary(every: Sequence[Routing]) -> str:
         if misrouted
         else f"None of {sent} was misrouted"
     )
+    if unseen := sum(each.unseen for each in every):
+        said += f", as far as nodes have logged them: where {unseen:,} ran is not known"
     results = (
         f"{count(wrong, 'statement')} had another result than without the router"
         if wrong

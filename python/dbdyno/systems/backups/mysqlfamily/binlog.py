@@ -67,24 +67,44 @@ class BinaryLogs:
             sessions.client(site, "binlog"),
             f"--defaults-file={sessions.options(site, 'binlog-reader.cnf')}",
             *("--read-from-remote-server", "--raw", "--stop-never"),
-            f"{ID_OPTION[site.server.kind]}={READER_ID}",
+            # A server ends the session of a reader when another one comes with the same number.
+            f"{ID_OPTION[site.server.kind]}={READER_ID + int(self.path.name.rpartition('-')[2])}",
             f"--result-file={self.path}/",
             self.first,
         ]
         self._reader = site.begin(command, site.given.directory / READER_LOG)
+        try:
+            self._wait(self._reader)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait(self, reader: Guarded) -> None:
+        """Returns once the program has begun to write."""
         deadline = time.monotonic() + STARTS_S
         while not (self.path / self.first).exists():
-            site.check()
-            if time.monotonic() > deadline or not self._reader.alive():
-                said = self._said()
-                self.close()
-                raise DynoError(f"no program reads the server's log: {said}")
+            self._site.check()
+            if time.monotonic() > deadline or not reader.alive():
+                raise DynoError(
+                    f"no program reads the server's log: {self._said()}",
+                    cause="the server refuses it, or the machine is very busy",
+                    fix="see its message; or write `logs: kept`",
+                )
             time.sleep(POLL_S)
 
     def _said(self) -> str:
         log = self._site.given.directory / READER_LOG
         text = log.read_text(errors="replace") if log.exists() else ""
         return " ".join(text.split())[-300:] or "no message"
+
+    def must_run(self) -> None:
+        """See `Logs`."""
+        if self._reader is not None and not self._reader.alive():
+            raise DynoError(
+                f"the program that reads the server's log has ended: {self._said()}",
+                cause="the server ended its session, or the disk is full",
+                fix="see its message; or write `logs: kept`",
+            )
 
     def collect(self) -> None:
         """See `Logs`."""

@@ -46,19 +46,38 @@ class WalLogs:
             *("-D", self.path, "-S", self._slot, "--no-loop", "-d", sessions.conninfo(site)),
         ]
         self._reader = site.begin(command, site.given.directory / READER_LOG)
+        try:
+            self._wait(self._reader)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait(self, reader: Guarded) -> None:
+        """Returns once the program has begun to write."""
         deadline = time.monotonic() + STARTS_S
         while not any(self.path.iterdir()):
-            site.check()
-            if time.monotonic() > deadline or not self._reader.alive():
-                said = self._said()
-                self.close()
-                raise DynoError(f"pg_receivewal does not read the server's log: {said}")
+            self._site.check()
+            if time.monotonic() > deadline or not reader.alive():
+                raise DynoError(
+                    f"pg_receivewal does not read the server's log: {self._said()}",
+                    cause="the server refuses it, or the machine is very busy",
+                    fix="see its message; or write `logs: kept`",
+                )
             time.sleep(POLL_S)
 
     def _said(self) -> str:
         log = self._site.given.directory / READER_LOG
         text = log.read_text(errors="replace") if log.exists() else ""
         return " ".join(text.split())[-300:] or "no message"
+
+    def must_run(self) -> None:
+        """See `Logs`."""
+        if self._reader is not None and not self._reader.alive():
+            raise DynoError(
+                f"pg_receivewal has ended: {self._said()}",
+                cause="the server ended its session, or the disk is full",
+                fix="see its message; or write `logs: kept`",
+            )
 
     def collect(self) -> None:
         """See `Logs`. What a segment holds that was not full yet counts, too."""
