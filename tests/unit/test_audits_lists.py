@@ -73,6 +73,13 @@ def test_a_lost_update() -> None:
     )
 
 
+def test_a_lost_append_updates_no_version() -> None:
+    """As after a failover to a replica that had not received it."""
+    each = [[r(1), a(1, 11)], [r(1), a(1, 12)]]
+    assert found(each, {1: [12]}) == {"lost": 1}
+    assert found([*each, [r(1), a(1, 13)]], {1: [12, 13]}) == {"lost": 1, "lost_update": 1}
+
+
 def test_read_skew() -> None:
     each = [[a(1, 11), a(2, 12)], [r(1), r(2, 12)]]
     assert found(each, {1: [11], 2: [12]}) == {"read_skew": 1}

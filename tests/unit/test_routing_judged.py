@@ -73,6 +73,15 @@ def test_what_is_only_parsed_is_seen_where_it_is_executed() -> None:
     assert case.steps[Tag(0, 0, at).executed(case).step].sql == case.steps[at].sql
 
 
+def test_what_is_only_parsed_is_not_unseen() -> None:
+    [name] = [case.name for case in CASES if any(step.way == PREPARED for step in case.steps)]
+    found = answers(name)
+    parsed = [answer.step.about for answer in found if answer.step.way == PREPARED]
+    nodes = evidence.nodes({"db": log(found, *parsed)})
+    assert judged(found, nodes, "db", Reads(20)).unseen == 0
+    assert judged(found, {}, "db", Reads(20)).unseen > 0
+
+
 def test_all_at_the_primary_is_as_it_must_be() -> None:
     found = answers(WRITES)
     nodes = evidence.nodes({"db": log(found), "db.2": []})

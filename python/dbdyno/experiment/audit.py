@@ -6,6 +6,7 @@ check the history of the workload of that name.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -25,6 +26,15 @@ OFF = "off"
 NEEDS = ((SQL, TRANSACTIONS), (IDENTIFIED_WRITES,))
 # What values of a history distinguish (`engine/core/src/history.rs`).
 SESSIONS_MAX, RETRIES_MAX, GROUPS_MAX = 8192, 63, 32
+
+
+# Settings of servers that are the level of isolation of new sessions, and statements that set it.
+LEVEL_SETTINGS = ("default_transaction_isolation", "transaction_isolation", "tx_isolation")
+LEVEL_SQL = re.compile(
+    r"(?:isolation\s+level|transaction_isolation|tx_isolation)\s*(?:=|\bto\b)?\s*['\"]?"
+    r"(read[\s_-]+(?:un)?committed|repeatable[\s_-]+read|serializable)",
+    re.IGNORECASE,
+)
 
 
 def _none_if_off(value: Any) -> Any:
@@ -49,6 +59,20 @@ class Refusal(NamedTuple):
 def recorded(audit: str | None, workload: str) -> bool:
     """Whether the history of a group of that workload is recorded under this audit."""
     return audit in HISTORIES and workload == audit
+
+
+def level_of_sessions(target: Target) -> str:
+    """The level of isolation that a target's sessions were given, by `session`, `isolation` or
+    `config`, the first of these that says one; empty: the server's default."""
+    said = [found[1] for statement in target.session for found in LEVEL_SQL.finditer(statement)]
+    config = {name.replace("-", "_").lower(): str(value) for name, value in target.config.items()}
+    levels = (
+        *said[-1:],
+        target.isolation or "",
+        *(config.get(name, "") for name in LEVEL_SETTINGS),
+    )
+    level = next(filter(None, levels), "")
+    return re.sub(r"[\s-]+", "_", level.strip().strip("'\"").lower())
 
 
 def check(cell: Cell, root: Node) -> None:

@@ -183,6 +183,24 @@ fn a_question_about_the_cluster_may_be_refused_without_harm_except_at_login() {
 }
 
 #[test]
+fn a_value_behind_a_question_about_the_cluster_is_kept() {
+    let store = Arc::new(Store { name: "t".into(), key: "k".into(), fields: vec!["f".into()] });
+    let read = Request { keeps: true, ..Request::key_value("read", &store, Verb::Read) };
+    let built = (KIND.routed.expect("clusters"))(&nodes(json!({})), [read].into());
+    let routed = built.expect("nodes").expect("a cluster");
+    let mut wire = session(&routed, 0);
+    let tx = operation(0, "{b}", false);
+    routed.router.doubt();
+    let mut out = Vec::new();
+    wire.look_up(&mut out);
+    wire.asking(&mut out);
+    sent(&mut *wire, &tx);
+    let answer = format!("{}+OK\r\n$2\r\n17\r\n", slots_reply());
+    let kept = reply(&mut *wire, &answer).kept;
+    assert_eq!(kept.first().and_then(|row| row.int(0)), Some(17));
+}
+
+#[test]
 fn a_write_and_its_identity_are_one_step() {
     let store = Arc::new(Store { name: "t".into(), key: "k".into(), fields: vec!["f".into()] });
     let update = Request::key_value("update", &store, Verb::Update(0));
@@ -233,7 +251,13 @@ fn a_write_that_too_few_replicas_have_is_no_success() {
     assert!(error.message.contains("0 of 1 replicas"), "{}", error.message);
     sent(&mut *wire, &write);
     let error = reply(&mut *wire, "-OOM command\r\n:1\r\n").error.expect("an error");
-    assert_eq!(error.code, "OOM");
+    assert_eq!((error.code.as_str(), error.rolled_back), ("OOM", true));
+    // The server has become a replica while the write waited: it may have taken effect.
+    sent(&mut *wire, &write);
+    let error = reply(&mut *wire, "+OK\r\n-UNBLOCKED instance state changed\r\n").error;
+    let error = error.expect("an error");
+    assert_eq!((error.code.as_str(), error.rolled_back), ("UNBLOCKED", false));
+    assert!(!error.retryable);
 }
 
 #[test]

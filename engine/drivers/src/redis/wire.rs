@@ -110,7 +110,13 @@ impl RedisWire {
     /// Before a reply: whether its values are stored.
     fn keep_next(&mut self) {
         if self.reader.is_between() {
-            self.reader.keep = self.is_aside() && matches!(self.aside[0], Aside::Slots(_));
+            self.reader.keep = match (self.is_aside(), &self.phase) {
+                (true, _) => matches!(self.aside[0], Aside::Slots(_)),
+                (false, Phase::Operation(_)) => {
+                    self.shared.commands[usize::from(self.request)].keeps
+                }
+                (false, phase) => matches!(phase, Phase::Query | Phase::Walk { .. }),
+            };
         }
     }
 
@@ -258,6 +264,12 @@ impl RedisWire {
         if matches!(self.phase, Phase::Login(_)) {
             return Err(self.shared.login.refused(&refusal));
         }
+        // Only `WAIT` has failed, as when the server becomes a replica (`UNBLOCKED`): the write is
+        // done, and may be kept or lost.
+        let is_done = match &self.phase {
+            Phase::Operation(replies) => replies.left < replies.counted,
+            _ => false,
+        };
         let class = match self.phase {
             Phase::Operation(_) => self.class(),
             Phase::New | Phase::Refused(_) | Phase::Idle | Phase::Lost => {
@@ -273,7 +285,10 @@ impl RedisWire {
             let map = self.shared.map.as_ref();
             let redirect = map.and_then(|map| map.redirect(&refusal.text));
             let error = refusal.of_command(class, map.is_some());
-            self.reply.error = Some(Box::new(ServerError { redirect, ..error }));
+            let rolled_back = error.rolled_back && !is_done;
+            let retryable = error.retryable && !is_done;
+            let error = ServerError { redirect, rolled_back, retryable, ..error };
+            self.reply.error = Some(Box::new(error));
         }
         Ok(())
     }

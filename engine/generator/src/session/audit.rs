@@ -12,6 +12,9 @@ use dyno_core::workload::Value;
 /// Classes of SQLSTATE that no committed transaction has: constraint violation, invalid transaction
 /// state, transaction rollback (SQL standard; the appendix "PostgreSQL Error Codes").
 const ROLLED_BACK: [&str; 3] = ["23", "25", "40"];
+/// Of these the one that says the contrary: statement completion unknown. CockroachDB sends it where
+/// a commit is ambiguous.
+const COMPLETION_UNKNOWN: &str = "40003";
 
 impl Session {
     /// The identity of the attempt, and which operation carries it.
@@ -94,6 +97,9 @@ impl Session {
 /// Whether a refused COMMIT has certainly not committed. A driver calls errors retryable only if they
 /// leave nothing behind.
 pub(super) fn says_rolled_back(error: &ServerError) -> bool {
+    if error.state == COMPLETION_UNKNOWN {
+        return false;
+    }
     error.rolled_back
         || error.retryable
         || ROLLED_BACK.iter().any(|class| error.state.starts_with(class))

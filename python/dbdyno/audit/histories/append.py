@@ -157,6 +157,10 @@ class _Anomalies:
         own = self.attempts.own_append(reads.record, last=True)
         place = self.attempts.records["place"][reads.record].astype(np.int64)
         updating = self.attempts.is_external(reads.record) & (own > place)
+        # What was lost, as by a failover, is counted there: it has updated no version.
+        first = self.attempts.first[self.attempts.of[reads.record]]
+        appended = self.attempts.records["value"][first + np.maximum(own, 0)]
+        updating &= np.isin(appended, self.versions.elements)
         attempt = self.attempts.of[reads.record[updating]]
         rows = np.unique(
             np.stack([reads.list[updating], reads.count[updating], attempt], axis=1), axis=0

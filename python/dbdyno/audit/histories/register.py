@@ -226,7 +226,7 @@ class _Part:
             record = self._records[swaps[0]]
             self._found.examples["lost_update"] = (
                 f"register {record['key']}: {self._who(swaps[0])} {self._when(swaps[0])} replaced"
-                f" the value of {writer(int(record['seen']))}, as another compare-and-set did"
+                f" the value of {self._writer(int(record['seen']))}, as another compare-and-set did"
             )
 
     def _stale(self, name: str, reads: Ints, age: Floats) -> None:
@@ -252,8 +252,14 @@ class _Part:
         record = self._records[read]
         return (
             f"register {record['key']}: {self._who(read)} read {self._when(read)} the value of"
-            f" {writer(int(record['seen']))}"
+            f" {self._writer(int(record['seen']))}"
         )
+
+    def _writer(self, value: int) -> str:
+        """Who wrote a value, as its record says: those of an open loop name no session."""
+        verb = self._records["verb"]
+        wrote = ((verb == WRITE) | (verb == SWAP)) & (self._records["value"] == value)
+        return self._who(int(np.argmax(wrote))) if wrote.any() else writer(value)
 
     def _when(self, operation: int) -> str:
         start_s, end_s = self._start[operation] / 1e9, self._end[operation] / 1e9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbdyno.audit.routing.cases import ERROR, PRIMARY_ONLY, Case, Step, Tag
+from dbdyno.audit.routing.cases import ERROR, PREPARED, PRIMARY_ONLY, Case, Step, Tag
 from dbdyno.audit.routing.findings import Ran, Routing
 
 
@@ -32,8 +32,10 @@ def judged(
     answers: Sequence[Answer], nodes: Mapping[Tag, frozenset[str]], primary: str, reads: Reads
 ) -> Routing:
     """The findings. `nodes`: which ones have run each statement; `primary`: the name of the one
-    that takes writes. A statement that no node has logged is unseen, and not misrouted."""
+    that takes writes. A statement that no node has logged is unseen, and not misrouted; one that
+    is only parsed is never logged, and not counted as unseen."""
     rows: dict[tuple[int, int], Ran] = {}
+    parsed = {(each.tag.case, each.tag.step) for each in answers if each.step.way == PREPARED}
     for answer in answers:
         key = (answer.tag.case, answer.tag.step)
         seen = nodes.get(answer.tag, frozenset())
@@ -44,7 +46,7 @@ def judged(
         statements=len(answers),
         misrouted=sum(row.misrouted for row in every),
         wrong_results=sum(row.wrong for row in every),
-        unseen=sum(row.unseen for row in every if row.statement),
+        unseen=sum(row.unseen for key, row in rows.items() if row.statement and key not in parsed),
         reads_after_writes=reads.count,
         stale_reads=reads.stale,
         stale_ms_max=reads.stale_ms_max,

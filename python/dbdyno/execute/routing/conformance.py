@@ -73,6 +73,12 @@ def _examination(deployment: Deployment, check: Check) -> Routing:
         with _logging(deployment) as logs:
             answers = list(_answers(opened, check))
             nodes = evidence.nodes({name: _lines(*log) for name, log in logs.items()})
+        if not nodes:
+            raise DynoError(
+                "no node's log has any of its statements",
+                cause="a setting of `config:` keeps them out of the log, such as log_min_messages",
+                fix="remove that setting, or `conformance`",
+            )
         reads = stale_reads(opened, ROUNDS + 1, check)
     except ERRORS as error:  # a session was refused or lost
         raise DynoError(message(error) or type(error).__name__) from error

@@ -340,7 +340,11 @@ METRICS += tuple(
         ("circular_information", LOWER, "transactions that have read each other (G1c)"),
         ("lost_update", LOWER, "transactions that wrote what another had changed since they read"),
         ("read_skew", LOWER, "reads of two states of the data in a transaction (G-single)"),
-        ("write_skew", LOWER, "cycles of transactions that read before the other wrote (G2-item)"),
+        (
+            "write_skew",
+            LOWER,
+            "reads in cycles of transactions that each read before the next one wrote (G2-item)",
+        ),
         ("incompatible_orders", LOWER, "reads of a list that is no beginning of the final one"),
         ("wrong_sums", LOWER, "reads of all accounts that found another sum"),
         ("negative", LOWER, "reads of all accounts that found a negative balance"),

@@ -127,8 +127,15 @@ def settings(
 ) -> dict[str, Scalar]:
     """All settings of a router: dbdyno's, then the user's. DynoError where the user sets one of
     dbdyno's that is not `free`."""
-    for name in config:
-        if name in own and name not in free:
+    for name, value in config.items():
+        if any(mark in f"{name}{value}" for mark in "\n\r\0"):
+            raise DynoError(
+                f"{kind}: {name!r} of `config:` of the router does not stand on one line",
+                cause="each line of its file is a setting",
+                fix="correct it",
+            )
+        # A router may compare names without case.
+        if name.lower() in own and name.lower() not in free:
             raise DynoError(
                 f"{kind}: `{name}` cannot be set in `config:` of the router",
                 cause="dbdyno sets it, so that the router is private and knows its nodes",

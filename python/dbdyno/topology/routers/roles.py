@@ -16,6 +16,14 @@ POLL_S = 0.1
 REQUEST_TIMEOUT_S = 5.0  # of a connection that sends nothing
 
 
+class _Answers(ThreadingTCPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A router that gives a check up, or ends, closes the connection amid an answer. The
+        standard library's own would print a traceback."""
+
+
 class RoleServer:
     """See the module; `close` ends it."""
 
@@ -36,8 +44,7 @@ class RoleServer:
                 return
 
         # Not the server of `http.server`, which asks the machine for its name in DNS.
-        self._server = ThreadingTCPServer((LOOPBACK, 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Answers((LOOPBACK, 0), Handler)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(POLL_S,), name="roles", daemon=True

@@ -60,6 +60,7 @@ class RunningRouter:
     process: Guarded
     log: LogTail
     roles: list[RoleServer] = field(default_factory=list)
+    was_ready: bool = False
 
     @property
     def name(self) -> str:
@@ -117,6 +118,7 @@ class RunningRouter:
             except Exception as error:  # each client library has errors of its own
                 why = str(error) or type(error).__name__
             if not why:
+                self.was_ready = True
                 return
             time.sleep(POLL_S)
         raise DynoError(
@@ -173,6 +175,13 @@ class RunningRouter:
 
     def _died(self) -> DynoError:
         said = self.log_tail()
+        if self.was_ready:
+            return DynoError(
+                f"{self.setting.kind.title} in front of `{self.setting.target.name}` has ended; its"
+                f" log ends:\n{said}",
+                cause="it crashed, or was killed, after it had been ready",
+                fix="see the end of its log, then run again",
+            )
         kind = PortTaken if any(word in said.lower() for word in TAKEN) else DynoError
         return kind(
             f"{self.setting.kind.title} ended at its start; its log ends:\n{said}",

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 from dbdyno import kinds
 from dbdyno.audit.histories import append, bank, findings, log, register, tables
 from dbdyno.audit.histories.findings import Findings, HistoryNode
+from dbdyno.errors import DynoError
 from dbdyno.execute.servers.audits import nodes
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
-from dbdyno.experiment.audit import recorded
+from dbdyno.experiment.audit import level_of_sessions, recorded
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import REUSE
 from dbdyno.plan.types import Cell
@@ -51,11 +52,17 @@ class Histories:
             for store in nodes.stores(deployment):
                 deployment.servers[store[0].name].run(deployment.database, [change])
                 given_up = time.monotonic() + RESET_S
-                while time.monotonic() < given_up and any(
-                    int(deployment.servers[node.name].run(deployment.database, [remaining])[0][0])
-                    for node in store
-                ):
+                while behind := [
+                    node.name for node in store if int(_ask(deployment, node)(remaining)[0][0])
+                ]:
                     self._check()
+                    if time.monotonic() > given_up:
+                        raise DynoError(
+                            f"{', '.join(behind)} did not get the values before the load within"
+                            f" {RESET_S:.0f} s",
+                            cause="replication has stopped, or is far behind",
+                            fix="look at the server's log, and run the trial again",
+                        )
                     time.sleep(0.1)
 
     def audited(self, record: TrialRecord, directory: Path) -> TrialRecord:
@@ -87,7 +94,7 @@ class Histories:
 
     def _judged(self, deployment: Deployment, history: log.History) -> Findings:
         kind = kinds.of(deployment.target.kind)
-        isolation = deployment.target.isolation or kind.default_isolation
+        isolation = level_of_sessions(deployment.target) or kind.default_isolation
         if self._cell.state.data == REUSE and not kind.speaks_sql:
             why = "data was reused, and values of this trial may be those of an earlier one"
             return Findings(self._audit, 0, 0, {}, isolation, why=why)

@@ -91,7 +91,12 @@ def _summary(every: Sequence[Routing]) -> str:
         if wrong
         else "all results are those of sessions without a router"
     )
-    return f"{said}; {results}."
+    stale = sum(each.stale_reads for each in every)
+    if not stale:
+        return f"{said}; {results}."
+    reads = sum(each.reads_after_writes for each in every)
+    late = f"{stale:,} of {count(reads, 'read')} after a commit of the same session lacked it"
+    return f"{said}; {results if wrong else 'no other result was wrong'}; {late}."
 
 
 def _set_up(where: str, every: Sequence[Routing]) -> SetUp:
