@@ -13,6 +13,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.wording.findings import analyse
+from dbdyno.wording.headlines.summary_text import metric_words
 from fixtures.schemas import valid
 
 
@@ -271,3 +272,10 @@ def test_counters_explain_only_what_both_sides_count() -> None:
         for trial in records(grown, {("1",): 100.0, ("8",): 900.0})
     ]
     assert checked(grown, shared).moved_with == ""
+
+
+def test_what_is_counted_after_a_trial_has_a_noun() -> None:
+    lost, unit = metric_words("audit.lost", make_plan(CACHE))
+    assert (lost, unit) == ("the number of acknowledged transactions lost in a trial", "")
+    assert metric_words("audit.stale_read_max_s", make_plan(CACHE))[0] == "audit.stale_read_max_s"
+    assert metric_words("tool.count", make_plan(CACHE)) == ("tool.count", "")

@@ -123,7 +123,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "audit.unwritten_reads": ("unwritten reads", "Reads of unwritten values", "reads", -1),
     "audit.g0": ("G0", "Contradicting write orders", "writes", -1),
     "audit.intermediate_reads": ("intermediate reads", "Intermediate reads", "reads", -1),
-    "audit.circular_information": ("G1c", "Circular information flow", "transactions", -1),
+    "audit.circular_information": ("G1c", "Transactions that read each other", "transactions", -1),
     "audit.lost_update": ("lost updates", "Lost updates", "transactions", -1),
     "audit.read_skew": ("read skew", "Reads with skew", "reads", -1),
     "audit.write_skew": ("write skew", "Reads in write skew", "reads", -1),

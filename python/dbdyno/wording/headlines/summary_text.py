@@ -13,7 +13,7 @@ from dbdyno.analysis.types import Ratio
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan import level_text
 from dbdyno.plan.types import Cell, Plan
-from dbdyno.wording import numbers, plurals
+from dbdyno.wording import names, numbers, plurals
 
 # base name -> (noun, unit)
 _WORDS = {
@@ -47,6 +47,11 @@ _WORDS = {
     "cost_per_billion_operations": ("the cost of a billion operations", ""),
     "cost_per_billion_transactions": ("the cost of a billion transactions", ""),
 }
+
+
+_COUNTED = ("audit.", "routing.")
+_TIMES = ("s", "ms")
+_NO_COUNT = ("", "", "s", 0)  # of metrics that are not known
 
 
 # What a side did so many times as often, where that is a better verb than "is".
@@ -106,7 +111,15 @@ def metric_words(metric: str, plan: Plan) -> tuple[str, str]:
     if dot and head in groups and rest in _WORDS:
         noun, unit = _WORDS[rest]
         return f"{noun} of {head}", unit
-    return _WORDS.get(metric, (metric, ""))
+    return _WORDS.get(metric) or (_number_of(metric), "")
+
+
+def _number_of(metric: str) -> str:
+    """The noun of what is counted after each trial, and any other metric's own name."""
+    if not metric.startswith(_COUNTED) or names.KNOWN.get(metric, _NO_COUNT)[2] in _TIMES:
+        return metric
+    title = names.KNOWN[metric][1]
+    return f"the number of {title[:1].lower()}{title[1:]} in a trial"
 
 
 def _comparison(plan: Plan, lead: Lead, of: Size) -> str:
