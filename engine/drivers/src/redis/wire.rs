@@ -5,8 +5,10 @@
 //! own reply. Of a node of a cluster, replies about the cluster may precede that of a request
 //! ([`Aside`]); sessions send one request at a time there.
 
+mod asides;
+
+use self::asides::Aside;
 use super::Shared;
-use super::cluster::Ranges;
 use super::commands::{Counts, Digits, Replies};
 use super::errors::Refusal;
 use super::keyspace::Walk;
@@ -37,15 +39,6 @@ pub(super) struct RedisWire {
     digits: Digits,
     first_row: Vec<Option<String>>,
     row_bytes: usize,
-}
-
-/// A reply that is no operation's.
-#[derive(Debug)]
-enum Aside {
-    /// To `ASKING`.
-    Asking,
-    /// To `CLUSTER SLOTS`.
-    Slots(Box<Ranges>),
 }
 
 /// The state of the connection.
@@ -99,63 +92,6 @@ impl RedisWire {
         if self.shared.map.is_some() && matches!(self.phase, Phase::Login(_)) {
             self.ask_slots(out);
         }
-    }
-
-    fn ask_slots(&mut self, out: &mut Vec<u8>) {
-        resp::command(&[b"CLUSTER", b"SLOTS"], out);
-        self.aside.push_back(Aside::Slots(Box::default()));
-        self.keep_next();
-    }
-
-    /// Before a reply: whether its values are stored.
-    fn keep_next(&mut self) {
-        if self.reader.is_between() {
-            self.reader.keep = match (self.is_aside(), &self.phase) {
-                (true, _) => matches!(self.aside[0], Aside::Slots(_)),
-                (false, Phase::Operation(_)) => {
-                    self.shared.commands[usize::from(self.request)].keeps
-                }
-                (false, phase) => matches!(phase, Phase::Query | Phase::Walk { .. }),
-            };
-        }
-    }
-
-    /// Whether the next reply, or the one that is being read, is no operation's. Those to the
-    /// commands of a login come first.
-    #[inline]
-    fn is_aside(&self) -> bool {
-        !self.aside.is_empty() && !matches!(self.phase, Phase::Login(1..))
-    }
-
-    /// Handles one value of such a reply.
-    fn aside_token(&mut self, token: &Token<'_>, top: bool) -> Result<()> {
-        if let (Token::Error(line), true) = (token, top) {
-            let refusal = Refusal::parse(line);
-            if matches!(self.phase, Phase::Login(_)) {
-                return Err(self.shared.login.refused(&refusal));
-            }
-            // What is known of the cluster stays, and the next operation shows what is wrong.
-            self.aside[0] = Aside::Asking;
-            return Ok(());
-        }
-        match &mut self.aside[0] {
-            Aside::Asking => Ok(()),
-            Aside::Slots(ranges) => ranges.token(token),
-        }
-    }
-
-    /// Such a reply is complete.
-    fn aside_over(&mut self) -> Option<Progress> {
-        if let (Some(Aside::Slots(ranges)), Some(map)) = (self.aside.pop_front(), &self.shared.map)
-        {
-            map.update(&ranges);
-        }
-        self.keep_next();
-        if matches!(self.phase, Phase::Login(0)) && self.aside.is_empty() {
-            self.phase = Phase::Idle;
-            return Some(Progress::Ready);
-        }
-        None
     }
 
     /// Begins a request. `keep`: its reply is stored.
