@@ -60,7 +60,10 @@ def working(
             return scratch.path / node.name
 
         servers: dict[str, Server] = {}
-        cluster = topology.cluster(plan, system, found, resolved, servers, between=between)
+        of_node = {} if between is None else {"environment": between.environment}
+        cluster = topology.cluster(
+            plan, system, found, resolved, servers, between=between, **of_node
+        )
         try:
             cluster.start(place)
             yield cluster, servers

@@ -31,6 +31,14 @@ START_TIMEOUT_S = 20.0
 CLEAN_TIMEOUT_S = guardian.ORPHAN_TIMEOUT_S + 60.0
 
 
+def is_readable(descriptor: int, timeout_s: float) -> bool:
+    """Waits until a descriptor can be read, or is at its end; poll(2), since select(2) knows none
+    above 1023."""
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(1000 * timeout_s))
+
+
 class Guarded:
     """A program under a guardian, directories under a guardian, or both.
 
@@ -157,7 +165,7 @@ class Guarded:
             return self._exit is None and self._guardian.poll() is None
         if self._exit is not None or self._pidfd is None:
             return False
-        return not select.select([self._pidfd], [], [], 0)[0]
+        return not is_readable(self._pidfd, 0)
 
     def status(self) -> int | None:
         """Exit status of a process that ended by itself (negative: by that signal), if known."""
@@ -168,7 +176,7 @@ class Guarded:
     def wait(self, timeout_s: float) -> bool:
         """Whether the program ended by itself within that time."""
         if self._pidfd is not None and self._exit is None:
-            return bool(select.select([self._pidfd], [], [], timeout_s)[0])
+            return is_readable(self._pidfd, timeout_s)
         return True
 
     def kill(self, timeout_s: float) -> bool:
@@ -218,7 +226,7 @@ class Guarded:
             except ProcessLookupError:
                 break
             killed = number == signal.SIGKILL
-            if select.select([self._pidfd], [], [], timeout_s)[0]:
+            if is_readable(self._pidfd, timeout_s):
                 break
         if self.pid:
             guardian.remove_shared_memory({self.pid}, self._begun_unix_s, self._data)
@@ -267,7 +275,7 @@ class Guarded:
                     return message
                 continue
             left_s = deadline - time.monotonic()
-            if left_s <= 0 or not select.select([descriptor], [], [], left_s)[0]:
+            if left_s <= 0 or not is_readable(descriptor, left_s):
                 return None
             data = os.read(descriptor, 65536)
             if not data:

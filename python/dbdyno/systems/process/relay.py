@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import threading
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from typing import Any, Literal, TypedDict
 
 from dbdyno.errors import DynoError
 from dbdyno.hosts.base import MERGED, PIPE, Host, TimedOut
+from dbdyno.systems.process.guarded import is_readable
 from dbdyno.systems.process.paths import LOOPBACK
 
 ANSWER_TIMEOUT_S = 20.0
@@ -169,7 +169,7 @@ class Relay:
         descriptor = self._process.stdout.fileno()
         while b"\n" not in self._buffer:
             left_s = deadline - time.monotonic()
-            if left_s <= 0 or not select.select([descriptor], [], [], left_s)[0]:
+            if left_s <= 0 or not is_readable(descriptor, left_s):
                 self._process.kill()  # a late answer would be taken for that of the next command
                 raise DynoError(
                     f"the relay did not answer within {ANSWER_TIMEOUT_S:.0f} s",
