@@ -9,7 +9,6 @@ to a second before it.
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,12 +16,9 @@ from typing import NamedTuple
 from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import STREAMED, Site, broken_chain, gap
 from dbdyno.systems.backups.mysqlfamily import sessions
-from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.backups.reader import LogReader
 
 READER_ID = 4_294_967_000  # of the program that reads logs, next to servers' own small numbers
-ENDS_S = 5.0  # in which that program notices that the server is gone
-STARTS_S = 10.0  # in which it begins to write
-POLL_S = 0.05
 READER_LOG = "binlog-reader.log"
 STATUS = {"mariadb": "SHOW MASTER STATUS", "mysql": "SHOW BINARY LOG STATUS"}
 ID_OPTION = {"mariadb": "--stop-never-slave-server-id", "mysql": "--connection-server-id"}
@@ -54,7 +50,7 @@ class BinaryLogs:
         self.first = str(file)
         self.path = site.new_directory("binlogs")
         self._site = site
-        self._reader: Guarded | None = None
+        self._reader: LogReader | None = None
         [[base]] = site.server.rows("SELECT @@GLOBAL.log_bin_basename")
         self._base = Path(str(base))
         if how == STREAMED:
@@ -72,45 +68,20 @@ class BinaryLogs:
             f"--result-file={self.path}/",
             self.first,
         ]
-        self._reader = site.begin(command, site.given.directory / READER_LOG)
-        try:
-            self._wait(self._reader)
-        except BaseException:
-            self.close()
-            raise
-
-    def _wait(self, reader: Guarded) -> None:
-        """Returns once the program has begun to write."""
-        deadline = time.monotonic() + STARTS_S
-        while not (self.path / self.first).exists():
-            self._site.check()
-            if time.monotonic() > deadline or not reader.alive():
-                raise DynoError(
-                    f"no program reads the server's log: {self._said()}",
-                    cause="the server refuses it, or the machine is very busy",
-                    fix="see its message; or write `logs: kept`",
-                )
-            time.sleep(POLL_S)
-
-    def _said(self) -> str:
-        log = self._site.given.directory / READER_LOG
-        text = log.read_text(errors="replace") if log.exists() else ""
-        return " ".join(text.split())[-300:] or "no message"
+        self._reader = LogReader(
+            site, command, READER_LOG, lambda: (self.path / self.first).exists()
+        )
 
     def must_run(self) -> None:
         """See `Logs`."""
-        if self._reader is not None and not self._reader.alive():
-            raise DynoError(
-                f"the program that reads the server's log has ended: {self._said()}",
-                cause="the server ended its session, or the disk is full",
-                fix="see its message; or write `logs: kept`",
-            )
+        if self._reader is not None:
+            self._reader.must_run()
 
     def collect(self) -> None:
         """See `Logs`."""
         if self._reader is not None:
-            self._reader.wait(ENDS_S)
-            self.close()
+            self._reader.finish()
+            self._reader = None
             return
         for file in sorted(self._base.parent.glob(f"{self._base.name}.[0-9]*")):
             if number(file.name) >= number(self.first):
@@ -119,7 +90,7 @@ class BinaryLogs:
     def close(self) -> None:
         """See `Logs`."""
         if self._reader is not None:
-            self._reader.stop(ENDS_S)
+            self._reader.stop()
             self._reader = None
 
     def from_position(self, position: Position) -> list[Path]:

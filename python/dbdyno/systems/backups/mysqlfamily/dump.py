@@ -14,6 +14,7 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
 from dbdyno.systems.backups.mysqlfamily import binlog, sessions
+from dbdyno.systems.backups.reader import closing
 
 _POSITION = re.compile(
     r"^-- CHANGE (?:MASTER|REPLICATION SOURCE) TO (?:MASTER|SOURCE)_LOG_FILE='([^']+)',"
@@ -37,23 +38,18 @@ class Dump(Tool):
         kept = binlog.BinaryLogs(site, logs) if logs else None
         file = site.new_directory("backup") / "dump.sql"
         began_s = time.time()
-        try:
-            with site.step("backup"):
-                site.run(
-                    [
-                        program,
-                        f"--defaults-file={sessions.options(site)}",
-                        *("--single-transaction", "--quick", "--routines", "--triggers"),
-                        *ALWAYS[self.kind],
-                        *([WITH_POSITION[self.kind]] if sessions.logs(site) else []),
-                        f"--result-file={file}",
-                        site.database,
-                    ]
-                )
-        except BaseException:
-            if kept is not None:
-                kept.close()
-            raise
+        with closing(kept), site.step("backup"):
+            site.run(
+                [
+                    program,
+                    f"--defaults-file={sessions.options(site)}",
+                    *("--single-transaction", "--quick", "--routines", "--triggers"),
+                    *ALWAYS[self.kind],
+                    *([WITH_POSITION[self.kind]] if sessions.logs(site) else []),
+                    f"--result-file={file}",
+                    site.database,
+                ]
+            )
         return Backup(self, file, began_s, size_of(file), kept)
 
     def place(self, site: Site, backup: Backup) -> None:

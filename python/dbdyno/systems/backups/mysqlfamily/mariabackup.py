@@ -13,6 +13,7 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
 from dbdyno.systems.backups.mysqlfamily import binlog, sessions
+from dbdyno.systems.backups.reader import closing
 from dbdyno.systems.process.account import private_directory
 
 POSITIONS = ("xtrabackup_binlog_info", "mariadb_backup_binlog_info")
@@ -28,18 +29,11 @@ class Mariabackup(Tool):
         program = _program(site)
         kept = binlog.BinaryLogs(site, logs) if logs else None
         path = site.new_directory("backup")
-        try:
-            with site.step("backup"):
-                # Its file of options has those of the server: page size, places of tablespaces.
-                above = f"!include {site.given.directory / 'server.cnf'}\n"
-                options = sessions.options(site, "backup.cnf", above)
-                site.run(
-                    [program, f"--defaults-file={options}", "--backup", f"--target-dir={path}"]
-                )
-        except BaseException:
-            if kept is not None:
-                kept.close()
-            raise
+        with closing(kept), site.step("backup"):
+            # Its file of options has those of the server: page size, places of tablespaces.
+            above = f"!include {site.given.directory / 'server.cnf'}\n"
+            options = sessions.options(site, "backup.cnf", above)
+            site.run([program, f"--defaults-file={options}", "--backup", f"--target-dir={path}"])
         return Backup(self, path, time.time(), size_of(path), kept)
 
     def place(self, site: Site, backup: Backup) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
 from dbdyno.systems.backups.postgres import sessions, wal
+from dbdyno.systems.backups.reader import closing
 from dbdyno.systems.process.account import private_directory, private_file
 
 
@@ -28,18 +29,13 @@ class Basebackup(Tool):
         program = site.program("pg_basebackup", package=sessions.PACKAGE)
         kept = wal.WalLogs(site, logs) if logs else None
         path = site.new_directory("backup")
-        try:
-            with site.step("backup"):
-                site.run(
-                    [
-                        program,
-                        *("-D", path, "-X", "stream", "-c", "fast", "-d", sessions.conninfo(site)),
-                    ]
-                )
-        except BaseException:
-            if kept is not None:
-                kept.close()
-            raise
+        with closing(kept), site.step("backup"):
+            site.run(
+                [
+                    program,
+                    *("-D", path, "-X", "stream", "-c", "fast", "-d", sessions.conninfo(site)),
+                ]
+            )
         return Backup(self, path, time.time(), size_of(path), kept)
 
     def place(self, site: Site, backup: Backup) -> None:

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from pathlib import Path
 
-from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import STREAMED, Site, broken_chain, gap
 from dbdyno.systems.backups.postgres import sessions
-from dbdyno.systems.process.guarded import Guarded
+from dbdyno.systems.backups.reader import LogReader
 
 SEGMENT_BYTES = 16 << 20  # as initdb makes it
 PER_LOG = (1 << 32) // SEGMENT_BYTES
-ENDS_S = 5.0
-STARTS_S = 10.0
-POLL_S = 0.05
 READER_LOG = "wal-reader.log"
 _SEGMENT = re.compile(r"[0-9A-F]{24}")
 _PARTIAL = ".partial"
@@ -32,7 +27,7 @@ class WalLogs:
     def __init__(self, site: Site, how: str) -> None:
         self.path = site.new_directory("wal")
         self._site = site
-        self._reader: Guarded | None = None
+        self._reader: LogReader | None = None
         self._slot = "dyno_" + self.path.name.replace("-", "_")
         site.server.rows(f"SELECT pg_create_physical_replication_slot('{self._slot}', true)")
         if how == STREAMED:
@@ -45,45 +40,18 @@ class WalLogs:
             site.program("pg_receivewal", package=sessions.PACKAGE),
             *("-D", self.path, "-S", self._slot, "--no-loop", "-d", sessions.conninfo(site)),
         ]
-        self._reader = site.begin(command, site.given.directory / READER_LOG)
-        try:
-            self._wait(self._reader)
-        except BaseException:
-            self.close()
-            raise
-
-    def _wait(self, reader: Guarded) -> None:
-        """Returns once the program has begun to write."""
-        deadline = time.monotonic() + STARTS_S
-        while not any(self.path.iterdir()):
-            self._site.check()
-            if time.monotonic() > deadline or not reader.alive():
-                raise DynoError(
-                    f"pg_receivewal does not read the server's log: {self._said()}",
-                    cause="the server refuses it, or the machine is very busy",
-                    fix="see its message; or write `logs: kept`",
-                )
-            time.sleep(POLL_S)
-
-    def _said(self) -> str:
-        log = self._site.given.directory / READER_LOG
-        text = log.read_text(errors="replace") if log.exists() else ""
-        return " ".join(text.split())[-300:] or "no message"
+        self._reader = LogReader(site, command, READER_LOG, lambda: any(self.path.iterdir()))
 
     def must_run(self) -> None:
         """See `Logs`."""
-        if self._reader is not None and not self._reader.alive():
-            raise DynoError(
-                f"pg_receivewal has ended: {self._said()}",
-                cause="the server ended its session, or the disk is full",
-                fix="see its message; or write `logs: kept`",
-            )
+        if self._reader is not None:
+            self._reader.must_run()
 
     def collect(self) -> None:
         """See `Logs`. What a segment holds that was not full yet counts, too."""
         if self._reader is not None:
-            self._reader.wait(ENDS_S)
-            self.close()
+            self._reader.finish()
+            self._reader = None
             for file in self.path.glob(f"*{_PARTIAL}"):
                 file.rename(file.with_suffix(""))
             return
@@ -94,7 +62,7 @@ class WalLogs:
     def close(self) -> None:
         """See `Logs`."""
         if self._reader is not None:
-            self._reader.stop(ENDS_S)
+            self._reader.stop()
             self._reader = None
 
     def must_continue(self, lsn: int) -> None:
