@@ -225,16 +225,7 @@ impl<'a, C: Clock, P: Poller> LoadThread<'a> for Worker<'a, C, P> {
             slot.is_settled = true;
             self.control.gates[slot.group].connected();
         }
-        if let Some(down) = slot.down.take() {
-            self.metrics.groups[slot.group].lost.sub(1);
-            self.notices.emit(Notice::Outage {
-                group: slot.group,
-                session: slot.session.number(),
-                start_ns: down.since_ns,
-                end_ns: Some(now_ns),
-                cause: down.cause,
-            });
-        }
+        self.outage_over(index);
         self.begin(index);
     }
 

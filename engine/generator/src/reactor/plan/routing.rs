@@ -408,8 +408,8 @@ impl<'a, C: Clock, P: Poller> Worker<'a, C, P> {
         self.perform(index, step);
     }
 
-    /// A node answers the session again.
-    fn outage_over(&mut self, index: u32) {
+    /// The session has a server again: an outage of it is over.
+    pub(super) fn outage_over(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         if let Some(down) = slot.down.take() {
             self.metrics.groups[slot.group].lost.sub(1);
