@@ -6,7 +6,7 @@ options too and has the last word; these files let an error point into the user'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -190,6 +190,16 @@ def _field(option: Option) -> tuple[Any, Any]:
         kind = Literal[option.words]
     default = "" if option.default in (None, "") else f"; default: {option.default}"
     return (kind | None, Field(None, description=f"{option.about}{default}", **limits))
+
+
+def nothing_sent(what: str, names: Sequence[str], full: Options) -> Iterator[Contradiction]:
+    """Of options that say how much of each operation is sent: all of them are 0."""
+    if not any(full[name] for name in names):
+        yield Contradiction(
+            (names[0],),
+            f"all {what} are 0, so nothing would be sent",
+            f"give one of them a value above 0: {', '.join(names)}",
+        )
 
 
 def misplaced_distribution(

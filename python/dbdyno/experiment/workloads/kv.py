@@ -21,6 +21,7 @@ from dbdyno.experiment.workloads.base import (
     Option,
     Options,
     model_of,
+    nothing_sent,
 )
 from dbdyno.kinds.kind import KEY_RANGES, KEY_VALUE, PIPELINING, SQL, TRANSACTIONS
 
@@ -116,12 +117,7 @@ class Kv(NoFiles):
 
     def contradictions(self, options: Options) -> Iterator[Contradiction]:
         full = self.effective(options)
-        if not any(full[name] for name in PROPORTIONS):
-            yield Contradiction(
-                ("read",),
-                "all proportions are 0, so nothing would be sent",
-                f"give one of them a value above 0: {', '.join(PROPORTIONS)}",
-            )
+        yield from nothing_sent("proportions", PROPORTIONS, full)
         if "zipfian_theta" in options and full["distribution"] == "uniform":
             yield Contradiction(
                 ("zipfian_theta",),

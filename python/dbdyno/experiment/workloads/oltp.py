@@ -21,6 +21,7 @@ from dbdyno.experiment.workloads.base import (
     Options,
     misplaced_distribution,
     model_of,
+    nothing_sent,
 )
 from dbdyno.kinds.kind import SQL
 
@@ -139,12 +140,7 @@ class Oltp(NoFiles):
                 f"`id_range` {full['id_range']} is more than `rows` {full['rows']}",
                 "keys are drawn from 1 to id_range: lower it or raise rows",
             )
-        if not any(full[name] for name in COUNTS):
-            yield Contradiction(
-                ("point_selects",),
-                "all counts of operations are 0, so nothing would be sent",
-                f"give one of them a value above 0: {', '.join(COUNTS)}",
-            )
+        yield from nothing_sent("counts of operations", COUNTS, full)
         yield from misplaced_distribution(options, OLTP, full["distribution"])
 
     def small(self, options: Options, rows_max: int, tables_max: int) -> dict[str, Any]:

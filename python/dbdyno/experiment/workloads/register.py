@@ -16,6 +16,7 @@ from dbdyno.experiment.workloads.base import (
     Option,
     Options,
     model_of,
+    nothing_sent,
 )
 from dbdyno.experiment.workloads.recorded import Recorded
 from dbdyno.kinds.kind import KEY_VALUE, SQL
@@ -53,12 +54,7 @@ class Register(Recorded):
 
     def contradictions(self, options: Options) -> Iterator[Contradiction]:
         full = self.effective(options)
-        if not any(full[name] for name in PROPORTIONS):
-            yield Contradiction(
-                ("read",),
-                "all proportions are 0, so nothing would be sent",
-                f"give one of them a value above 0: {', '.join(PROPORTIONS)}",
-            )
+        yield from nothing_sent("proportions", PROPORTIONS, full)
 
     def needs_more(self, options: Options) -> Iterator[Need]:
         if self.effective(options)["compare_and_set"]:
