@@ -32,7 +32,7 @@ WRITES = {
 
 def nodes(scratch: Path) -> Iterator[tuple[str, int]]:
     """Names and ports of the servers below a scratch directory. One with a volume lies on that."""
-    for pattern, node in (("work/*", 0), ("volumes/*/root/server", 2)):
+    for pattern, node in (("work/*", 0), ("volumes/*/*/server", 2)):
         for file in sorted(scratch.glob(f"*/{pattern}/server.c*nf")):
             found = re.search(r"^port\s*=\s*'?(\d+)", file.read_text(), re.MULTILINE)
             if found:
