@@ -11,7 +11,9 @@ from private_servers import bench, binaries
 from running import Place, complete_trials
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import FAULTS
 from dbdyno.faults.base import Node
 from dbdyno.systems.preloaded import clock

@@ -18,7 +18,11 @@ from dbdyno import installed
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links
-from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, Fault, Line, Network, Topology
+from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, Network, Topology
+from dbdyno.experiment.values.faults import (
+    Fault,
+    Line,
+)
 from dbdyno.faults import FAULTS
 from dbdyno.faults.base import Node
 from dbdyno.hosts import LOCAL

@@ -22,7 +22,9 @@ from dbdyno import systems
 from dbdyno.audit import identities
 from dbdyno.errors import DynoError
 from dbdyno.experiment import types
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.disk.power_cut import FAULT
 from dbdyno.hosts import LOCAL

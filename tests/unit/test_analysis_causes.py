@@ -21,7 +21,9 @@ from dbdyno.analysis.causes import evidence, explain, rank
 from dbdyno.analysis.causes.evidence import Evidence, Moved
 from dbdyno.analysis.causes.rules import FAMILIES, RULES
 from dbdyno.analysis.types import UNKNOWN, Cause, Stall, Step
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.plan.types import Cell
 from dbdyno.store.metrics.timeseries import TICK_S, Samples, Trace
 from dbdyno.wording.catalogue import worded

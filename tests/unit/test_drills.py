@@ -10,7 +10,9 @@ import pytest
 
 from dbdyno.audit.findings import Audit, Lost
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import FAULTS
 from dbdyno.faults.base import Node, Stopped
 from dbdyno.faults.drills.base import Step, Steps

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from test_experiment_load import ONE, failure, load
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.stored.json import from_json, to_json

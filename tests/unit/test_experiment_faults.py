@@ -9,7 +9,9 @@ from test_experiment_load import ONE, failure, load
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment import json_schema
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.pilot import Pilot, shorten

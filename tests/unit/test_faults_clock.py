@@ -11,7 +11,9 @@ import pytest
 from test_experiment_load import ONE, failure, load
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import FAULTS
 from dbdyno.faults.base import Node
 from dbdyno.plan.machine import Machine

@@ -19,7 +19,9 @@ import pytest
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.timeline import TrialVoid
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import nemesis
 from dbdyno.faults.base import Direct, Node
 from dbdyno.faults.limit import Limit

@@ -8,7 +8,10 @@ import socket
 import pytest
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault, Line
+from dbdyno.experiment.values.faults import (
+    Fault,
+    Line,
+)
 from dbdyno.faults import FAULTS
 from dbdyno.hosts import filters
 from needed import missing

@@ -9,7 +9,12 @@ from test_experiment_load import ONE, failure, load
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.network.paths import Paths
-from dbdyno.experiment.types import CLIENTS, Fault, Line, Network
+from dbdyno.experiment.types import Network
+from dbdyno.experiment.values.faults import (
+    CLIENTS,
+    Fault,
+    Line,
+)
 from dbdyno.faults import FAULTS, nemesis
 from dbdyno.faults.base import Conditions, Node
 from dbdyno.plan.machine import Machine

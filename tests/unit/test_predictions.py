@@ -23,15 +23,17 @@ from dbdyno.analysis.predictions.types import (
     Quantity,
 )
 from dbdyno.experiment.types import (
-    NODES,
     Arrivals,
     Failover,
-    Fault,
     Limits,
     Network,
     RateStep,
     Router,
     Topology,
+)
+from dbdyno.experiment.values.faults import (
+    NODES,
+    Fault,
 )
 from dbdyno.plan.types import Cell, Factor, GroupPlan, Plan
 from dbdyno.store.metrics.timeseries import Samples, Trace

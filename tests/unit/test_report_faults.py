@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from dbdyno.audit.findings import Audit
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.report import Report
 from dbdyno.report.sections.load import faults
 from dbdyno.wording.within_trial import faults_text

@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dbdyno.experiment.types import Fault, Topology
+from dbdyno.experiment.types import Topology
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.report import Report
 from dbdyno.report.sections.load import predictions
 from fixtures import stalling_run

@@ -17,7 +17,10 @@ from dbdyno.errors import DynoError
 from dbdyno.execute import disk_full
 from dbdyno.execute.faulting.strike import chosen
 from dbdyno.experiment import load
-from dbdyno.experiment.types import Fault, Spec, Volume
+from dbdyno.experiment.types import Spec, Volume
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import FAULTS, limit
 from dbdyno.faults.base import Node
 from dbdyno.faults.disk.power_cut import FAULT

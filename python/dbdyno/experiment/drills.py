@@ -15,7 +15,11 @@ from pydantic import Field
 from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import ALL_NODES, ANY_NODE, GALERA, PRIMARY, REPLICAS, Target
+from dbdyno.experiment.types import GALERA, PRIMARY, REPLICAS, Target
+from dbdyno.experiment.values.faults import (
+    ALL_NODES,
+    ANY_NODE,
+)
 from dbdyno.experiment.values.scalars import Duration, Pause, Strict, Version
 
 BACKUP, RESTORE = "backup", "restore"

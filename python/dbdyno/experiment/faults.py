@@ -17,15 +17,11 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import drills, links
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import (
+from dbdyno.experiment.types import IGNORED, PRIMARY, REPLICA, Group, Target
+from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
-    IGNORED,
-    PRIMARY,
-    REPLICA,
     Fault,
-    Group,
-    Target,
 )
 from dbdyno.experiment.values.scalars import Duration, Pause, Shift, Size, Strict
 from dbdyno.experiment.values.unions import one_of

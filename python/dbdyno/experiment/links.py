@@ -14,7 +14,14 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.targets.limits import BytesPerS, Delay
-from dbdyno.experiment.types import CLIENTS, IN, NODES, OUT, Line, Target
+from dbdyno.experiment.types import Target
+from dbdyno.experiment.values.faults import (
+    CLIENTS,
+    IN,
+    NODES,
+    OUT,
+    Line,
+)
 from dbdyno.experiment.values.scalars import Fraction, Strict
 
 ALL = "all"  # NODES and CLIENTS

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.systems.backups.base import Backup
 
 ELSEWHERE = "another fault keeps the server down"

@@ -16,7 +16,9 @@ from contextlib import suppress
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Fleeting, Node
 from dbdyno.systems.preloaded import clock
 

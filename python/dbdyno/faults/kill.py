@@ -6,7 +6,9 @@ undo it is to start the server again, which then recovers.
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Fleeting, Node
 
 

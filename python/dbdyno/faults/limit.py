@@ -18,7 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Fleeting, Node
 from dbdyno.hosts.base import began_ticks
 from dbdyno.systems.process import tree

@@ -10,7 +10,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 
 LINKED = ("partition", "link")
 FAULTS_MAX = 1000  # in one trial

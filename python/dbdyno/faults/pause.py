@@ -4,7 +4,9 @@ failover has killed meanwhile is started again, as a fenced machine is."""
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import ELSEWHERE, Fleeting, Node
 
 

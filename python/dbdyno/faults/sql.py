@@ -7,7 +7,9 @@ from __future__ import annotations
 import threading
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Fleeting, Node, Stopped
 
 POLL_S = 0.05

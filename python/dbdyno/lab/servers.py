@@ -17,7 +17,10 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import stop_all
-from dbdyno.experiment.types import DOWN, GALERA, GROUP, Fault, Node
+from dbdyno.experiment.types import DOWN, GALERA, GROUP, Node
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import FAULTS
 from dbdyno.faults.base import Node as Struck
 from dbdyno.systems import versions

@@ -11,7 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.experiment.types import About, Arrivals, Fault, Find, Hooks, Looks, Prices, Think
+from dbdyno.experiment.types import (
+    About,
+    Arrivals,
+    Find,
+    Hooks,
+    Looks,
+    Prices,
+    Think,
+)
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.systems.base import TargetPlan
 
 PLAN_VERSION = 1

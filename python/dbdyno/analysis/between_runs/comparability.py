@@ -15,7 +15,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dbdyno.analysis.message import Message
-from dbdyno.experiment.types import Fault, Limits, Line
+from dbdyno.experiment.types import Limits
+from dbdyno.experiment.values.faults import (
+    Fault,
+    Line,
+)
 from dbdyno.experiment.workloads import WORKLOADS
 from dbdyno.plan import data
 from dbdyno.plan.types import Cell, Plan

@@ -20,7 +20,10 @@ from dbdyno.analysis.predictions import galera
 from dbdyno.analysis.predictions.types import CHANGE, OUTAGE, Predictions, Quantity, Range
 from dbdyno.analysis.predictions.types import Sequence as Members
 from dbdyno.experiment import workloads
-from dbdyno.experiment.types import NODES, TO_PRIMARY, TO_ROUTER
+from dbdyno.experiment.types import TO_PRIMARY, TO_ROUTER
+from dbdyno.experiment.values.faults import (
+    NODES,
+)
 from dbdyno.models.cluster import script
 from dbdyno.models.cluster.files.options import NAMES, Options
 from dbdyno.models.cluster.outcome import history

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dbdyno.execute.timeline import TrialVoid
-from dbdyno.experiment.types import ALL_NODES, ANY_NODE, Fault
+from dbdyno.experiment.values.faults import (
+    ALL_NODES,
+    ANY_NODE,
+    Fault,
+)
 from dbdyno.faults import DRAWN, FAULTS, nemesis
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Steps

@@ -26,7 +26,9 @@ from dbdyno.execute.faulting.operator import Lead, Operator
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.timeline import Moment, TrialVoid
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults import DRAWN, FAULTS
 from dbdyno.faults.base import Node, Paths, Stopped
 from dbdyno.faults.drills.base import Drill, Steps

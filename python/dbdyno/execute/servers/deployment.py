@@ -21,9 +21,11 @@ from dbdyno.experiment.types import (
     REPLICAS,
     TO_PRIMARY,
     TO_REPLICAS,
-    Fault,
     Network,
     Node,
+)
+from dbdyno.experiment.values.faults import (
+    Fault,
 )
 from dbdyno.plan.types import Cell
 from dbdyno.storage.probe import Examined

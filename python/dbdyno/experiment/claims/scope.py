@@ -8,7 +8,10 @@ from typing import Any, Protocol
 
 from dbdyno.experiment.claims.metrics import Scope
 from dbdyno.experiment.drills import RESTORE
-from dbdyno.experiment.types import Arrivals, Fault, Find, Target
+from dbdyno.experiment.types import Arrivals, Find, Target
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.experiment.workloads import block_bytes, pipeline
 
 

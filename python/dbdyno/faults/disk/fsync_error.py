@@ -10,7 +10,9 @@ ended by itself is started.
 from __future__ import annotations
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import ELSEWHERE, Fleeting, Node
 
 

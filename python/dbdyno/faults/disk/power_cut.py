@@ -7,7 +7,9 @@ back, to mount its file system, which recovers, and to start the server, which r
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.kill import Kill
 

@@ -3,7 +3,9 @@ with the server or with the trial."""
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.systems import backups

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Fleeting, Node
 
 NAME_CHARS = "abcdefghijklmnopqrstuvwxyz_"  # of steps: they are parts of metrics' names

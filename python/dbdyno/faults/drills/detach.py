@@ -4,7 +4,9 @@ it is made again of the primary's."""
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 

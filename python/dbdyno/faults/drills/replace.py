@@ -3,7 +3,9 @@ a node that lives, on the same port and with the same password, and joins the ot
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.systems.backups.base import lose

@@ -7,7 +7,9 @@ from __future__ import annotations
 import time
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.systems.backups.base import Backup, Site, lose

@@ -3,7 +3,9 @@ acknowledged is lost. Sessions are led to it by the address that they follow."""
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 

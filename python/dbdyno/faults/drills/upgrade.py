@@ -4,7 +4,10 @@ its system tables are upgraded, and it catches up. One node after the other is a
 from __future__ import annotations
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import Fault, Target
+from dbdyno.experiment.types import Target
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.systems import versions

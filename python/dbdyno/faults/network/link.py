@@ -3,7 +3,9 @@ instead of what the line has otherwise."""
 
 from __future__ import annotations
 
-from dbdyno.experiment.types import Fault
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
 from dbdyno.faults.base import Conditions, Fleeting, Node
 from dbdyno.faults.network.partition import imposed, lifted
 from dbdyno.hosts import filters

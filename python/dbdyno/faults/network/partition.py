@@ -8,7 +8,13 @@ again; what was under way is retransmitted then, as far as nobody has given up.
 from __future__ import annotations
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import CLIENTS, IN, NODES, OUT, Fault
+from dbdyno.experiment.values.faults import (
+    CLIENTS,
+    IN,
+    NODES,
+    OUT,
+    Fault,
+)
 from dbdyno.faults.base import Conditions, Fleeting, Node, Way
 from dbdyno.hosts import filters
 

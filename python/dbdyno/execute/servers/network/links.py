@@ -16,7 +16,10 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.execute.servers.network import measuring
 from dbdyno.execute.servers.network.paths import Paths
-from dbdyno.experiment.types import CLIENTS, Network
+from dbdyno.experiment.types import Network
+from dbdyno.experiment.values.faults import (
+    CLIENTS,
+)
 from dbdyno.faults.base import Way
 from dbdyno.hosts.base import Host
 from dbdyno.systems.process.relay import Link, Relay
