@@ -11,7 +11,7 @@ TEST_WORKERS ?= 3
 CHECK_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check lint audit fmt attack bench proof gallery gallery-measure pictures dist dist-test servers ferretdb engine setup reference clean fuzz changelog
+.PHONY: help demo test check lint audit fmt attack bench proof gallery gallery-measure pictures dist dist-test servers engine setup reference clean fuzz changelog
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -83,11 +83,8 @@ dist: setup ## Build what a release publishes into dist/: wheels of both halves,
 dist-test: setup ## Install what `make dist` built in clean environments and an image, without a compiler
 	$(PY) -m pytest tools/dist
 
-servers: ## Install the servers that tests need (as root: Debian packages; MySQL 9 and MariaDB 11.8 in a private prefix)
+servers: ## Install the servers that tests need (as root: Debian packages; MySQL 9, MariaDB 11.8 and FerretDB in a private prefix)
 	tools/servers
-
-ferretdb: ## Install FerretDB and its PostgreSQL into the private prefix, for one optional test (needs Go; minutes)
-	tools/servers ferretdb
 
 reference: setup ## Write docs/reference/ from the programs themselves
 	$(PY) tools/reference.py

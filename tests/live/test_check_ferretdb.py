@@ -1,5 +1,5 @@
 """`dyno check mongodb://` on FerretDB/DocumentDB: the real protocol and logins of a real server,
-which is no MongoDB. Optional: `make ferretdb` brings it; without it these tests are skipped.
+which is no MongoDB.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dbdyno.systems.process.account import account_for
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.paths import free_port, in_prefixes, prefixes, socket_directory
 from dbdyno.systems.process.scratch import Scratch
+from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -32,14 +33,14 @@ USER = {
 
 
 def programs() -> tuple[Path, Path]:
-    """FerretDB, and the directory of its PostgreSQL; skips without them."""
+    """FerretDB, and the directory of its PostgreSQL."""
     ferretdb = [root / "ferretdb/ferretdb" for root in prefixes()]
     postgres = [
         one for root in in_prefixes("documentdb") for one in root.glob("usr/lib/postgresql/*")
     ]
     there = [path for path in ferretdb if path.exists()]
     if not there or not postgres:
-        pytest.skip("FerretDB is not here: run `make ferretdb`")
+        missing("FerretDB is not here: run `make servers`, which takes Go")
     return there[0], postgres[0]
 
 
