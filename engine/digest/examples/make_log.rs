@@ -3,7 +3,7 @@
 //! `make_log BYTES CLASSES STATEMENT_BYTES SEED`: at least BYTES of log; statements of CLASSES classes,
 //! the first ones more often; 5 % of them are longer than 4 KB, the others about STATEMENT_BYTES long.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::io::{self, BufWriter, Write};
 
 fn main() -> io::Result<()> {

@@ -5,7 +5,7 @@ use dyno_core::driver::{Driver, DriverKind, DriverOption, Reply, ServerError, Se
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Options, Target};
 use dyno_core::request::capability::Capability;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{Dialect, Effect, Op, Request, Transaction};
 use serde_json::Value;
 use std::sync::Arc;

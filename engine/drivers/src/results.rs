@@ -5,8 +5,8 @@
 //! (`allowance.rs`). Later requests release the memory of a large one.
 
 use crate::allowance::{Allowance, no_memory};
-use dyno_core::client::Answer;
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::Answer;
 use dyno_core::error::{Error, Kind, Result};
 
 /// Buffers up to this size are never shrunk, bytes.

@@ -3,7 +3,7 @@
 mod counting;
 
 use counting::COUNT;
-use dyno_core::client::{Bind, Nature};
+use dyno_core::driver::client::{Bind, Nature};
 use dyno_core::driver::{Progress, Session};
 use dyno_core::plan::{Address, Protocol, Secret, Target};
 use dyno_core::workload::{Effect, ParamType, Request, Transaction};

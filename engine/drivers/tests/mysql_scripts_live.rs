@@ -5,8 +5,8 @@ mod mysql_support;
 #[path = "mysql_support/script.rs"]
 mod script;
 
-use dyno_core::client::Bind;
 use dyno_core::driver::Cancel;
+use dyno_core::driver::client::Bind;
 use dyno_core::error::Kind;
 use dyno_core::plan::{Address, Target};
 use mysql_support::{Server, target};

@@ -3,8 +3,8 @@
 mod counting;
 
 use counting::COUNT;
-use dyno_core::client::{Bind, Client, Nature};
 use dyno_core::driver::Progress;
+use dyno_core::driver::client::{Bind, Client, Nature};
 use dyno_core::plan::{Address, Target};
 use std::cell::Cell;
 

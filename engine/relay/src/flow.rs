@@ -9,7 +9,7 @@ use crate::conditions::Way;
 use crate::line::Line;
 use crate::swallow::Rewrite;
 use dyno_core::clock::Clock;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 

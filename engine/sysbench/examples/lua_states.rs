@@ -7,7 +7,7 @@
 //! In each event a session executes a prepared statement against a database that answers at once. The
 //! sessions run in turn, as a load thread resumes them.
 
-use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
+use dyno_core::driver::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress, WireProtocol};
 use dyno_core::error::Result;
 use dyno_sysbench::connection::Connection;

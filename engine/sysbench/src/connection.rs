@@ -1,6 +1,6 @@
 //! Connections of a script's session.
 
-use dyno_core::client::{Client, Library};
+use dyno_core::driver::client::{Client, Library};
 use dyno_core::error::Error;
 use dyno_generator::transport::channel::Channel;
 

@@ -15,9 +15,9 @@
 
 use crate::options::Reader;
 use dyno_core::error::Result;
-use dyno_core::history::{self, Access, Digest, Observed, Verb};
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
+use dyno_core::workload::history::{self, Access, Digest, Observed, Verb};
 use dyno_core::workload::{
     Dialect, Effect, Order, ParamType, Request, RowSink, Table, Transaction, Value, Workload,
     WorkloadKind,
@@ -213,7 +213,7 @@ impl Workload for Append {
 mod tests {
     use super::*;
     use dyno_core::plan::Options;
-    use dyno_core::rows::Rows;
+    use dyno_core::workload::rows::Rows;
     use serde_json::json;
 
     fn append(options: serde_json::Value) -> Result<Box<dyn Workload>> {

@@ -10,10 +10,10 @@
 
 use crate::options::Reader;
 use dyno_core::error::Result;
-use dyno_core::history::{Access, Observed, Verb};
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
-use dyno_core::rows::Rows;
+use dyno_core::workload::history::{Access, Observed, Verb};
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{
     Effect, Order, ParamType, Request, RowSink, Table, Transaction, Value, Workload, WorkloadKind,
 };

@@ -1,6 +1,6 @@
 //! Weighted random choice by binary search in cumulative weights: O(log n) per draw, no allocation.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// A discrete distribution over the indexes 0 to n - 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_core::rng::Rng;
+    use dyno_core::random::rng::Rng;
     use proptest::prelude::*;
 
     #[test]

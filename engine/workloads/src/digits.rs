@@ -2,7 +2,7 @@
 //! (`68487932199-96439406143-...`). One multiplication yields eight digits, since a million rows
 //! need 165 million.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// Digits in a group.
 const GROUP: usize = 11;

@@ -8,11 +8,11 @@
 use crate::choice::Choice;
 use crate::options::Reader;
 use dyno_core::error::Result;
-use dyno_core::history::{self, Access, INITIAL, MISSING, Observed, Verb};
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Store, Verb as Operation};
-use dyno_core::rng::Rng;
-use dyno_core::rows::Rows;
+use dyno_core::workload::history::{self, Access, INITIAL, MISSING, Observed, Verb};
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{
     Dialect, Effect, Order, ParamType, Request, RowSink, Table, Transaction, Value, Workload,
     WorkloadKind,

@@ -24,7 +24,7 @@ HISTORIES = ("register", "append", "bank")
 OFF = "off"
 # Either all of the first, or of the second.
 NEEDS = ((SQL, TRANSACTIONS), (IDENTIFIED_WRITES,))
-# What values of a history distinguish (`engine/core/src/history.rs`).
+# What values of a history distinguish (`engine/core/src/workload/history.rs`).
 SESSIONS_MAX, RETRIES_MAX, GROUPS_MAX = 8192, 63, 32
 
 

@@ -1,6 +1,6 @@
 //! Delays of the null server's answers.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::time::Duration;
 
 /// Maximum delay: one hour, as in the histograms.

@@ -168,7 +168,7 @@ pub enum Form {
 /// The same requests in SQL, for drivers of SQL systems: key-value operations become statements,
 /// which are the same in all dialects. Requests that are all SQL are not copied. Operations on
 /// files stay unchanged: drivers of SQL systems never receive them
-/// ([`needs::check`](crate::needs::check)).
+/// ([`needs::check`](crate::driver::needs::check)).
 pub fn in_sql(requests: Arc<[Request]>) -> Arc<[Request]> {
     if requests.iter().all(|request| matches!(request.command, Command::Sql(_))) {
         return requests;

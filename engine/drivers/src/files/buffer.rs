@@ -1,6 +1,6 @@
 //! Memory for blocks, aligned to pages for `O_DIRECT`.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;

@@ -3,7 +3,7 @@
 
 use super::buffer;
 use crc32fast::hash;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 

@@ -30,7 +30,7 @@ use super::statements::put_command;
 use super::{Config, cached_metadata};
 use crate::slots::Slots;
 use compressing::Compressing;
-use dyno_core::client::{Answer, Answers, Bind, Client, Clients, Nature};
+use dyno_core::driver::client::{Answer, Answers, Bind, Client, Clients, Nature};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;

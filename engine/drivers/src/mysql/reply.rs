@@ -6,7 +6,7 @@ use super::packet::{CONTROL_BYTES_MAX, broken};
 use super::reader::{Content, Of};
 use dyno_core::driver::ServerError;
 use dyno_core::error::Result;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_protocol::bytes::Bytes;
 
 /// The expected reply to the request in flight.

@@ -21,7 +21,7 @@ use super::wait::{Wait, Waiters};
 use crate::guard;
 use crate::results::Results;
 use crate::slots::Slots;
-use dyno_core::client::{Answer, Answers, Bind, Clients, Library, Nature};
+use dyno_core::driver::client::{Answer, Answers, Bind, Clients, Library, Nature};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Target;
 use rusqlite::fallible_iterator::FallibleIterator;

@@ -10,7 +10,7 @@ use crate::tasks;
 use dyno_core::driver::{Blocking, Reply, Task};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Protocol;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{self, Op, RowSink, Sql, Transaction, Value, put_decimal};
 use rusqlite::types::ValueRef;
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! A blocking loop around a client, as a script drives one.
 
-use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::client::{Answer, Bind, Client, Nature};
 use dyno_core::driver::{Progress, ServerError};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Target};

@@ -2,7 +2,7 @@
 
 use crate::postgres_support::cluster::{Cluster, shared};
 use crate::postgres_support::script::Script;
-use dyno_core::client::{Answer, Bind};
+use dyno_core::driver::client::{Answer, Bind};
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Secret, Target};
 use std::time::Duration;

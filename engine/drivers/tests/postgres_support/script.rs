@@ -2,7 +2,7 @@
 
 use super::client::{Stream, encrypt, lost, open};
 use dyno_core::Result;
-use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::client::{Answer, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Target};

@@ -6,7 +6,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 0-3, 4-5, 6 | session, attempt, [`Outcome`] |
-//! | 7 | [`Verb`](dyno_core::history::Verb) |
+//! | 7 | [`Verb`](dyno_core::workload::history::Verb) |
 //! | 8-15 | number of the transaction in its session |
 //! | 16-23, 24-31 | when the attempt's first byte was sent, and when its end was known, nanoseconds of the clock |
 //! | 32-35 | key |
@@ -15,7 +15,7 @@
 //! | 40-47, 48-55, 56-59 | `value`, `seen`, `count` of the [`Access`] |
 
 use super::log::{Form, Identity, Log, Outcome};
-use dyno_core::history::Access;
+use dyno_core::workload::history::Access;
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 64;
@@ -59,7 +59,7 @@ pub fn append(log: &Log, identity: Identity, ending: Ending, accesses: &[Access]
 mod tests {
     use super::*;
     use crate::audit::log::LogFile;
-    use dyno_core::history::Verb;
+    use dyno_core::workload::history::Verb;
 
     #[test]
     fn records_have_the_layout_that_readers_know() {

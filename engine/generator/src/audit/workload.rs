@@ -8,8 +8,8 @@
 //! stores both in one step. A transaction may then have one write, its last operation.
 
 use super::TABLE;
-use dyno_core::recording::Recording;
-use dyno_core::rows::Rows;
+use dyno_core::workload::recording::Recording;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{
     Effect, FileSet, Op, ParamType, Request, RowSink, Table, Transaction, Workload,
 };

@@ -11,7 +11,7 @@
 use crate::pacing::schedule::Schedule;
 use dyno_core::histogram::{Histogram, bucket_of};
 use dyno_core::plan::{Arrivals, Process};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// Arrivals in a block.
 const BLOCK: u64 = 256;

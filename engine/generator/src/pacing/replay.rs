@@ -9,8 +9,8 @@
 
 use crate::pacing::arrival_source::Arrival;
 use dyno_core::histogram::Histogram;
-use dyno_core::recording::{Cue, Recording};
 use dyno_core::trace::Place;
+use dyno_core::workload::recording::{Cue, Recording};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;

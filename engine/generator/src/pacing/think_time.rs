@@ -3,7 +3,7 @@
 
 use crate::pacing::arrivals::exponential;
 use dyno_core::plan::{Think as Plan, ThinkDistribution, ThinkPer};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// Random stream of the pauses, separate from the workload's draws.
 const THINK: u64 = 0x7468_696e_6b69_6e67;

@@ -2,8 +2,8 @@
 
 use crate::populate::pieces::{Piece, Pieces};
 use dyno_core::driver::DriverKind;
+use dyno_core::driver::needs;
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::needs;
 use dyno_core::plan::{Group, Plan, Target};
 use dyno_core::workload::{FileSet, Order, Table, Workload, WorkloadKind};
 use std::sync::Arc;

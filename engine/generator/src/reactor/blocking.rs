@@ -9,7 +9,7 @@ use crate::session::{Session, Sinks, Step};
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Blocking, Reply, Session as Connection, Task};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::time::Duration;
 
 /// Longest sleep: bounds the delay in noticing the end, or an arrival that another session gave back.

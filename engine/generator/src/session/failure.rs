@@ -4,7 +4,7 @@
 use super::{GroupConfig, Session, Sinks, State, Step};
 use crate::metrics::notice::Notice;
 use dyno_core::driver::{Reply, ServerError};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_core::workload::Effect;
 
 /// Wait before the first retry; it doubles with each further retry.

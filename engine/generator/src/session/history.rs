@@ -5,8 +5,8 @@ use super::{GroupConfig, Session, Sinks, State};
 use crate::audit::history::{Ending, append};
 use crate::audit::log::{Identity, Outcome};
 use dyno_core::driver::ServerError;
-use dyno_core::history::Observed;
 use dyno_core::workload::Effect;
+use dyno_core::workload::history::Observed;
 
 impl Session {
     /// All operations were answered.

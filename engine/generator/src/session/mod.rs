@@ -28,7 +28,7 @@ use crate::pacing::arrival_source::Arrival;
 use crate::pacing::think_time::ThinkTime;
 pub use config::{GroupConfig, Sinks};
 use dyno_core::driver::Reply;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{Request, Transaction};
 pub use failure::BACKOFF_MAX_NS;
 use pipeline::Batch;

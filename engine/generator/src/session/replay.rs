@@ -6,8 +6,8 @@ use super::failure::CODE_LOST;
 use super::{GroupConfig, Session, Sinks, State, Step};
 use crate::pacing::replay::Replay;
 use dyno_core::driver::Reply;
-use dyno_core::recording::Cue;
 use dyno_core::trace::Place;
+use dyno_core::workload::recording::Cue;
 
 /// The recorded session in replay, and the position in it.
 #[derive(Debug)]

@@ -14,14 +14,14 @@ use crate::reactor::plan::lanes::NODES_MAX;
 use crate::session::GroupConfig;
 use crate::setup::examples::{CLASSES_MAX, Classes, classes, examples};
 use crate::transport::endpoint::Endpoint;
+use dyno_core::driver::needs;
 use dyno_core::driver::{Driver, DriverKind, Router, Session};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::Event;
-use dyno_core::history;
-use dyno_core::needs;
 use dyno_core::plan::{Group, Plan, Target, ThinkPer};
 use dyno_core::request::capability::Capability;
 use dyno_core::request::{Request, in_sql};
+use dyno_core::workload::history;
 use dyno_core::workload::{Dialect, Effect, Order, Workload, WorkloadKind};
 use std::sync::Arc;
 

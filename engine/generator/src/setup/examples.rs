@@ -2,7 +2,7 @@
 //! classes' indices in the results.
 
 use crate::metrics::group::OTHER;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{
     Command, Dialect, Effect, Request, Sql, Transaction, Value, Workload, put_decimal,
 };

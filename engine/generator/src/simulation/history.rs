@@ -3,7 +3,7 @@
 use super::*;
 use crate::audit::history::RECORD_BYTES;
 use crate::audit::log::Outcome as Ended;
-use dyno_core::history::{Access, Observed, Verb, of_attempt, unique};
+use dyno_core::workload::history::{Access, Observed, Verb, of_attempt, unique};
 
 const DONE: u8 = Ended::Acknowledged as u8;
 const FAILED: u8 = Ended::Failed as u8;

@@ -34,7 +34,7 @@ use dyno_core::error::{Error, Kind, Result};
 use dyno_core::event::OpenTotal;
 use dyno_core::histogram::Histogram;
 use dyno_core::plan::{Arrivals, Think as ThinkPlan};
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{Effect, Op, Request, RowSink, Table, Transaction, Value, Workload};
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;

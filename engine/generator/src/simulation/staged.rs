@@ -1,7 +1,7 @@
 //! Transactions with several stages: operations that depend on earlier answers.
 
 use super::*;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 
 /// BEGIN and a query; then as many writes as the answer states, each with the transaction's own
 /// number; then COMMIT, or ROLLBACK if the answer is 0.

@@ -1,7 +1,7 @@
 //! Parses the server's messages: headers, fields and tags. Every length is checked.
 
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 
 /// Maximum size of a parsed message, which is buffered whole, bytes. Rows are skipped in pieces
 /// instead.

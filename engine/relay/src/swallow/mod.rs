@@ -11,7 +11,7 @@ mod framing;
 mod mysql;
 mod postgres;
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use serde::Deserialize;
 use std::cell::Cell;
 use std::fmt::Debug;

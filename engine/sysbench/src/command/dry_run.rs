@@ -1,6 +1,6 @@
 //! `--mysql-dry-run`: every call succeeds at once, nothing is sent, no statement returns rows.
 
-use dyno_core::client::{Answer, Answers, Bind, Library, Nature};
+use dyno_core::driver::client::{Answer, Answers, Bind, Library, Nature};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //! continue and hold locks), and probe servers that owe answers.
 
 use super::Server;
-use dyno_core::client::{Client, Nature};
 use dyno_core::driver::Cancel;
+use dyno_core::driver::client::{Client, Nature};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::reactor::cancel::send_packet;
 use dyno_generator::transport::channel::Channel;

@@ -3,8 +3,8 @@
 use super::session_slot::{At, Waits};
 use super::worker::Worker;
 use crate::session::Outcome;
-use dyno_core::client::Client;
 use dyno_core::clock::Clock;
+use dyno_core::driver::client::Client;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::reactor::closing::Closing;
 use dyno_generator::reactor::connecting::{Connecting, login_timed_out};

@@ -18,7 +18,7 @@ mod worker;
 use crate::pace::Pace;
 use crate::session::{MakeScripts, Program};
 use crate::tally::Tallies;
-use dyno_core::client::Clients;
+use dyno_core::driver::client::Clients;
 use dyno_core::error::Result;
 use dyno_generator::machine;
 use dyno_generator::transport::endpoint::Endpoint;

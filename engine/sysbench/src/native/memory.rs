@@ -10,7 +10,7 @@ use crate::console::{self, Level};
 use crate::options::{Declared, Kind, Options, Value};
 use crate::report;
 use crate::session::Session;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

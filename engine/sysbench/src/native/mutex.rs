@@ -8,7 +8,7 @@ use super::{Crew, Native, Run, at_least, locks, number};
 use crate::options::{Declared, Options};
 use crate::report::Kind;
 use crate::session::Session;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

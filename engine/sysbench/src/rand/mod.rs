@@ -8,8 +8,8 @@ mod strings;
 mod unique;
 
 use crate::options::Options;
-use dyno_core::distribution::{Distribution, Shape};
-use dyno_core::rng::Rng;
+use dyno_core::random::distribution::{Distribution, Shape};
+use dyno_core::random::rng::Rng;
 use std::sync::Arc;
 pub use unique::Uniques;
 

@@ -1,6 +1,6 @@
 //! Random strings.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
 const DIGITS: &[u8; 10] = b"0123456789";
@@ -53,7 +53,7 @@ pub fn alphanumeric(rng: &mut Rng, length: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_core::rng::Rng;
+    use dyno_core::random::rng::Rng;
     use proptest::prelude::*;
 
     #[test]

@@ -104,7 +104,7 @@ impl Order {
     }
 
     fn hash(&self, round: u64, half: u64) -> u64 {
-        let mut rng = dyno_core::rng::Rng::for_row(self.seed, round, half);
+        let mut rng = dyno_core::random::rng::Rng::for_row(self.seed, round, half);
         rng.u64() >> 16
     }
 }

@@ -1,8 +1,8 @@
 //! A line protocol as a `Client` (`hi`, then `r` answered by `ok` or `big N`, each after any number of
 //! `more`), and scripts in plain Rust over it, for tests of load threads.
 
-use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::clock::{Clock, MonotonicClock};
+use dyno_core::driver::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::driver::{self, Cancel, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::{Address, Protocol, Secret, Target, Tls};

@@ -31,9 +31,9 @@ mod values;
 
 use crate::choice::Choice;
 use crate::node::{Fields, Node};
-use dyno_core::distribution::{Distribution, Shape};
 use dyno_core::error::Result;
-use dyno_core::rng::Rng;
+use dyno_core::random::distribution::{Distribution, Shape};
+use dyno_core::random::rng::Rng;
 use dyno_core::workload::{Form, SCALE_MAX, Value, put_decimal};
 use histogram::{Histogram, Sort};
 use pattern::Pattern;

@@ -3,7 +3,7 @@
 
 use super::scatter::Scatter;
 use crate::digits::sixteen_digits;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
 const BOTH: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -207,7 +207,7 @@ fn put_some(count: usize, alphabet: &[u8], rng: &mut Rng, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyno_core::rng::Rng;
+    use dyno_core::random::rng::Rng;
     use proptest::prelude::*;
 
     fn drawn(pattern: &str, seed: u64) -> String {

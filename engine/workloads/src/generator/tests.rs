@@ -1,7 +1,7 @@
 //! Tests of ranges, shapes, forms, determinism and rejected options.
 
 use super::*;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! The options of `io`: presets, limits and validation.
 
 use crate::options::Reader;
-use dyno_core::distribution::Shape;
 use dyno_core::error::Result;
 use dyno_core::plan::Options;
+use dyno_core::random::distribution::Shape;
 
 /// The validated options.
 #[derive(Debug, Clone, PartialEq)]

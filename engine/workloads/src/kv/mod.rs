@@ -38,10 +38,10 @@ use crate::evenly::Evenly;
 use crate::generator::pattern::Pattern;
 use crate::generator::scatter::Scatter;
 use crate::mix::SESSION_BITS;
-use dyno_core::distribution::Distribution;
 use dyno_core::error::Result;
+use dyno_core::random::distribution::Distribution;
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
 use dyno_core::workload::{
     Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };

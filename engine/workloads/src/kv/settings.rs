@@ -2,9 +2,9 @@
 
 use crate::choice::Choice;
 use crate::options::Reader;
-use dyno_core::distribution::Shape;
 use dyno_core::error::Result;
 use dyno_core::plan::Options;
+use dyno_core::random::distribution::Shape;
 
 /// The validated options.
 #[derive(Debug, Clone, PartialEq)]

@@ -39,8 +39,8 @@ mod tests;
 use crate::choice::Choice;
 use crate::node::Node;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
 use dyno_core::workload::{
     Effect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };

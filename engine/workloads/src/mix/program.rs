@@ -4,7 +4,7 @@ use super::line;
 use super::params::Param;
 use super::step::{self, CHOICES_MAX, Pick, Steps};
 use crate::choice::Choice;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_core::workload::{Op, Request, Transaction, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -25,10 +25,10 @@ mod statements;
 mod table;
 
 use crate::digits::{C_BYTES, C_GROUPS, PAD_BYTES, PAD_GROUPS, groups};
-use dyno_core::distribution::Distribution;
 use dyno_core::error::Result;
+use dyno_core::random::distribution::Distribution;
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
 use dyno_core::workload::{
     Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };

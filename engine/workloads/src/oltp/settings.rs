@@ -1,9 +1,9 @@
 //! The options of `oltp`: presets, limits and validation.
 
 use crate::options::Reader;
-use dyno_core::distribution::Shape;
 use dyno_core::error::Result;
 use dyno_core::plan::Options;
+use dyno_core::random::distribution::Shape;
 
 /// Keys are 32-bit columns. The margin leaves room for upper bounds of ranges beyond the last row and
 /// for rows inserted by a run.

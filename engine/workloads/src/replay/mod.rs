@@ -19,9 +19,9 @@ mod tests;
 
 use crate::options::Reader;
 use dyno_core::error::{Error, Kind as ErrorKind, Result};
-use dyno_core::recording::{Cue, Recording};
 use dyno_core::request::capability::Capability;
 use dyno_core::trace::{Event, Index, Language, Place};
+use dyno_core::workload::recording::{Cue, Recording};
 use dyno_core::workload::{
     Dialect, Effect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };

@@ -2,8 +2,8 @@
 //! classes with their own histogram, and the skipped statements.
 
 use super::Replay;
-use dyno_core::recording::Cue;
 use dyno_core::trace::{Effect, Meta};
+use dyno_core::workload::recording::Cue;
 use std::collections::BTreeMap;
 
 /// Maximum number of classes with a histogram, chosen by their total time in the log; the rest is

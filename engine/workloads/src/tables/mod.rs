@@ -23,8 +23,8 @@ mod types;
 use crate::node::Node;
 use declared::Declared;
 use dyno_core::error::{Error, Kind, Result};
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
 use dyno_core::workload::{
     Dialect, Order, Request, RowSink, Table, Transaction, Value, Workload, WorkloadKind,
 };

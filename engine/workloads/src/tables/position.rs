@@ -8,7 +8,7 @@
 use crate::generator::histogram::Histogram;
 use crate::node::{Fields, Node};
 use dyno_core::error::Result;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// How positions are drawn.
 #[derive(Debug, Clone, PartialEq)]

@@ -35,9 +35,9 @@ mod tests;
 mod transactions;
 
 use dyno_core::error::Result;
+use dyno_core::random::rng::Rng;
 use dyno_core::request::capability::Capability;
-use dyno_core::rng::Rng;
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{
     Dialect, Order, Request, RowSink, Table, Transaction, Workload, WorkloadKind,
 };

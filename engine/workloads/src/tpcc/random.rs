@@ -2,7 +2,7 @@
 //!
 //! Source: TPC Benchmark C, revision 5.11, clauses 2.1.6, 4.3.2 and 4.3.3.
 
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// The constant C of last names when loading. Clause 2.1.6.1 restricts its distance from the run's.
 pub const C_LAST_LOADED: u64 = 157;

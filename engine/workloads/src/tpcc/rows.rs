@@ -10,7 +10,7 @@ use super::random::{
 };
 use super::schema::{RELATIONS, Relation};
 use super::settings::{DISTRICTS, Settings};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_core::workload::RowSink;
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -25,7 +25,7 @@ def elements(text: str) -> Ints:
 
 
 def digests(found: Sequence[int]) -> list[int]:
-    """Digests of all beginnings of a list, the empty one first (`engine/core/src/history.rs`)."""
+    """Digests of all beginnings of a list, the empty one first (`history.rs` of dyno-core)."""
     digest, made = 0, [0]
     for element in found:
         digest = (digest * _MULTIPLIER + element + 1) & _MASK

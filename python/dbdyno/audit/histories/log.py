@@ -1,7 +1,7 @@
 """`history.log`: accesses of attempts, as the engine records them.
 
 Layout: `engine/generator/src/audit/history.rs`; of values that are written:
-`engine/core/src/history.rs`.
+`engine/core/src/workload/history.rs`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 use super::MysqlClient;
 use crate::mysql::compressed::Codec;
-use dyno_core::client::{Answer, Answers, Bind, Client};
+use dyno_core::driver::client::{Answer, Answers, Bind, Client};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Result};
 

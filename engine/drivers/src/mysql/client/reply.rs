@@ -5,8 +5,8 @@ use crate::mysql::column::{Column, binary_row, text_row};
 use crate::mysql::packet::broken;
 use crate::mysql::reader::{Content, Of};
 use crate::results::{Results, give_back};
-use dyno_core::client::Answer;
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::Answer;
 use dyno_core::error::Result;
 use std::cell::Cell;
 

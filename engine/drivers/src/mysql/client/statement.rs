@@ -6,7 +6,7 @@ use crate::mysql::column::Column;
 use crate::mysql::control::Prepared;
 use crate::mysql::flags::{command, field_type};
 use crate::mysql::packet;
-use dyno_core::client::Bind;
+use dyno_core::driver::client::Bind;
 
 /// A prepared statement of one connection.
 #[derive(Debug)]

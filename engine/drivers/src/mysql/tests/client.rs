@@ -8,7 +8,7 @@ use crate::mysql::flags::capability::{
 };
 use crate::mysql::flags::{extended, field_type};
 use crate::mysql::packet::{self, PAYLOAD_BYTES_MAX, put_lenenc_bytes};
-use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::client::{Answer, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::{Kind, Result};
 use dyno_core::plan::Target;

@@ -6,8 +6,8 @@ use crate::mysql::client::build;
 use crate::mysql::compressed::Codec;
 use crate::mysql::flags::capability::{COMPRESS, DEPRECATE_EOF};
 use crate::mysql::packet::{CONTROL_BYTES_MAX, HEADER_BYTES, PAYLOAD_BYTES_MAX, write};
-use dyno_core::client::{Client, Nature};
 use dyno_core::driver::Progress;
+use dyno_core::driver::client::{Client, Nature};
 use dyno_core::error::{Error, Kind};
 
 /// Size of one network read, bytes.

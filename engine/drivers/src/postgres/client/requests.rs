@@ -6,7 +6,7 @@
 //! (`statements.rs`). Each request ends in `Sync` and is sent in one write.
 
 use super::super::messages;
-use dyno_core::client::Bind;
+use dyno_core::driver::client::Bind;
 use std::io::Write;
 
 /// Largest magnitude up to which a double represents every integer.

@@ -6,7 +6,7 @@ mod endless;
 
 use super::build;
 use dyno_core::Result;
-use dyno_core::client::{Answer, Bind, Client, Nature};
+use dyno_core::driver::client::{Answer, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress};
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Address, Secret, Target, Tls};

@@ -2,8 +2,8 @@
 
 use super::build;
 use dyno_core::Result;
-use dyno_core::client::{Answer, Bind, Library, Nature};
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::{Answer, Bind, Library, Nature};
 use dyno_core::error::{Error, Kind};
 use dyno_core::plan::{Address, Target, Tls};
 use std::path::Path;

@@ -6,7 +6,7 @@ use super::worker::Worker;
 use crate::reactor::timers::Cause;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 impl<C: Clock, P: Poller> Worker<'_, C, P> {
     /// Whether the slot must connect now. A slot of a replay first claims a recorded session, and waits

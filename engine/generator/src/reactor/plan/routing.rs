@@ -23,7 +23,7 @@ use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
 use dyno_core::driver::{Reply, Router, Session as DriverSession};
 use dyno_core::error::{Error, Kind, Result};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 
 /// How often an operation is sent on before it fails: as often as the slot may have moved meanwhile.
 const REDIRECTS_MAX: u32 = 16;

@@ -1,7 +1,7 @@
 //! Reads from Lua's stack the values that scripts bind to the parameters of a statement.
 
 use crate::lua::stack::text;
-use dyno_core::client::Bind;
+use dyno_core::driver::client::Bind;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
 

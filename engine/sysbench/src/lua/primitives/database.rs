@@ -8,8 +8,8 @@ use crate::lua::sessions::now_ns;
 use crate::lua::sessions::slot::{Pending, Slot, answers};
 use crate::lua::setup::{During, Setup};
 use crate::session::Session;
-use dyno_core::client::{Bind, Nature};
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::{Bind, Nature};
 use dyno_core::error::{Error, Kind, Result};
 use std::time::Duration;
 

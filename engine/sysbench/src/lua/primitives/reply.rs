@@ -1,8 +1,8 @@
 //! Results of primitives, immediate or after a wait, and their form in Lua.
 
 use crate::lua::stack::set_text;
-use dyno_core::client::Answer;
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::Answer;
 use dyno_core::plan::Address;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;

@@ -6,7 +6,7 @@ use super::reply::Reply;
 use super::{database, give, no_session, waiting};
 use crate::lua::sessions::current::Running;
 use crate::lua::stack::{number, push_text, text};
-use dyno_core::client::Bind;
+use dyno_core::driver::client::Bind;
 use mlua::ffi::{self, lua_State};
 use std::ffi::c_int;
 

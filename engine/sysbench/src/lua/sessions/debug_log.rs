@@ -4,8 +4,8 @@
 use crate::console::{self, Level};
 use crate::lua::sessions::slot::Slot;
 use crate::lua::setup::{Driver, Setup};
-use dyno_core::client::{Answer, Bind};
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::{Answer, Bind};
 use dyno_core::plan::Address;
 use std::fmt::{Display, Formatter, Result};
 

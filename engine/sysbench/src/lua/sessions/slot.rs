@@ -5,8 +5,8 @@ use crate::lua::sessions::blocking_watch::Conduct;
 use crate::lua::setup::{During, Setup};
 use crate::rand::Rand;
 use crate::session::{Session, Wait};
-use dyno_core::client::Answers;
 use dyno_core::driver::ServerError;
+use dyno_core::driver::client::Answers;
 use mlua::ffi::lua_State;
 
 /// Maximum number of connections of a session: handles count the uses of a place above it.

@@ -13,7 +13,7 @@ use crate::pace::Pace;
 use crate::rand::Uniques;
 use crate::session::{Outcome, Program, Scripts, Session, Step, Wait};
 use crate::tally::Tallies;
-use dyno_core::client::{Answer, Answers, Bind, Client, Nature};
+use dyno_core::driver::client::{Answer, Answers, Bind, Client, Nature};
 use dyno_core::driver::{Cancel, Progress, ServerError, WireProtocol};
 use dyno_core::error::{Error, Kind, Result};
 use dyno_core::plan::Address;

@@ -3,7 +3,7 @@
 use super::plan::{Io, Mode, Plan, flags_text, size_text};
 use crate::console::{self, Level};
 use crate::native::cause;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_drivers::files::buffer::Buffer;
 use dyno_drivers::files::checksum;
 use dyno_drivers::files::open::{self, Flags, OpenFile};

@@ -2,7 +2,7 @@
 //! in sysbench; random positions are per thread.
 
 use super::plan::{Durability, Mode, Plan};
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_drivers::files::Place;
 use std::sync::{Mutex, PoisonError};
 

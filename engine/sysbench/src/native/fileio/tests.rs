@@ -8,7 +8,7 @@ use crate::native::tests::{CREW, TIMES, driven, options};
 use crate::options::{Options, Value};
 use crate::pace::Pace;
 use crate::tally::Reading;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_drivers::files::Place;
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -10,7 +10,7 @@ use crate::native::cause;
 use crate::native::events::Work;
 use crate::session::Session;
 use crate::tally::Tally;
-use dyno_core::rng::Rng;
+use dyno_core::random::rng::Rng;
 use dyno_drivers::files::Place;
 use dyno_drivers::files::buffer::Buffer;
 use dyno_drivers::files::checksum::{self, Locks};

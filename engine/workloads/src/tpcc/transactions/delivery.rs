@@ -7,7 +7,7 @@
 
 use crate::tpcc::settings::DISTRICTS;
 use crate::tpcc::{Draws, Tpcc};
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 
 /// Number of the order if the driver does not return rows.

@@ -4,8 +4,8 @@
 //! Source: TPC Benchmark C, revision 5.11, clause 2.4.
 
 use crate::tpcc::{Draws, Tpcc};
-use dyno_core::rng::Rng;
-use dyno_core::rows::Rows;
+use dyno_core::random::rng::Rng;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 
 /// Price of an item if the driver does not return rows, cents.

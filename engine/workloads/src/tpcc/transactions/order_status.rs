@@ -3,8 +3,8 @@
 //! Source: TPC Benchmark C, revision 5.11, clause 2.6.
 
 use crate::tpcc::{Customer, Draws, Tpcc, middle};
-use dyno_core::rows::Rows;
 use dyno_core::workload::Transaction;
+use dyno_core::workload::rows::Rows;
 
 /// The first stage: searches for the customer by name, or reads him and his last order.
 pub fn begin(of: &Tpcc, draws: &mut Draws, tx: &mut Transaction) {

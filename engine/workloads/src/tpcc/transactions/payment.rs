@@ -3,7 +3,7 @@
 //! Source: TPC Benchmark C, revision 5.11, clause 2.5.
 
 use crate::tpcc::{Customer, Draws, Tpcc, middle};
-use dyno_core::rows::Rows;
+use dyno_core::workload::rows::Rows;
 use dyno_core::workload::{Transaction, Value};
 
 /// Maximum length of `c_data`.

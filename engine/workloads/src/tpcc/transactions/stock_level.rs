@@ -3,8 +3,8 @@
 //! Source: TPC Benchmark C, revision 5.11, clause 2.8.
 
 use crate::tpcc::{Draws, Tpcc};
-use dyno_core::rows::Rows;
 use dyno_core::workload::Transaction;
+use dyno_core::workload::rows::Rows;
 
 /// Number of orders examined.
 const ORDERS: i64 = 20;

@@ -3,8 +3,8 @@
 //! A workload that has a [history](crate::workload::Workload::has_history) writes a value once in a
 //! load, so that each value read has one writer. [`unique`] makes such values.
 
-use crate::rows::Rows;
 use crate::workload::Transaction;
+use crate::workload::rows::Rows;
 
 /// Largest number of an attempt that values distinguish.
 pub const ATTEMPT_MAX: u32 = (1 << ATTEMPT_BITS) - 1;

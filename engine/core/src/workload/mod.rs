@@ -1,15 +1,19 @@
 //! Workloads: a workload names its requests once and then composes transactions from them.
 
+pub mod history;
+pub mod recording;
+pub mod rows;
+
 use crate::Result;
-use crate::history::{Access, Observed};
 use crate::plan::Options;
-use crate::recording::Recording;
 use crate::request::capability::Capability;
 pub use crate::request::{
     Command, Effect, Expect, FileSet, Form, Op, ParamType, Request, SCALE_MAX, Sql, Transaction,
     Value, put_decimal,
 };
-use crate::rows::Rows;
+use crate::workload::history::{Access, Observed};
+use crate::workload::recording::Recording;
+use crate::workload::rows::Rows;
 use std::ops::Range;
 
 /// The SQL dialect (or its absence) a workload writes its statements in.

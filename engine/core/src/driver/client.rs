@@ -3,7 +3,7 @@
 //! and decodes them only on demand.
 
 use crate::Result;
-use crate::protocol::{ServerError, WireProtocol};
+use crate::driver::protocol::{ServerError, WireProtocol};
 use std::time::Duration;
 
 /// A driver bound to a target, for scripts, and shared by all sessions. Each call creates the state

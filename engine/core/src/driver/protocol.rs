@@ -2,10 +2,10 @@
 //! scripts.
 
 use crate::Result;
-use crate::rows::Rows;
+use crate::workload::rows::Rows;
 
 /// Client side of a protocol, without I/O: the common part of a workload's connection
-/// ([`Wire`](crate::driver::Wire)) and a script's ([`Client`](crate::client::Client)).
+/// ([`Wire`](crate::driver::Wire)) and a script's ([`Client`](crate::driver::client::Client)).
 ///
 /// Order of calls: `connected`, then `receive` until `Ready` (sending `out` whenever it is not
 /// empty), then any number of (a request, `receive` until `Reply`). At most one request is in

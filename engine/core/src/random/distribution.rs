@@ -6,7 +6,7 @@
 //! meaning of the others. With `zipfian` and `pareto` the small numbers are the hot ones, with
 //! `gaussian` and `special` those in the middle.
 
-use crate::rng::Rng;
+use crate::random::rng::Rng;
 
 /// A distribution's name and parameters, before the range is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -189,7 +189,7 @@ impl Zipf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use crate::random::rng::Rng;
     use proptest::prelude::*;
 
     fn counts(shape: Shape, n: u64, draws: u32) -> Vec<f64> {

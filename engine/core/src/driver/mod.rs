@@ -5,9 +5,13 @@
 //! socket, TLS), the clock and the waiting; the driver only encodes requests and decodes replies.
 //! Every driver can therefore be tested byte by byte, and one worker drives thousands of sessions.
 //! All connections share `WireProtocol`; [`Wire`] adds the requests of workloads, and
-//! [`Client`](crate::client::Client) adds those of scripts.
+//! [`Client`](crate::driver::client::Client) adds those of scripts.
 
-use crate::client::Clients;
+pub mod client;
+pub mod needs;
+pub mod protocol;
+
+use crate::driver::client::Clients;
 use crate::error::{Error, Kind, Result};
 use crate::plan::Target;
 use crate::request::FileSet;
@@ -17,7 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::protocol::{Cancel, Progress, Redirect, Reply, ServerError, WireProtocol};
+pub use crate::driver::protocol::{Cancel, Progress, Redirect, Reply, ServerError, WireProtocol};
 
 /// A protocol or library that the engine can drive.
 pub struct DriverKind {
