@@ -6,22 +6,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-from private_servers import binaries, initialised
 from running import Place, wait_for
 from test_failover import changes, ran
-from test_topology_servers import copy
+from test_topology_servers import working
 
-from dbdyno import systems, topology
-from dbdyno.experiment.types import DOWN, PRIMARY, REPLICA, Failover, Node, Topology
-from dbdyno.systems.base import Server, TargetPlan
-from dbdyno.systems.process.scratch import Scratch
-from dbdyno.topology import Cluster
+from dbdyno.experiment.types import DOWN, PRIMARY, REPLICA, Failover, Topology
 from dbdyno.topology.redis import shards
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
@@ -29,33 +21,10 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 KEYS = 300
 
 
-@contextmanager
-def working(form: Topology, **target: Any) -> Iterator[tuple[Cluster, dict[str, Any]]]:
-    """The nodes of a topology, ready, with KEYS keys."""
-    found = binaries("redis")
-    plan = TargetPlan("db", "redis", topology=form, **target)
-    system, resolved = systems.load("redis"), topology.resolve(plan)
-    with Scratch() as scratch:
-        loaded = scratch.path / "loaded"
-        copy(initialised("redis"), loaded)
-        prepared: Any = system.start(found, loaded, systems.load("redis").resolve(plan), cpus=[])
-        prepared.ask_each([("SET", f"key:{number}", number) for number in range(KEYS)])
-        prepared.settle("")
-        assert prepared.stop()
-        topology.seed(plan, system, found, resolved, loaded)
-
-        def place(node: Node) -> Path:
-            copy(loaded, scratch.path / node.name)
-            return scratch.path / node.name
-
-        servers: dict[str, Server] = {}
-        cluster = topology.cluster(plan, system, found, resolved, servers)
-        try:
-            cluster.start(place)
-            yield cluster, servers
-        finally:
-            for server in servers.values():
-                server.stop(discard=True)
+def keys(server: Any) -> None:
+    """Puts KEYS of them into a server."""
+    server.ask_each([("SET", f"key:{number}", number) for number in range(KEYS)])
+    server.settle("")
 
 
 def sizes(servers: dict[str, Any]) -> dict[str, int]:
@@ -64,7 +33,7 @@ def sizes(servers: dict[str, Any]) -> dict[str, int]:
 
 def test_sentinels_promote_a_replica_and_the_old_primary_follows_it() -> None:
     form = Topology("sentinel", 3, failover=Failover(0.5))
-    with working(form) as (cluster, servers):
+    with working("redis", form, fill=keys) as (cluster, servers):
         assert cluster.roles() == {"db": PRIMARY, "db.2": REPLICA, "db.3": REPLICA}
         assert cluster.healthy() and cluster.together()
         assert sizes(servers) == dict.fromkeys(servers, KEYS)
@@ -89,7 +58,7 @@ def test_sentinels_promote_a_replica_and_the_old_primary_follows_it() -> None:
 def test_a_cluster_divides_the_keys_and_a_replica_takes_over() -> None:
     config = {"cluster_node_timeout": 1000}
     form = Topology("cluster", 6, cluster_replicas=1)
-    with working(form, config=config) as (cluster, servers):
+    with working("redis", form, fill=keys, config=config) as (cluster, servers):
         assert list(cluster.roles().values()) == [PRIMARY] * 3 + [REPLICA] * 3
         wanted = [0, 0, 0]
         for number in range(KEYS):

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,11 +33,22 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 READ_AFTER_S = 8.0  # a wait for a confirmation that never comes takes 10 s
 
 
+def table(server: Any) -> None:
+    """Makes an empty one."""
+    server.create_schema("shop")
+    server.run("shop", ["CREATE TABLE t (id INT PRIMARY KEY, v INT)"])
+
+
 @contextmanager
 def working(
-    kind: str, form: Topology, between: Between | None = None, **target: Any
+    kind: str,
+    form: Topology,
+    between: Between | None = None,
+    fill: Callable[[Any], None] = table,
+    **target: Any,
 ) -> Iterator[tuple[Cluster, dict[str, Any]]]:
-    """The nodes of a topology, ready, on copies of one initialised directory."""
+    """The nodes of a topology, ready, on copies of one initialised directory with what `fill` has
+    put into it."""
     found = binaries(kind)
     plan = TargetPlan("db", kind, topology=form, **target)
     try:
@@ -50,8 +61,7 @@ def working(
         copy(initialised(kind), loaded)
         alone = systems.load(kind).resolve(replace(plan, config={}))
         prepared = system.start(found, loaded, alone, cpus=[])
-        prepared.create_schema("shop")
-        prepared.run("shop", ["CREATE TABLE t (id INT PRIMARY KEY, v INT)"])
+        fill(prepared)
         assert prepared.stop()
         topology.seed(plan, system, found, resolved, loaded)
 
