@@ -135,6 +135,13 @@ def test_every_python_package_has_a_place_in_the_order() -> None:
     assert found == set(PYTHON)
 
 
+def test_every_package_and_crate_has_a_row_in_the_architecture() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rows = {line.split("`")[1].split(".")[0] for line in text.splitlines() if line[:3] == "| `"}
+    crates = {path.parent.name for path in (ROOT / "engine").glob("*/Cargo.toml")}
+    assert (crates | set(PYTHON)) - rows == set()
+
+
 @pytest.mark.parametrize("manifest", sorted((ROOT / "engine").glob("*/Cargo.toml")), ids=str)
 def test_rust_crates_depend_only_on_what_lies_below(manifest: Path) -> None:
     data = tomllib.loads(manifest.read_text())
