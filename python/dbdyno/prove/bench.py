@@ -6,6 +6,7 @@ It is another copy than those that trials run on, and gone with its scratch dire
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,6 +54,7 @@ class Bench:
         self._pool = pool
         self._jobs = 0
         self._cell: Cell | None = None
+        self.first_start_s: float | None = None  # of the first start, its data loaded
 
     @property
     def server(self) -> Server:
@@ -74,8 +76,11 @@ class Bench:
 
     def start(self, cell: Cell) -> None:
         """Starts the server of a cell afresh."""
+        begun = time.monotonic()
         self._pool.start(cell)
         self._cell = cell
+        if self.first_start_s is None:
+            self.first_start_s = time.monotonic() - begun
 
     def run(self, *statements: str) -> Sequence[Sequence[Any]]:
         """Runs statements; the rows of the last."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from dbdyno.execute.engine.job import Event
 from dbdyno.experiment import load, load_seeded
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
+from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.prove import experiment
 from dbdyno.prove.experiment import Lengths, Proof
@@ -36,6 +38,22 @@ _SELECTING = (12, 10, 8, 6, 5)
 _FIRST = Lengths(3, 0.5, 1.0, 0.2)  # until a plan says what time there is
 
 
+_SPARE = 1.2  # of the time that loading, copying and starting took so far
+
+
+@dataclass
+class Pace:
+    """What is done between trials, and before the first one, over its estimate, which is high on
+    purpose. One that is three times too high leaves half of the blocks."""
+
+    times: float = 1.0
+
+    def seen(self, took_s: float, estimated_s: float) -> None:
+        """The last time counts."""
+        if estimated_s > 0:
+            self.times = _SPARE * took_s / estimated_s
+
+
 @dataclass(frozen=True)
 class Measuring:
     """`path`, `file`: of the run that answers, and of its experiment; `until_s`: when all should
@@ -47,6 +65,7 @@ class Measuring:
     detail: Detail
     blocks: int | None
     until_s: float
+    pace: Pace = field(default_factory=Pace)
 
     def say(self, message: str) -> None:
         """A sentence for the user, on stderr."""
@@ -87,7 +106,7 @@ class Measuring:
         plan = self.plan(proof)
         until_decided = proof.selects and not self.blocks
         numbers = _SELECTING if until_decided else timing.BLOCKS
-        times = timing.choose(plan, total_s, self.blocks, numbers)
+        times = timing.choose(plan, total_s, self.blocks, numbers, self.pace.times)
         if not times.fits:
             self.say(
                 f"too short a --time for {len(plan.cells)} variants with their data: it takes about"
@@ -106,6 +125,7 @@ class Measuring:
             file.write_text(self.text(proof, share), encoding="utf-8")
         self.say(f"experiment: {file}")
         loaded = load_seeded(file)
+        begun_s = time.monotonic()
         with placed(loaded):
             plan = make(loaded, Machine.read(), available=missing)
             with begun(file, plan, described(plan, self.scratch), path) as run:
@@ -117,11 +137,22 @@ class Measuring:
                 from dbdyno.wording.findings import analyse
 
                 records = run.records()
+                self._paced(plan, records, time.monotonic() - begun_s)
                 findings = analyse(plan, records, run.trace, run.histograms, void=run.voided())
                 Report(run, findings).write()
                 if said := nothing_measured(run, records):
                     raise DynoError(said, fix=f"see {path}/report.html")
                 return findings
+
+    def _paced(self, plan: Plan, records: Sequence[TrialRecord], took_s: float) -> None:
+        """Learns from a run how long all takes but its load."""
+        if not records:
+            return
+        cells = {cell.index: cell for cell in plan.cells}
+        load_s = sum(estimate.trial_s(cells[one.cell]) for one in records)
+        blocks = len(records) / len(plan.cells)
+        between_s = blocks * estimate.block_s(plan.cells, lambda cell: 0.0)
+        self.pace.seen(took_s - load_s, estimate.setup_s(plan.cells) + between_s)
 
 
 class _Listener:

@@ -20,6 +20,7 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.control import Interrupted
 from dbdyno.execute.engine import job
 from dbdyno.experiment.values import units
+from dbdyno.plan.outlook import estimate
 from dbdyno.prove import catalogue, examining, finding, planner
 from dbdyno.prove.answer import Answer, answers
 from dbdyno.prove.bench import bench
@@ -169,6 +170,11 @@ def _ranked(
     with bench(plan, job.find(), measuring.listener, measuring.scratch) as made:
         measuring.say("examining today's server and its plans")
         before = examining.today(made, plan.cells[0], (), plan.seed)
+        if made.first_start_s is not None:
+            one = plan.cells[:1]
+            measuring.pace.seen(
+                made.first_start_s, estimate.setup_s(one) + estimate.block_s(one, lambda cell: 0.0)
+            )
         if not planner.can_plan(made):
             raise DynoError(
                 f"indexes are not found for {made.kind}",

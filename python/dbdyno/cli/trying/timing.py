@@ -27,13 +27,18 @@ class Times:
 
 
 def choose(
-    plan: Plan, total_s: float, blocks: int | None, numbers: Sequence[int] = BLOCKS
+    plan: Plan,
+    total_s: float,
+    blocks: int | None,
+    numbers: Sequence[int] = BLOCKS,
+    pace: float = 1.0,
 ) -> Times:
     """The first of `numbers` of blocks that leaves the trials of `plan` long enough, or `blocks`
-    where that is given. The lengths of trials in the plan are not looked at."""
+    where that is given. The lengths of trials in the plan are not looked at. `pace`: what loading,
+    copying and starting took over what is estimated, where that is known."""
     cells = len(plan.cells)
-    setup_s = estimate.setup_s(plan.cells)
-    between_s = estimate.block_s(plan.cells, lambda cell: 0.0)
+    setup_s = pace * estimate.setup_s(plan.cells)
+    between_s = pace * estimate.block_s(plan.cells, lambda cell: 0.0)
     for number in (blocks,) if blocks else numbers:
         each_s = (total_s - setup_s - number * between_s) / (number * cells)
         if each_s >= LEAST_S:
