@@ -49,6 +49,9 @@ def test_planned_work_on_a_topology() -> None:
     ]
     assert (cell.faults[0].version, cell.faults[0].kind) == ("11.8", "mariadb")
     assert load(GALERA + "faults: [{at: 1s, do: replace, node: db.3}]\n").cells[0].faults
+    # After a switchover the first node is a replica.
+    changed = "faults: [{at: 1s, do: switchover}, {at: 3s, do: replace, node: db}]\n"
+    assert load(REPLICAS + changed).cells[0].faults
 
 
 def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> None:
@@ -87,6 +90,9 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
         (PLAIN, "[¶{at: 1s, do: replace}]", "of one replica"),
         (PLAIN, "[{at: 1s, do: replace, node: ¶all}]", "of one replica"),
         (PLAIN, "[{at: 1s, do: detach, node: ¶any}]", "of one replica"),
+        # It leads all the time: nothing takes over from it.
+        (PLAIN, "[{at: 1s, do: replace, node: ¶db}]", "of one replica"),
+        (PLAIN, "[{at: 1s, do: detach, node: ¶db}]", "of one replica"),
         (GALERA, "[{at: 1s, do: ¶detach, node: db.2}]", "not possible on target `db`"),
         (ONE, "[¶{at: 1s, do: upgrade}]", "version` is missing"),
         (POSTGRES, "[{at: 1s, do: ¶upgrade, version: '16'}]", "does not upgrade PostgreSQL"),

@@ -180,7 +180,10 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
             f"write `topology: {{kind: {' or '.join(able)}}}`",
             "a node gets its data from another one",
         )
-    if topology.kind == REPLICAS and (model.node in NOT_ONE or not isinstance(model.node, str)):
+    if topology.kind != REPLICAS:
+        return
+    always_leads = model.node == target.nodes[0].name and topology.failover is None
+    if always_leads or model.node in NOT_ONE or not isinstance(model.node, str):
         raise wrong(
             "node",
             f"`{model.do}` is of one replica",

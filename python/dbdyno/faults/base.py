@@ -124,6 +124,10 @@ class Operations(Protocol):
         """Has a replica take over from a primary that is well. DynoError, and everything is as it
         was, if that cannot be without a loss."""
 
+    def must_be_replaceable(self, name: str) -> None:
+        """DynoError if `replace` of a node, whose data are still there, would fail: it is the
+        primary, or no other node could send it its data."""
+
     def replace(self, name: str, step: Step, check: Callable[[], None]) -> str:
         """Makes a node again whose process is dead and whose data are gone: of the data of
         another one, under its name, port and password. `check` raises to end it."""

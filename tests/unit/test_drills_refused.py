@@ -1,0 +1,76 @@
+"""What drills refuse before they touch a server or its data. Nothing starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from test_topology_take_over import Server, Wiring, three
+
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import DOWN, MEMBER, Target, Topology
+from dbdyno.experiment.values.faults import (
+    Fault,
+)
+from dbdyno.faults.base import Node
+from dbdyno.faults.drills import replace
+from dbdyno.faults.drills.base import Steps
+from dbdyno.systems.base import Binaries, Resolved
+from dbdyno.systems.process.managed import Managed
+from dbdyno.topology import Cluster
+
+
+class Recorded:
+    """A managed server that writes down what is done to it."""
+
+    def __init__(self, directory: Path, version: str = "10.11.14-MariaDB") -> None:
+        self.did: list[str] = []
+        self.directory = directory
+        self.process = SimpleNamespace(alive=lambda: True)
+        self.given = SimpleNamespace(binaries=Binaries(version))
+        (directory / "data").mkdir(parents=True)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.did.append(name)
+
+
+Managed.register(Recorded)
+
+
+def test_a_primary_is_not_replaced_and_keeps_its_data(tmp_path: Path) -> None:
+    cluster, _ = three()
+    server: Any = Recorded(tmp_path)
+    node, steps = Node("db", server, "dyno", operations=cluster), Steps()
+    with pytest.raises(DynoError, match="db leads") as caught:
+        replace.FAULT.carry_out(node, Fault(1.0, "replace", ("db",), "db"), steps)
+    assert "needs a failover first" in caught.value.fix
+    assert (server.did, steps.done, node.is_down) == ([], [], False)
+    assert (tmp_path / "data").is_dir()
+
+
+def test_a_replica_is_not_replaced_while_its_primary_is_down() -> None:
+    cluster, servers = three()
+    cluster.must_be_replaceable("db.2")
+    servers["db"].process = SimpleNamespace(alive=lambda: False)
+    with pytest.raises(DynoError, match="db, the primary, is down"):
+        cluster.must_be_replaceable("db.2")
+
+
+def test_a_node_of_galera_is_not_replaced_where_no_other_one_serves() -> None:
+    class Joining(Wiring):
+        succession: Any = None
+        rejoins = True
+
+    servers: dict[str, Any] = {name: Server(MEMBER) for name in ("db", "db.2", "db.3")}
+    target = Target("db", "mariadb", topology=Topology("galera", 3))
+    wiring: Any = Joining()
+    system: Any = None
+    cluster = Cluster(wiring, system, target, Binaries(""), Resolved({}, (), ()), servers)
+    servers["db.2"].role = DOWN  # no quorum, say
+    cluster.must_be_replaceable("db")
+    cluster.must_be_replaceable("db.2")
+    servers["db.3"].role = DOWN
+    with pytest.raises(DynoError, match="no other node serves clients"):
+        cluster.must_be_replaceable("db")
