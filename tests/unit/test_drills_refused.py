@@ -15,8 +15,9 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.faults.base import Node
-from dbdyno.faults.drills import replace
+from dbdyno.faults.drills import replace, upgrade
 from dbdyno.faults.drills.base import Steps
+from dbdyno.systems import versions
 from dbdyno.systems.base import Binaries, Resolved
 from dbdyno.systems.process.managed import Managed
 from dbdyno.topology import Cluster
@@ -74,3 +75,34 @@ def test_a_node_of_galera_is_not_replaced_where_no_other_one_serves() -> None:
     servers["db.3"].role = DOWN
     with pytest.raises(DynoError, match="no other node serves clients"):
         cluster.must_be_replaceable("db")
+
+
+UPGRADE = Fault(1.0, "upgrade", ("db",), "db", version="10.11", kind="mariadb", basedir="/mine")
+
+
+def test_an_upgrade_to_an_older_version_leaves_the_server_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Target] = []
+
+    def find(target: Target) -> Binaries:
+        asked.append(target)
+        return Binaries("10.11.14-MariaDB")
+
+    monkeypatch.setattr(versions, "find", find)
+    server: Any = Recorded(tmp_path, "11.8.6-MariaDB")
+    node, steps = Node("db", server, "dyno"), Steps()
+    with pytest.raises(DynoError, match=r"runs 11\.8\.6-MariaDB, and 10\.11\.14-MariaDB is older"):
+        upgrade.FAULT.carry_out(node, UPGRADE, steps)
+    assert (server.did, steps.done, node.is_down) == ([], [], False)
+    assert [(one.basedir, one.version) for one in asked] == [("/mine", "10.11")]
+
+
+def test_an_upgrade_to_an_older_version_is_refused_before_the_first_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = {"/mine": "10.11.14-MariaDB", "/theirs": "11.8.6-MariaDB"}
+    monkeypatch.setattr(versions, "find", lambda target: Binaries(there[target.basedir]))
+    with pytest.raises(DynoError, match=r"`db` runs 11\.8\.6-MariaDB"):
+        upgrade.FAULT.check(UPGRADE, Target("db", "mariadb", basedir="/theirs"))
+    upgrade.FAULT.check(UPGRADE, Target("db", "mariadb", basedir="/mine"))

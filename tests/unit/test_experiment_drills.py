@@ -20,6 +20,8 @@ REPLICAS = ONE.replace(
     "{kind: mariadb}", "{kind: mariadb, topology: {kind: replicas, failover: {after: 1s}}}"
 )
 PLAIN = REPLICAS.replace(", failover: {after: 1s}", "")
+OLD = ONE.replace("{kind: mariadb}", "{kind: mariadb, version: '10.11'}")
+OWN = ONE.replace("{kind: mariadb}", "{kind: mariadb, basedir: /opt/mine}")
 GALERA = ONE.replace("{kind: mariadb}", "{kind: mariadb, topology: {kind: galera}}")
 
 
@@ -52,6 +54,17 @@ def test_planned_work_on_a_topology() -> None:
     # After a switchover the first node is a replica.
     changed = "faults: [{at: 1s, do: switchover}, {at: 3s, do: replace, node: db}]\n"
     assert load(REPLICAS + changed).cells[0].faults
+
+
+def test_an_upgrade_says_where_its_programs_are() -> None:
+    upgrade = "faults: [{at: 1s, do: upgrade, version: '11.8', basedir: /opt/newer}]\n"
+    (cell,) = load(OWN + upgrade).cells
+    assert (cell.faults[0].version, cell.faults[0].basedir) == ("11.8", "/opt/newer")
+    # Of several nodes each has its own version, and 11 may be 11.8.
+    rolling = "{at: 1s, do: upgrade, node: db.3, version: '11.8'}"
+    rolling += ", {at: 3s, do: upgrade, node: db.2, version: '10.11'}"
+    rolling += ", {at: 5s, do: upgrade, node: db.3, version: '11'}"
+    assert len(load(f"{PLAIN}faults: [{rolling}]\n").cells[0].faults) == 3
 
 
 def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> None:
@@ -96,6 +109,14 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
         (GALERA, "[{at: 1s, do: ¶detach, node: db.2}]", "not possible on target `db`"),
         (ONE, "[¶{at: 1s, do: upgrade}]", "version` is missing"),
         (POSTGRES, "[{at: 1s, do: ¶upgrade, version: '16'}]", "does not upgrade PostgreSQL"),
+        (OLD, "[{at: 1s, do: upgrade, version: ¶'10.6'}]", "10.6 is older than 10.11, which"),
+        (
+            PLAIN,
+            "[{at: 1s, do: upgrade, node: db.2, version: '11.8'},"
+            " ¶{at: 3s, do: upgrade, node: db.2, version: '11.4'}]",
+            "11.4 is older than 11.8, which `db.2` runs by then",
+        ),
+        (OWN, "[{at: 1s, do: upgrade, version: ¶'11.8'}]", "add `basedir:` to the fault"),
     ],
 )
 def test_what_cannot_be_is_said_where_it_stands(head: str, faults: str, said: str) -> None:

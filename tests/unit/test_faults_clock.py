@@ -11,6 +11,7 @@ import pytest
 from test_experiment_load import ONE, failure, load
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Target
 from dbdyno.experiment.values.faults import (
     Fault,
 )
@@ -116,7 +117,7 @@ def test_a_machine_without_libfaketime_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr(clock, "ROOTS", (tmp_path,))
     with pytest.raises(DynoError, match="there is no `libfaketime") as caught:
-        FAULTS["clock"].check(Fault(1.0, "clock", ("db",), "db"))
+        FAULTS["clock"].check(Fault(1.0, "clock", ("db",), "db"), Target("db", "mariadb"))
     assert caught.value.fix.endswith("libfaketime")
 
 

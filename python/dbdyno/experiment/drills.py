@@ -15,19 +15,23 @@ from pydantic import Field
 from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import GALERA, PRIMARY, REPLICAS, Target
+from dbdyno.experiment.types import GALERA, PRIMARY, REPLICA, REPLICAS, Target
 from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
 )
 from dbdyno.experiment.values.scalars import Duration, Pause, Strict, Version
+from dbdyno.experiment.values.versions import is_older
 
 BACKUP, RESTORE = "backup", "restore"
 SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
 DETACH = "detach"
 NO_LOGS = "none"
+OLDER = "newer programs have changed the data, and older ones cannot go on with it"
 NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
+ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)  # which may be another node later on
 Wrong = Callable[[str, str, str, str], DynoError]  # key, what, fix, cause
+WrongOne = Callable[[int, str, str], DynoError]  # number of a fault, what, fix
 
 
 class Backup(Strict):
@@ -63,6 +67,11 @@ class Upgrade(Strict):
     """A node goes on with programs of another version, on its data."""
 
     version: Version = Field(description='leading numbers of the version, such as "11.8"')
+    basedir: str | None = Field(
+        None,
+        description="directory of its programs; default: where dyno looks; to be written where the"
+        " target has a `basedir`",
+    )
 
 
 class Detach(Strict):
@@ -110,11 +119,31 @@ def check(model: Any, target: Target, wrong: Wrong) -> None:
         _check_switchover(model, target, wrong)
     if model.do in (REPLACE, DETACH):
         _check_replica(model, target, wrong)
-    if model.do == UPGRADE and not kinds.of(target.kind).upgrades:
+    if model.do == UPGRADE:
+        _check_upgrade(model, target, wrong)
+
+
+def _check_upgrade(model: Any, target: Target, wrong: Wrong) -> None:
+    if not kinds.of(target.kind).upgrades:
         able = [name for name, each in kinds.KINDS.items() if each.upgrades]
         title = kinds.of(target.kind).title
         fix = f"use a target of kind {listed(able)}, or compare two cells by `version`"
         raise wrong("do", f"dyno does not upgrade {title} on its data", fix, "")
+    if target.version is not None and is_older(model.version, target.version):
+        raise wrong(
+            "version",
+            f"{model.version} is older than {target.version}, which target `{target.name}` runs",
+            "write a newer version, or compare two cells by `version`",
+            OLDER,
+        )
+    if target.basedir is not None and model.basedir is None:
+        raise wrong(
+            "version",
+            f"the programs of target `{target.name}` are those of its `basedir`, and the upgrade"
+            f" does not say where those of {model.version} are",
+            f"add `basedir:` to the fault, the directory of the programs of {model.version}",
+            "those that dyno finds by itself may be another build",
+        )
 
 
 def _check_alone(model: Any, target: Target, wrong: Wrong) -> None:
@@ -192,33 +221,53 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
         )
 
 
-def check_order(models: Sequence[Any], wrong: Callable[[int, str, str], DynoError]) -> None:
-    """DynoError for a restore without a backup before it, or whose backup does not have the logs
-    that it needs. `wrong` takes the number of a fault."""
+def check_order(models: Sequence[Any], wrong: WrongOne) -> None:
+    """DynoError for a drill that those before it do not leave possible: a restore without a backup,
+    or whose backup does not have the logs that it needs; an upgrade to an older version."""
     for number, model in enumerate(models):
-        if model.do != RESTORE:
-            continue
-        before = [one for one in models if _is_earlier(one, model, BACKUP)]
-        if not before:
+        if model.do == RESTORE:
+            _check_restore(number, models, wrong)
+        if model.do == UPGRADE:
+            _check_upgrades(number, models, wrong)
+
+
+def _check_upgrades(number: int, models: Sequence[Any], wrong: WrongOne) -> None:
+    """Of one node, as far as the file says that it is the same."""
+    model = models[number]
+    for one in models:
+        same = one.node == model.node and model.node not in ROLES
+        if same and _is_earlier(one, model, UPGRADE) and is_older(model.version, one.version):
             raise wrong(
                 number,
-                "`restore` has no backup that it could restore",
-                "add `{at: 2s, do: backup}` before it",
+                f"{model.version} is older than {one.version}, which `{model.node}` runs by then:"
+                f" {OLDER}",
+                "write a newer version",
             )
-        if model.to is not None and model.to <= model.at and not any(map(logs, before)):
-            raise wrong(
-                number,
-                "no logs are replayed up to `to`: no backup before it keeps any",
-                "write `logs: kept` at the backup, or remove `to`",
-            )
-        last = max(before, key=lambda one: float(one.at))
-        again = [one for one in models if _is_earlier(one, model, RESTORE) and one.at > last.at]
-        if logs(last) and any(one.node == model.node for one in again):
-            raise wrong(
-                number,
-                "the logs of its backup end with the `restore` before it",
-                "add a `backup` between the two",
-            )
+
+
+def _check_restore(number: int, models: Sequence[Any], wrong: WrongOne) -> None:
+    model = models[number]
+    before = [one for one in models if _is_earlier(one, model, BACKUP)]
+    if not before:
+        raise wrong(
+            number,
+            "`restore` has no backup that it could restore",
+            "add `{at: 2s, do: backup}` before it",
+        )
+    if model.to is not None and model.to <= model.at and not any(map(logs, before)):
+        raise wrong(
+            number,
+            "no logs are replayed up to `to`: no backup before it keeps any",
+            "write `logs: kept` at the backup, or remove `to`",
+        )
+    last = max(before, key=lambda one: float(one.at))
+    again = [one for one in models if _is_earlier(one, model, RESTORE) and one.at > last.at]
+    if logs(last) and any(one.node == model.node for one in again):
+        raise wrong(
+            number,
+            "the logs of its backup end with the `restore` before it",
+            "add a `backup` between the two",
+        )
 
 
 def _is_earlier(one: Any, model: Any, do: str) -> bool:

@@ -27,7 +27,6 @@ from dbdyno.experiment.values.scalars import Duration, Pause, Shift, Size, Stric
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
-ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)
 Nodes = str | Annotated[list[str], Field(min_length=1, max_length=64)]
 
 
@@ -264,6 +263,7 @@ class _Reader:
             logs=drills.logs(model),
             to_s=getattr(model, "to", None),
             version=getattr(model, "version", ""),
+            basedir=getattr(model, "basedir", None) or "",
             kind=target.kind if model.do == drills.UPGRADE else "",
         )
 
@@ -375,7 +375,7 @@ class _Reader:
                 what, fix = f"target `{target.name}` has no replica", "write `node: primary`"
             else:
                 what = f"target `{target.name}` has no node `{asked}`"
-                fix = did_you_mean(asked, [*names, *ROLES])
+                fix = did_you_mean(asked, [*names, *drills.ROLES])
             raise self._wrong("node", what, fix)
         return tuple(self._asked())
 

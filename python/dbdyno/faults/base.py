@@ -13,6 +13,7 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.systems.backups.base import Backup
+from dbdyno.systems.base import TargetPlan
 
 ELSEWHERE = "another fault keeps the server down"
 
@@ -200,8 +201,8 @@ class FaultKind(Protocol):
     def recover(self) -> None:
         """Removes what processes of dyno that are gone have left of it on this machine."""
 
-    def check(self, fault: Fault) -> None:
-        """DynoError, with the reason, if this machine cannot have such a fault."""
+    def check(self, fault: Fault, target: TargetPlan) -> None:
+        """DynoError, with the reason, if this machine cannot have such a fault of that target."""
 
 
 class Fleeting:
@@ -219,5 +220,5 @@ class Fleeting:
     def recover(self) -> None:
         """The server's guardian has removed it."""
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: Fault, target: TargetPlan) -> None:
         """Every machine can have it."""

@@ -307,8 +307,17 @@ def _worded(node: Node) -> Iterator[None]:
 
 def check(plan: Plan) -> None:
     """DynoError for a fault of the plan that this machine cannot have."""
-    for name, fault in _used(plan):
-        FAULTS[name].check(fault)
+    checked = set()
+    for cell in plan.cells:
+        targets = {target.name: target for target in cell.targets}
+        for fault in cell.faults:
+            target = targets[fault.target]
+            one = (fault, target.kind, target.version, target.basedir)
+            if one in checked:
+                continue
+            checked.add(one)
+            for name in _kinds(fault):
+                FAULTS[name].check(fault, target)
 
 
 def _used(plan: Plan) -> Iterator[tuple[str, Fault]]:
