@@ -15,9 +15,10 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.faults.base import Node
-from dbdyno.faults.drills import replace, upgrade
+from dbdyno.faults.drills import replace, restore, upgrade
 from dbdyno.faults.drills.base import Steps
-from dbdyno.systems import versions
+from dbdyno.systems import backups, versions
+from dbdyno.systems.backups.base import Backup
 from dbdyno.systems.base import Binaries, Resolved
 from dbdyno.systems.process.managed import Managed
 from dbdyno.topology import Cluster
@@ -106,3 +107,18 @@ def test_an_upgrade_to_an_older_version_is_refused_before_the_first_trial(
     with pytest.raises(DynoError, match=r"`db` runs 11\.8\.6-MariaDB"):
         upgrade.FAULT.check(UPGRADE, Target("db", "mariadb", basedir="/theirs"))
     upgrade.FAULT.check(UPGRADE, Target("db", "mariadb", basedir="/mine"))
+
+
+@pytest.mark.parametrize(("tool", "refused"), [("mariabackup", True), ("dump", False)])
+def test_files_of_the_version_before_an_upgrade_are_not_restored(
+    tool: str, refused: bool, tmp_path: Path
+) -> None:
+    server: Any = Recorded(tmp_path, "11.8.6-MariaDB")
+    made = Backup(backups.of("mariadb", tool), tmp_path, 1.0, 1, version="10.11.14-MariaDB")
+    node, steps = Node("db", server, "dyno", backups=[made]), Steps()
+    if refused:
+        with pytest.raises(DynoError, match=r"upgraded to 11\.8\.6-MariaDB since"):
+            restore.FAULT.carry_out(node, Fault(5.0, "restore", ("db",), "db"), steps)
+        assert (server.did, steps.done, node.is_down) == ([], [], False)
+    else:
+        restore._must_be_of(made, "11.8.6-MariaDB")

@@ -38,6 +38,14 @@ def test_a_backup_has_the_tool_of_its_kind() -> None:
     assert (cell.faults[0].tool, cell.faults[0].logs) == ("clone", "")
 
 
+def test_a_dump_is_restored_by_a_newer_version() -> None:
+    for drills in (
+        "{at: 1s, do: backup, tool: dump}, {at: 2s, do: upgrade, version: '11.8'}",
+        "{at: 1s, do: upgrade, version: '11.8'}, {at: 2s, do: backup}",
+    ):
+        assert load(f"{ONE}faults: [{drills}, {{at: 5s, do: restore}}]\n").cells[0].faults
+
+
 def test_planned_work_on_a_topology() -> None:
     drills = (
         "faults: [{at: 1s, do: upgrade, node: db.2, version: '11.8'}, {at: 2s, do: switchover},"
@@ -86,6 +94,12 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
             LOGGED,
             "[{at: 1s, do: backup, logs: kept}, {at: 3s, do: restore}, ¶{at: 9s, do: restore}]",
             "add a `backup` between the two",
+        ),
+        (
+            ONE,
+            "[{at: 1s, do: backup}, {at: 2s, do: upgrade, version: '11.8'},"
+            " ¶{at: 5s, do: restore}]",
+            "add a `backup` after the upgrade, or use `tool: dump`",
         ),
         (ONE, "[{at: 1s, do: backup, logs: ¶kept}]", "config: {log_bin: binlog}"),
         (ONE, "[{at: 1s, do: backup, tool: ¶basebackup}]", "MariaDB has no `basebackup`"),

@@ -26,7 +26,7 @@ from dbdyno.experiment.values.versions import is_older
 BACKUP, RESTORE = "backup", "restore"
 SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
 DETACH = "detach"
-NO_LOGS = "none"
+NO_LOGS, DUMP = "none", "dump"
 OLDER = "newer programs have changed the data, and older ones cannot go on with it"
 NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
 ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)  # which may be another node later on
@@ -267,6 +267,13 @@ def _check_restore(number: int, models: Sequence[Any], wrong: WrongOne) -> None:
             number,
             "the logs of its backup end with the `restore` before it",
             "add a `backup` between the two",
+        )
+    upgraded = [one for one in models if _is_earlier(one, model, UPGRADE) and one.at > last.at]
+    if last.tool != DUMP and any(one.node == model.node for one in upgraded):
+        raise wrong(
+            number,
+            "its backup is of the version before the `upgrade`: only that can use its files",
+            f"add a `backup` after the upgrade, or use `tool: {DUMP}`",
         )
 
 

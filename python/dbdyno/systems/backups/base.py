@@ -48,13 +48,15 @@ class Logs(Protocol):
 
 @dataclass(frozen=True)
 class Backup:
-    """One backup. `unix_s`: the moment whose data it holds."""
+    """One backup. `unix_s`: the moment whose data it holds; `version`: of the server that it was
+    taken of."""
 
     tool: Tool
     path: Path
     unix_s: float
     size_bytes: int
     logs: Logs | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,7 @@ class Tool(Protocol):
 
     name: str
     kind: str
+    physical: bool = True  # whether it copies files, which only their version of the server reads
 
     def take(self, site: Site, logs: str) -> Backup:
         """Backs the running server up. `logs`: STREAMED or KEPT, from now on; empty: none."""
