@@ -25,6 +25,18 @@ OWN = ONE.replace("{kind: mariadb}", "{kind: mariadb, basedir: /opt/mine}")
 GALERA = ONE.replace("{kind: mariadb}", "{kind: mariadb, topology: {kind: galera}}")
 
 
+# However the binary log is switched off.
+NO_LOG = (
+    *("log_bin: off", "log_bin: OFF", "log-bin: 0", "log_bin: false", "Log_Bin: 'no'"),
+    *("log_bin: binlog, skip-log-bin: on", "log_bin: binlog, disable_log_bin: 1", "skip_log_bin: ~"),
+)
+
+
+def config(written: str) -> str:
+    """A file whose target has these settings."""
+    return ONE.replace("{kind: mariadb}", f"{{kind: mariadb, config: {{{written}}}}}")
+
+
 def test_a_backup_has_the_tool_of_its_kind() -> None:
     drills = "faults: [{at: 1s, do: backup, logs: kept}, {at: 5s, do: restore, to: 4s}]\n"
     (cell,) = load(LOGGED + drills).cells
@@ -102,6 +114,10 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
             "add a `backup` after the upgrade, or use `tool: dump`",
         ),
         (ONE, "[{at: 1s, do: backup, logs: ¶kept}]", "config: {log_bin: binlog}"),
+        *(
+            (config(written), "[{at: 1s, do: backup, logs: ¶kept}]", "writes no log that could be")
+            for written in NO_LOG
+        ),
         (ONE, "[{at: 1s, do: backup, tool: ¶basebackup}]", "MariaDB has no `basebackup`"),
         (ONE, "[{at: 1s, do: backup, tool: ¶rsync}]", "cannot be `rsync`"),
         (POSTGRES, "[{at: 1s, do: backup, tool: dump, logs: ¶kept}]", "use `tool: basebackup`"),

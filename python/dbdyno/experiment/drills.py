@@ -177,13 +177,12 @@ def _check_tool(model: Any, target: Target, wrong: Wrong) -> None:
             if able
             else "dyno replays no logs of that kind of server",
         )
-    written = {key.replace("-", "_").lower() for key in target.config}
-    if kind.log_setting and kind.log_setting not in written:
+    if not kind.writes_log(target.config):
         raise wrong(
             "logs",
             f"target `{target.name}` writes no log that could be replayed",
-            f"add `config: {{{kind.log_setting}: binlog}}` to it, or write `logs: {NO_LOGS}`",
-            f"`{kind.log_setting}` is off by default",
+            f"write `config: {{{kind.log_setting}: binlog}}` there, or `logs: {NO_LOGS}` here",
+            f"`{kind.log_setting}` is off by default, or its `config` switches it off",
         )
 
 
