@@ -22,6 +22,7 @@ REPLICAS = ONE.replace(
 PLAIN = REPLICAS.replace(", failover: {after: 1s}", "")
 OLD = ONE.replace("{kind: mariadb}", "{kind: mariadb, version: '10.11'}")
 OWN = ONE.replace("{kind: mariadb}", "{kind: mariadb, basedir: /opt/mine}")
+TWO = ONE.replace("{kind: mariadb}", "{kind: mariadb, instances: 2}")
 GALERA = ONE.replace("{kind: mariadb}", "{kind: mariadb, topology: {kind: galera}}")
 
 
@@ -48,6 +49,18 @@ def test_a_backup_has_the_tool_of_its_kind() -> None:
     assert [fault.tool for fault in cell.faults] == ["basebackup", ""]
     (cell,) = load(MYSQL + "faults: [{at: 1s, do: backup}]\n").cells
     assert (cell.faults[0].tool, cell.faults[0].logs) == ("clone", "")
+
+
+def test_a_restore_takes_a_backup_of_its_node() -> None:
+    for head, backup, restore in (
+        (ONE, "db", "primary"),
+        (ONE, "any", "db"),
+        (TWO, "all", "any"),
+        (TWO, "[db, db.2]", "db.2"),
+    ):
+        backup = f"{{at: 1s, do: backup, node: {backup}}}"
+        restore = f"{{at: 5s, do: restore, node: {restore}}}"
+        assert load(f"{head}faults: [{backup}, {restore}]\n").cells[0].faults
 
 
 def test_a_dump_is_restored_by_a_newer_version() -> None:
@@ -101,6 +114,22 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
         (ONE, "[¶{at: 1s, do: restore}]", "no backup that it could restore"),
         (ONE, "[{at: 5s, do: backup}, ¶{at: 1s, do: restore}]", "no backup that it could restore"),
         (ONE, "[{at: 1s, do: backup}, {at: 2s, do: restore, to: ¶3s}]", "after the loss"),
+        (
+            LOGGED,
+            "[{at: 1s, do: backup, logs: kept}, {at: 2s, do: clock, by: 1h, for: 1s},"
+            " ¶{at: 9s, do: restore, to: 8s}]",
+            "a fault `clock` puts its time off",
+        ),
+        (
+            TWO,
+            "[{at: 1s, do: backup, node: db}, ¶{at: 5s, do: restore, node: db.2}]",
+            "no `backup` before it is one of `db.2`",
+        ),
+        (
+            TWO,
+            "[{at: 1s, do: backup, node: any}, ¶{at: 5s, do: restore, node: any}]",
+            "write `node: db`, or `node: all`, at a `backup`",
+        ),
         (ONE, "[{at: 1s, do: backup}, ¶{at: 5s, do: restore, to: 3s}]", "no logs are replayed"),
         (
             LOGGED,

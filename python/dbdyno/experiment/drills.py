@@ -19,6 +19,7 @@ from dbdyno.experiment.types import GALERA, PRIMARY, REPLICA, REPLICAS, Target
 from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
+    Fault,
 )
 from dbdyno.experiment.values.scalars import Duration, Pause, Strict, Version
 from dbdyno.experiment.values.versions import is_older
@@ -26,6 +27,7 @@ from dbdyno.experiment.values.versions import is_older
 BACKUP, RESTORE = "backup", "restore"
 SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
 DETACH = "detach"
+CLOCK = "clock"  # which is no drill
 NO_LOGS, DUMP = "none", "dump"
 OLDER = "newer programs have changed the data, and older ones cannot go on with it"
 NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
@@ -259,6 +261,12 @@ def _check_restore(number: int, models: Sequence[Any], wrong: WrongOne) -> None:
             "no logs are replayed up to `to`: no backup before it keeps any",
             "write `logs: kept` at the backup, or remove `to`",
         )
+    if model.to is not None and any(_is_earlier(one, model, CLOCK) for one in models):
+        raise wrong(
+            number,
+            "`to` is no moment of the server's logs: a fault `clock` puts its time off",
+            f"remove `{CLOCK}`, or `to`",
+        )
     last = max(before, key=lambda one: float(one.at))
     again = [one for one in models if _is_earlier(one, model, RESTORE) and one.at > last.at]
     if logs(last) and any(one.node == model.node for one in again):
@@ -280,3 +288,33 @@ def _is_earlier(one: Any, model: Any, do: str) -> bool:
     """Whether `one` does that before `model`, and may be of the same target."""
     same = one.target is None or model.target is None or one.target == model.target
     return bool(one.do == do and one.at < model.at and same)
+
+
+def check_nodes(faults: Sequence[Fault], targets: Mapping[str, Target], wrong: WrongOne) -> None:
+    """DynoError for a restore of a node of which no backup before it is sure to be."""
+    for number, fault in enumerate(faults):
+        if fault.do != RESTORE:
+            continue
+        names = [node.name for node in targets[fault.target].nodes]
+        same = [one for one in faults if one.do == BACKUP and one.target == fault.target]
+        before = [_nodes(one, names, ()) for one in same if one.at_s < fault.at_s]
+        taken, asked = set[str]().union(*before), _nodes(fault, names, names)
+        if lacking := [name for name in names if name in asked - taken]:
+            raise wrong(
+                number,
+                f"no `backup` before it is one of `{lacking[0]}`, which it restores",
+                f"write `node: {lacking[0]}`, or `node: {ALL_NODES}`, at a `backup` before it",
+            )
+
+
+def _nodes(fault: Fault, names: Sequence[str], drawn: Sequence[str]) -> set[str]:
+    """The names of a fault's nodes, of servers that are alone; `drawn`: of `any` among several."""
+    found: set[str] = set()
+    for asked in fault.nodes:
+        if asked in names:
+            found.add(asked)
+        elif asked == ALL_NODES or len(names) == 1:
+            found |= set(names)
+        else:
+            found |= set(drawn)
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
@@ -196,11 +197,14 @@ def read(
         return ()
     written = root.mapping["faults"]
     _refuse_searches(groups, written)
-    drills.check_order(models, lambda number, what, fix: _wrong_one(written, number, what, fix))
-    return tuple(
+    wrong = partial(_wrong_one, written)
+    drills.check_order(models, wrong)
+    faults = tuple(
         _Reader(model, written.items[number], targets, length).fault()
         for number, model in enumerate(models)
     )
+    drills.check_nodes(faults, {target.name: target for target in targets}, wrong)
+    return faults
 
 
 def _wrong_one(written: Written, number: int, what: str, fix: str) -> DynoError:
