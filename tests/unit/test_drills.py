@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +19,10 @@ from dbdyno.faults.base import Node, Stopped
 from dbdyno.faults.drills.base import Step, Steps
 from dbdyno.store.metrics import drills
 from dbdyno.store.text import shapes
-from dbdyno.systems.backups.base import gap
+from dbdyno.systems.backups.base import Backup, Site, gap
 from dbdyno.systems.backups.mysqlfamily import binlog, dump, mariabackup
 from dbdyno.systems.backups.postgres import basebackup, wal
+from dbdyno.systems.process.account import Account
 from dbdyno.topology import planned
 from dbdyno.topology.base import Position
 
@@ -165,6 +167,31 @@ def test_where_backups_say_that_the_log_was(tmp_path: Path) -> None:
         dump.position(file)
     (tmp_path / "backup_manifest").write_text('{"WAL-Ranges": [{"End-LSN": "1/2000100"}]}')
     assert basebackup.end_of(tmp_path) == (1 << 32) + 0x2000100
+
+
+def test_logs_that_end_before_a_moment_are_named_as_that(tmp_path: Path) -> None:
+    logs = wal.WalLogs.__new__(wal.WalLogs)
+    logs.path = tmp_path
+    (tmp_path / "000000010000000000000002").touch()
+    (tmp_path / "backup_manifest").write_text('{"WAL-Ranges": [{"End-LSN": "0/2000100"}]}')
+    (tmp_path / "data").mkdir()
+    said = ["FATAL: recovery ended before configured recovery target was reached", "full disk"]
+
+    def start_again(settings: dict[str, str]) -> None:
+        assert "recovery_target_time" in settings
+        raise DynoError("it ended at its start", fix=said.pop(0))
+
+    account = Account("postgres", os.getuid(), os.getgid(), switch=False)
+    given = SimpleNamespace(directory=tmp_path, account=account)
+    server = SimpleNamespace(given=given, start_again=start_again)
+    tool, made = basebackup.Basebackup(), Backup(basebackup.TOOL, tmp_path, 1.0, 1, logs)
+    tool.place = lambda site, backup: None  # type: ignore[method-assign]
+    site = Site(server, "dyno", Steps(), lambda: None)
+    with pytest.raises(DynoError, match="the logs end before the moment of `to`") as caught:
+        tool.restore(site, made, 1000.0)
+    assert "nothing was committed between" in caught.value.cause
+    with pytest.raises(DynoError, match="at its start"):
+        tool.restore(site, made, 1000.0)
 
 
 def test_segments_of_wal_are_numbered_through() -> None:
