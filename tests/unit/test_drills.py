@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -133,6 +134,30 @@ def test_a_user_who_stops_ends_a_drill() -> None:
     with pytest.raises(Stopped):
         Node("db", server, "dyno", stopped=lambda: True).check()
     Node("db", server, "dyno").check()
+
+
+def test_a_user_who_stops_does_not_wait_for_a_statement_of_a_drill() -> None:
+    is_over = threading.Event()
+
+    def run(database: str, statements: list[str]) -> list[tuple[int]]:
+        assert (database, statements) == ("dyno", ["SELECT count(*) FROM t"])
+        assert is_over.wait(60)
+        return [(7,)]
+
+    def stop() -> None:
+        raise Stopped
+
+    server = SimpleNamespace(run=run)
+    try:
+        with pytest.raises(Stopped):
+            Site(server, "dyno", Steps(), stop).execute("SELECT count(*) FROM t")
+    finally:
+        is_over.set()
+    site = Site(server, "dyno", Steps(), lambda: None)
+    assert site.execute("SELECT count(*) FROM t") == [(7,)]
+    server.run = lambda database, statements: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        site.execute("CHECK TABLE t")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ removed with the directory.
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -136,6 +138,22 @@ class Site:
                 fix="see its message",
             )
         return said
+
+    def execute(self, statement: str) -> Sequence[Sequence[Any]]:
+        """Rows of a statement that may take long, in the load's database. Where `check` raises it
+        is left alone: it ends with the server."""
+        found: Future[Sequence[Sequence[Any]]] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(self.server.run(self.database, [statement]))
+            except BaseException as error:  # each client library has errors of its own
+                found.set_exception(error)
+
+        threading.Thread(target=run, name="statement", daemon=True).start()
+        while not wait([found], POLL_S).done:
+            self.check()
+        return found.result()
 
     def begin(
         self,
