@@ -190,6 +190,7 @@ class FaultKind(Protocol):
     exclusive: bool  # whether it waits for other faults on its node that are being begun or undone
     ends: bool  # whether it ends the server's process: to undo it is to start that again
     lasts: bool  # whether there is anything to undo
+    apart: bool  # whether a node of it is none of its topology's: its data are of no trial
     heals: tuple[str, ...]  # faults that it ends on its node
 
     def begin(self, node: Node, fault: Fault) -> str:
@@ -211,6 +212,7 @@ class Fleeting:
     exclusive = True
     ends = False
     lasts = False
+    apart = False
     heals: tuple[str, ...] = ()
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:

@@ -69,6 +69,7 @@ class TrialFaults:
         self._nodes: dict[str, Node] = {}
         self._strikes: list[Strike] = []
         self._lock = threading.Lock()  # of both
+        self.broken = ""  # why the servers can be asked nothing about the trial, once healed
 
     # ---- a part of the timeline
 
@@ -254,6 +255,8 @@ class TrialFaults:
             self._undo(strike, None)
             if strike.problem:
                 problems.append(f"{strike.what} was not undone: {strike.problem}")
+                if FAULTS[strike.fault.do].apart:
+                    self.broken = problems[-1]
         return tuple(problems)
 
     def release(self) -> None:
