@@ -1,7 +1,7 @@
 """What a backup is, and where and how the programs that make one and restore it are run.
 
-A backup lies in the server's directory, next to `data`: it survives the loss of `data`, and is
-removed with the directory.
+A backup lies in the server's directory, in `drills` next to `data`: it survives the loss of `data`,
+and is removed with the directory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import Account, private_directory
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import ENVIRONMENT, Started
-from dbdyno.systems.process.paths import program
+from dbdyno.systems.process.paths import DRILLS, program
 
 STREAMED, KEPT = "streamed", "kept"
 """Where logs are when a server is lost: a program has read them from the server all the time, or
@@ -100,8 +100,8 @@ class Site:
 
     def new_directory(self, use: str) -> Path:
         """An empty directory of the account's: of the first backup `backup-1`."""
-        number = 1
-        while (path := self.given.directory / f"{use}-{number}").exists():
+        number, place = 1, private_directory(self.given.directory / DRILLS, self.account)
+        while (path := place / f"{use}-{number}").exists():
             number += 1
         return private_directory(path, self.account)
 
