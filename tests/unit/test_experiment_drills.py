@@ -29,7 +29,11 @@ GALERA = ONE.replace("{kind: mariadb}", "{kind: mariadb, topology: {kind: galera
 # However the binary log is switched off.
 NO_LOG = (
     *("log_bin: off", "log_bin: OFF", "log-bin: 0", "log_bin: false", "Log_Bin: 'no'"),
-    *("log_bin: binlog, skip-log-bin: on", "log_bin: binlog, disable_log_bin: 1", "skip_log_bin: ~"),
+    *(
+        "log_bin: binlog, skip-log-bin: on",
+        "log_bin: binlog, disable_log_bin: 1",
+        "skip_log_bin: ~",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dbdyno.errors import DynoError
 from dbdyno.execute.failover.watcher import Watcher
-from dbdyno.experiment.types import DOWN, REPLICA, Failover, Topology
+from dbdyno.experiment.types import DOWN, MEMBER, REPLICA, Failover, Topology
 
 
 class Cluster:
@@ -89,6 +89,27 @@ def test_why_a_replica_does_not_follow_is_written_down(error: Exception, said: s
     cluster.regroup = regroup
     watcher.settle()
     assert written == [("db", "failed", said)]
+
+
+def test_without_a_quorum_nobody_is_chosen_and_sessions_stay() -> None:
+    watcher, cluster, written, led = watching()
+    other: Any = cluster
+    other.watched, other.elects = False, True
+    other.role = lambda name: DOWN  # non-Primary: no node takes writes
+    other.accept = lambda name: pytest.fail("none takes writes")
+    watcher._answered, watcher._failed = 0.0, 9
+    for _ in range(3):
+        watcher._look()
+    assert (written, led, cluster.leader) == ([], [], "db")
+    other.role = lambda name: MEMBER if name == "db.2" else DOWN  # it is regained
+    other.accept = lambda name: setattr(cluster, "leader", name)
+    watcher._look()
+    assert [what[:2] for what in written] == [
+        ("db", "silent"),
+        ("db.2", "chosen"),
+        ("db.2", "address"),
+    ]
+    assert led == [{"db"}]
 
 
 def logs(
