@@ -310,7 +310,7 @@ def _worded(node: Node) -> Iterator[None]:
 
 def check(plan: Plan) -> None:
     """DynoError for a fault of the plan that this machine cannot have."""
-    checked = set()
+    checked: set[tuple[object, ...]] = set()
     for cell in plan.cells:
         targets = {target.name: target for target in cell.targets}
         for fault in cell.faults:
