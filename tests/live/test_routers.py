@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 FOLLOWED_S = 40.0
 POOLED = Router("pgbouncer", "session", 5)
-BALANCED = Router("pgpool", "", 8, 1.0, {"load_balance_mode": True, "backend_weight0": 0})
+BALANCED = Router("pgpool", "", 8, 1.0, {"load_balance_mode": True})
 PASSED = Router("haproxy", check_s=0.5)
 
 
@@ -111,6 +111,10 @@ def test_routers_of_postgresql_pass_sessions_on_and_follow_a_new_primary() -> No
         assert count == 3
         for router in every:
             router.wait_until_ready()
+        # db is down, another one leads: reads of pgpool have only the third one left.
+        [left] = set(servers) - {"db", cluster.leader}
+        assert wait_for(lambda: works(lambda: sql(balanced, port) == servers[left].port), 20)
+        assert {sql(balanced, port) for _ in range(12)} == {servers[left].port}
 
 
 def at_haproxy(router: RunningRouter) -> str:

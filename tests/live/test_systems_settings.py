@@ -46,6 +46,7 @@ RIGHT = [
     ("mariadb", {"query_cache_type": 2, "query_cache_size": "64M", "sql_mode": "ANSI_QUOTES"}),
     ("mariadb", {"query_cache_type": 0, "innodb_flush_method": "O_DIRECT", "userstat": True}),
     ("mariadb", {"log_bin": "binlog", "sync_binlog": 1, "server_id": 7}),
+    ("mariadb", {"log_bin": False}),
     ("mysql", {"log_bin": "binlog", "innodb_io_capacity": 300, "performance_schema": False}),
     ("postgres", {"shared_buffers": "64MB", "checkpoint_timeout": "10min", "jit": False}),
     ("postgres", {"random_page_cost": 1.1, "wal_level": "minimal", "max_wal_senders": 0}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +20,10 @@ from dbdyno.faults.base import Node, Stopped
 from dbdyno.faults.drills.base import Step, Steps
 from dbdyno.store.metrics import drills
 from dbdyno.store.text import shapes
-from dbdyno.systems.backups.base import gap
+from dbdyno.systems.backups.base import Backup, Site, gap
 from dbdyno.systems.backups.mysqlfamily import binlog, dump, mariabackup
 from dbdyno.systems.backups.postgres import basebackup, wal
+from dbdyno.systems.process.account import Account
 from dbdyno.topology import planned
 from dbdyno.topology.base import Position
 
@@ -133,6 +136,30 @@ def test_a_user_who_stops_ends_a_drill() -> None:
     Node("db", server, "dyno").check()
 
 
+def test_a_user_who_stops_does_not_wait_for_a_statement_of_a_drill() -> None:
+    is_over = threading.Event()
+
+    def run(database: str, statements: list[str]) -> list[tuple[int]]:
+        assert (database, statements) == ("dyno", ["SELECT count(*) FROM t"])
+        assert is_over.wait(60)
+        return [(7,)]
+
+    def stop() -> None:
+        raise Stopped
+
+    server = SimpleNamespace(run=run)
+    try:
+        with pytest.raises(Stopped):
+            Site(server, "dyno", Steps(), stop).execute("SELECT count(*) FROM t")
+    finally:
+        is_over.set()
+    site = Site(server, "dyno", Steps(), lambda: None)
+    assert site.execute("SELECT count(*) FROM t") == [(7,)]
+    server.run = lambda database, statements: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        site.execute("CHECK TABLE t")
+
+
 @pytest.mark.parametrize(
     ("there", "said"),
     [
@@ -165,6 +192,31 @@ def test_where_backups_say_that_the_log_was(tmp_path: Path) -> None:
         dump.position(file)
     (tmp_path / "backup_manifest").write_text('{"WAL-Ranges": [{"End-LSN": "1/2000100"}]}')
     assert basebackup.end_of(tmp_path) == (1 << 32) + 0x2000100
+
+
+def test_logs_that_end_before_a_moment_are_named_as_that(tmp_path: Path) -> None:
+    logs = wal.WalLogs.__new__(wal.WalLogs)
+    logs.path = tmp_path
+    (tmp_path / "000000010000000000000002").touch()
+    (tmp_path / "backup_manifest").write_text('{"WAL-Ranges": [{"End-LSN": "0/2000100"}]}')
+    (tmp_path / "data").mkdir()
+    said = ["FATAL: recovery ended before configured recovery target was reached", "full disk"]
+
+    def start_again(settings: dict[str, str]) -> None:
+        assert "recovery_target_time" in settings
+        raise DynoError("it ended at its start", fix=said.pop(0))
+
+    account = Account("postgres", os.getuid(), os.getgid(), switch=False)
+    given = SimpleNamespace(directory=tmp_path, account=account)
+    server = SimpleNamespace(given=given, start_again=start_again)
+    tool, made = basebackup.Basebackup(), Backup(basebackup.TOOL, tmp_path, 1.0, 1, logs)
+    tool.place = lambda site, backup: None  # type: ignore[method-assign]
+    site = Site(server, "dyno", Steps(), lambda: None)
+    with pytest.raises(DynoError, match="the logs end before the moment of `to`") as caught:
+        tool.restore(site, made, 1000.0)
+    assert "nothing was committed between" in caught.value.cause
+    with pytest.raises(DynoError, match="at its start"):
+        tool.restore(site, made, 1000.0)
 
 
 def test_segments_of_wal_are_numbered_through() -> None:

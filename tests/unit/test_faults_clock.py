@@ -11,6 +11,7 @@ import pytest
 from test_experiment_load import ONE, failure, load
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Target
 from dbdyno.experiment.values.faults import (
     Fault,
 )
@@ -87,6 +88,36 @@ def test_several_shifts_add_up_and_each_ends_its_own(skewed: SkewedClock) -> Non
     assert [each.name for each in file.parent.iterdir()] == ["db.2"]
 
 
+def test_times_that_a_server_said_are_put_right_as_far_as_they_were_shown_once(
+    skewed: SkewedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+
+    def right(unix_s: float) -> float | None:
+        """Of a trial from 90 s on."""
+        return skewed.unskewed(unix_s, 90.0, now[0])
+
+    assert right(95.0) == 95.0
+    skewed.skew(3600.0)
+    now[0] = 110.0
+    assert right(99.0) == 99.0
+    assert right(3708.0) == 108.0
+    assert right(100.5) == 100.5  # it has not read the offset yet
+    assert right(108.0) == 108.0  # said by a program that looks past the library
+    assert right(9000.0) is None
+    skewed.unskew(3600.0)
+    now[0] = 200.0
+    assert right(3708.0) == 108.0
+    assert right(120.0) == 120.0
+    skewed.skew(5.0)
+    now[0] = 300.0
+    assert right(250.0) is None  # said at 245 s, or at 250 s by a program that looks past it
+    assert right(302.0) == 297.0
+    skewed.skew(0.0)
+    assert right(199.0) == 199.0
+
+
 def test_libraries_of_several_purposes_are_preloaded_together(skewed: SkewedClock) -> None:
     between = {"LD_PRELOAD": "/x/redirect.so", "DYNO_REDIRECT": "/x/db"}
     both = preloaded.together(between, skewed.environment)
@@ -116,7 +147,7 @@ def test_a_machine_without_libfaketime_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr(clock, "ROOTS", (tmp_path,))
     with pytest.raises(DynoError, match="there is no `libfaketime") as caught:
-        FAULTS["clock"].check(Fault(1.0, "clock", ("db",), "db"))
+        FAULTS["clock"].check(Fault(1.0, "clock", ("db",), "db"), Target("db", "mariadb"))
     assert caught.value.fix.endswith("libfaketime")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import plans
 import pytest
 
+from dbdyno.errors import DynoError
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.timeline import TrialVoid
@@ -191,3 +192,28 @@ def test_what_one_server_refuses_leaves_the_others_to_be_undone(tmp_path: Path) 
         "`pause` of `db` at 1 s was not undone: `db`: RuntimeError: no connection",
     )
     assert fine.resumed
+
+
+def test_a_node_that_was_detached_and_not_brought_back_voids_the_trial(tmp_path: Path) -> None:
+    plan = plans.plan()
+    run = SimpleNamespace(trial_dir=lambda name: tmp_path, path=tmp_path)
+    context: Any = SimpleNamespace(control=SimpleNamespace(stop_now=False), run=run)
+
+    def rejoin(*what: Any) -> str:
+        raise DynoError("no space is left")
+
+    def detached(operations: Any) -> TrialFaults:
+        faults = TrialFaults(context, plan.cells[0], plan.trials[0], {}, Direct())
+        server: Any = Frozen()
+        node = Node("db.2", server, "", operations=operations)
+        fault = Fault(1.0, "detach", ("db.2",), "db")
+        faults._strikes.append(Strike(1, fault, node, begun_s=1.0, in_force_s=1.0))
+        return faults
+
+    wrong: Any = SimpleNamespace(rejoin=rejoin)
+    faults = detached(wrong)
+    [said] = faults.heal()
+    assert faults.broken == said == "`detach` of `db.2` at 1 s was not undone: no space is left"
+    fine: Any = SimpleNamespace(rejoin=lambda *what: "it follows")
+    faults = detached(fine)
+    assert (faults.heal(), faults.broken) == ((), "")

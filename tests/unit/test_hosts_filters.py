@@ -8,6 +8,7 @@ import socket
 import pytest
 
 from dbdyno.errors import DynoError
+from dbdyno.experiment.types import Target
 from dbdyno.experiment.values.faults import (
     Fault,
     Line,
@@ -16,6 +17,7 @@ from dbdyno.faults import FAULTS
 from dbdyno.hosts import filters
 from needed import missing
 
+TARGET = Target("db", "mariadb")
 CUT = Fault(1.0, "partition", ("db",), "db", peers=("clients",))
 
 
@@ -27,13 +29,13 @@ def test_a_kernel_that_refuses_filters_is_an_error_with_a_next_step(
 
     monkeypatch.setattr(filters, "attach", refuse)
     with pytest.raises(DynoError, match="`partition` is not possible here") as caught:
-        FAULTS["partition"].check(CUT)
+        FAULTS["partition"].check(CUT, TARGET)
     assert "NET_ADMIN" in caught.value.cause and "`delay`" in caught.value.fix
     lossy = Fault(1.0, "link", ("db",), "db", peers=("clients",), line=Line(loss=0.1))
     with pytest.raises(DynoError, match="`link` with `loss`"):
-        FAULTS["link"].check(lossy)
-    FAULTS["link"].check(Fault(1.0, "link", ("db",), "db", line=Line(delay_s=0.1)))
-    FAULTS["kill"].check(Fault(1.0, "kill", ("db",), "db"))
+        FAULTS["link"].check(lossy, TARGET)
+    FAULTS["link"].check(Fault(1.0, "link", ("db",), "db", line=Line(delay_s=0.1)), TARGET)
+    FAULTS["kill"].check(Fault(1.0, "kill", ("db",), "db"), TARGET)
 
 
 def test_a_filter_loses_what_arrives() -> None:

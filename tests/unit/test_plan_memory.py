@@ -47,6 +47,13 @@ def test_instances_count_each() -> None:
     memory.check(load(text.replace("instances: 5", "instances: 4")), HERE)
 
 
+def test_nodes_of_a_topology_count_each() -> None:
+    text = FILE[: FILE.index("factors")].replace("64Mi", "1Gi, topology: {kind: galera, nodes: 5}")
+    error = refused(text)
+    assert "5 GiB" in error.what and error.where is not None and error.where.line == 4
+    memory.check(load(text.replace("nodes: 5", "nodes: 4")), HERE)
+
+
 def test_nothing_is_refused_where_it_fits_or_is_for_a_larger_machine() -> None:
     memory.check(load(FILE.replace("6Gi", "4Gi")), HERE)
     memory.check(load(FILE + "needs: {memory: 6Gi}\n"), HERE)

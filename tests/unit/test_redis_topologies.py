@@ -233,6 +233,27 @@ def test_of_sentinels_that_differ_the_highest_epoch_is_right(monkeypatch: Any) -
     assert sentinel.WIRING.announced(found) is None
 
 
+def test_a_node_that_was_started_again_follows_whom_the_sentinels_announce(
+    monkeypatch: Any,
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def server(port: int) -> Any:
+        return SimpleNamespace(port=port, ask=lambda *words: asked.append((port, *words)))
+
+    found = members(Topology("sentinel", 3), db=server(1), db_2=server(2), db_3=server(3))
+    announced: list[Any] = [(7, 2)]
+    monkeypatch.setattr(sentinel, "_announced", lambda members, node: announced[0])
+    for node in found.nodes:  # the leader is `db` still: nothing follows a promotion
+        sentinel.WIRING.rewire(found, node)
+    assert asked == [(1, "REPLICAOF", "127.0.0.1", 2), (3, "REPLICAOF", "127.0.0.1", 2)]
+    asked.clear()
+    announced[0] = None
+    for node in found.nodes:
+        sentinel.WIRING.rewire(found, node)
+    assert asked == [(2, "REPLICAOF", "127.0.0.1", 1), (3, "REPLICAOF", "127.0.0.1", 1)]
+
+
 class Watched(Cluster):
     """Nodes whose sentinels have chosen the second one."""
 

@@ -153,6 +153,9 @@ def test_open_files_and_what_a_directory_takes(
         now = sampler.sample(1.0)
     assert now["open"] >= before["open"] + 1
     assert 1 << 16 <= now["data_bytes"] - before["data_bytes"] < 1 << 20
+    (tmp_path / "drills" / "backup-1").mkdir(parents=True)
+    (tmp_path / "drills" / "backup-1" / "ibdata1").write_bytes(os.urandom(1 << 16))
+    assert sampler.sample(1.0)["data_bytes"] == now["data_bytes"]  # a backup is none of its files
     monkeypatch.setattr(files, "FILES_MAX", 2)
     assert sampler.sample(1.0).keys() == {"open"}
     assert files.Files(os.getpid(), None).sample(1.0).keys() == {"open"}

@@ -89,6 +89,8 @@ def test_durability_honours_the_journal_and_the_binary_log() -> None:
     assert "skip_log_bin" not in logged.settings
     lax = resolve("mariadb", durability="none", config={"log_bin": "binlog"})
     assert lax.settings["sync_binlog"] == "0"
+    for off in ({"log_bin": "off"}, {"log_bin": "binlog", "skip_log_bin": True}):
+        assert "sync_binlog" not in resolve("mariadb", durability="full", config=off).settings
 
 
 CONTRADICTIONS = [
@@ -266,6 +268,10 @@ def test_a_scram_verifier_is_the_one_that_postgres_would_make() -> None:
 
 
 def test_my_cnf_quotes_what_would_be_cut() -> None:
+    # As a value it would be the name of the log, which is on then.
+    for word in ("OFF", "off", "0", "false"):
+        assert family.configuration({"log_bin": word}).splitlines()[2:] == ["skip_log_bin"]
+    assert "log_bin=off1" in family.configuration({"log_bin": "off1"})
     made = family.configuration({"skip_log_bin": "ON", "init_connect": 'SET @a="#1"', "x": "1"})
     assert made.splitlines()[1:] == [
         "[server]",

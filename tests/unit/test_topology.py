@@ -233,8 +233,12 @@ def test_settings_of_replicas() -> None:
     assert "skip_log_bin" not in mysql.asked
     assert not any("skip_log_bin" in word.settings for word in mysql.words)
     assert mysql.node_settings["rpl_semi_sync_source_wait_for_replica_count"] == "2"
-    with pytest.raises(DynoError, match="`log-bin` cannot be set"):
-        resolved("mariadb", "replicas", config={"log-bin": "mine"})
+    off = [{name: value} for name in ("log-bin", "Log_Bin") for value in (False, 0, "OFF", "mine")]
+    for config in (*off, {"skip-log-bin": None}, {"disable_log_bin": True}):
+        for kind, form in (("mariadb", "replicas"), ("mysql", "replicas"), ("mysql", "group")):
+            with pytest.raises(DynoError, match=r"(?i)bin` cannot be set in `config:`") as caught:
+                resolved(kind, form, config=config)
+            assert "gives each node its own" in (caught.value.cause or "")
 
 
 def test_settings_of_a_group_are_those_of_its_nodes_only() -> None:

@@ -204,7 +204,8 @@ def test_pgpool_reads_at_standbys() -> None:
     lines = files["pgpool.conf"].splitlines()
     wanted = {
         "backend_port0 = 5001",
-        "backend_weight0 = 0",
+        "backend_weight0 = 1",
+        "database_redirect_preference_list = '.*:standby'",
         "backend_port1 = 5002",
         "backend_weight1 = 1",
         "backend_application_name1 = 'node_2'",
@@ -218,8 +219,14 @@ def test_pgpool_reads_at_standbys() -> None:
     off = Router("pgpool", "", 7, 1.0, config={"load_balance_mode": False, "backend_weight0": 1})
     text = pgpool.ROUTER.files(front("pgpool", router=off))["pgpool.conf"]
     assert "load_balance_mode = off\n" in text and "backend_weight0 = 1\n" in text
-    alone = front("pgpool", backends=front("pgpool").backends[:1])
-    assert "backend_weight0 = 1\n" in pgpool.ROUTER.files(alone)["pgpool.conf"]
+    # Weights of the user's deal reads as he says.
+    assert "redirect" not in text
+    after = pgpool.ROUTER.files(front("pgpool", leader="db.2"))["pgpool.conf"]
+    assert after == files["pgpool.conf"], "roles decide, whichever node has them"
+    redirect = {"database_redirect_preference_list": "shop:primary"}
+    mine = Router("pgpool", "", 7, 2.0, config=redirect)
+    text = pgpool.ROUTER.files(front("pgpool", router=mine))["pgpool.conf"]
+    assert text.count("database_redirect_preference_list") == 1 and "'shop:primary'" in text
 
 
 @pytest.mark.parametrize(

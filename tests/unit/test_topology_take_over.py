@@ -49,6 +49,7 @@ class Wiring:
     """Believes the servers."""
 
     succession = object()
+    rejoins = False
 
     def role(self, server: Server) -> str:
         return server.role

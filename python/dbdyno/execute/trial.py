@@ -116,6 +116,8 @@ class Trial:
             cell, trial, started_unix_s, outcome, steadiness, faults.facts(), roles.by_time()
         )
         record = record.replace(warnings=(*record.warnings, *not_undone))
+        if record.status == "complete" and faults.broken:
+            record = record.replace(status=VOID, void_reason=faults.broken)
         if record.status == "complete":
             timeline.check()
             record = auditing.audited(record, directory)

@@ -15,19 +15,25 @@ from pydantic import Field
 from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import GALERA, PRIMARY, REPLICAS, Target
+from dbdyno.experiment.types import GALERA, PRIMARY, REPLICA, REPLICAS, Target
 from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
+    Fault,
 )
 from dbdyno.experiment.values.scalars import Duration, Pause, Strict, Version
+from dbdyno.experiment.values.versions import is_older
 
 BACKUP, RESTORE = "backup", "restore"
 SWITCHOVER, REPLACE, UPGRADE = "switchover", "replace", "upgrade"
 DETACH = "detach"
-NO_LOGS = "none"
+CLOCK = "clock"  # which is no drill
+NO_LOGS, DUMP = "none", "dump"
+OLDER = "newer programs have changed the data, and older ones cannot go on with it"
 NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
+ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)  # which may be another node later on
 Wrong = Callable[[str, str, str, str], DynoError]  # key, what, fix, cause
+WrongOne = Callable[[int, str, str], DynoError]  # number of a fault, what, fix
 
 
 class Backup(Strict):
@@ -63,6 +69,11 @@ class Upgrade(Strict):
     """A node goes on with programs of another version, on its data."""
 
     version: Version = Field(description='leading numbers of the version, such as "11.8"')
+    basedir: str | None = Field(
+        None,
+        description="directory of its programs; default: where dyno looks; to be written where the"
+        " target has a `basedir`",
+    )
 
 
 class Detach(Strict):
@@ -110,11 +121,31 @@ def check(model: Any, target: Target, wrong: Wrong) -> None:
         _check_switchover(model, target, wrong)
     if model.do in (REPLACE, DETACH):
         _check_replica(model, target, wrong)
-    if model.do == UPGRADE and not kinds.of(target.kind).upgrades:
+    if model.do == UPGRADE:
+        _check_upgrade(model, target, wrong)
+
+
+def _check_upgrade(model: Any, target: Target, wrong: Wrong) -> None:
+    if not kinds.of(target.kind).upgrades:
         able = [name for name, each in kinds.KINDS.items() if each.upgrades]
         title = kinds.of(target.kind).title
         fix = f"use a target of kind {listed(able)}, or compare two cells by `version`"
         raise wrong("do", f"dyno does not upgrade {title} on its data", fix, "")
+    if target.version is not None and is_older(model.version, target.version):
+        raise wrong(
+            "version",
+            f"{model.version} is older than {target.version}, which target `{target.name}` runs",
+            "write a newer version, or compare two cells by `version`",
+            OLDER,
+        )
+    if target.basedir is not None and model.basedir is None:
+        raise wrong(
+            "version",
+            f"the programs of target `{target.name}` are those of its `basedir`, and the upgrade"
+            f" does not say where those of {model.version} are",
+            f"add `basedir:` to the fault, the directory of the programs of {model.version}",
+            "those that dyno finds by itself may be another build",
+        )
 
 
 def _check_alone(model: Any, target: Target, wrong: Wrong) -> None:
@@ -148,13 +179,12 @@ def _check_tool(model: Any, target: Target, wrong: Wrong) -> None:
             if able
             else "dyno replays no logs of that kind of server",
         )
-    written = {key.replace("-", "_").lower() for key in target.config}
-    if kind.log_setting and kind.log_setting not in written:
+    if not kind.writes_log(target.config):
         raise wrong(
             "logs",
             f"target `{target.name}` writes no log that could be replayed",
-            f"add `config: {{{kind.log_setting}: binlog}}` to it, or write `logs: {NO_LOGS}`",
-            f"`{kind.log_setting}` is off by default",
+            f"write `config: {{{kind.log_setting}: binlog}}` there, or `logs: {NO_LOGS}` here",
+            f"`{kind.log_setting}` is off by default, or its `config` switches it off",
         )
 
 
@@ -180,7 +210,10 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
             f"write `topology: {{kind: {' or '.join(able)}}}`",
             "a node gets its data from another one",
         )
-    if topology.kind == REPLICAS and (model.node in NOT_ONE or not isinstance(model.node, str)):
+    if topology.kind != REPLICAS:
+        return
+    always_leads = model.node == target.nodes[0].name and topology.failover is None
+    if always_leads or model.node in NOT_ONE or not isinstance(model.node, str):
         raise wrong(
             "node",
             f"`{model.do}` is of one replica",
@@ -189,36 +222,99 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
         )
 
 
-def check_order(models: Sequence[Any], wrong: Callable[[int, str, str], DynoError]) -> None:
-    """DynoError for a restore without a backup before it, or whose backup does not have the logs
-    that it needs. `wrong` takes the number of a fault."""
+def check_order(models: Sequence[Any], wrong: WrongOne) -> None:
+    """DynoError for a drill that those before it do not leave possible: a restore without a backup,
+    or whose backup does not have the logs that it needs; an upgrade to an older version."""
     for number, model in enumerate(models):
-        if model.do != RESTORE:
-            continue
-        before = [one for one in models if _is_earlier(one, model, BACKUP)]
-        if not before:
+        if model.do == RESTORE:
+            _check_restore(number, models, wrong)
+        if model.do == UPGRADE:
+            _check_upgrades(number, models, wrong)
+
+
+def _check_upgrades(number: int, models: Sequence[Any], wrong: WrongOne) -> None:
+    """Of one node, as far as the file says that it is the same."""
+    model = models[number]
+    for one in models:
+        same = one.node == model.node and model.node not in ROLES
+        if same and _is_earlier(one, model, UPGRADE) and is_older(model.version, one.version):
             raise wrong(
                 number,
-                "`restore` has no backup that it could restore",
-                "add `{at: 2s, do: backup}` before it",
+                f"{model.version} is older than {one.version}, which `{model.node}` runs by then:"
+                f" {OLDER}",
+                "write a newer version",
             )
-        if model.to is not None and model.to <= model.at and not any(map(logs, before)):
-            raise wrong(
-                number,
-                "no logs are replayed up to `to`: no backup before it keeps any",
-                "write `logs: kept` at the backup, or remove `to`",
-            )
-        last = max(before, key=lambda one: float(one.at))
-        again = [one for one in models if _is_earlier(one, model, RESTORE) and one.at > last.at]
-        if logs(last) and any(one.node == model.node for one in again):
-            raise wrong(
-                number,
-                "the logs of its backup end with the `restore` before it",
-                "add a `backup` between the two",
-            )
+
+
+def _check_restore(number: int, models: Sequence[Any], wrong: WrongOne) -> None:
+    model = models[number]
+    before = [one for one in models if _is_earlier(one, model, BACKUP)]
+    if not before:
+        raise wrong(
+            number,
+            "`restore` has no backup that it could restore",
+            "add `{at: 2s, do: backup}` before it",
+        )
+    if model.to is not None and model.to <= model.at and not any(map(logs, before)):
+        raise wrong(
+            number,
+            "no logs are replayed up to `to`: no backup before it keeps any",
+            "write `logs: kept` at the backup, or remove `to`",
+        )
+    if model.to is not None and any(_is_earlier(one, model, CLOCK) for one in models):
+        raise wrong(
+            number,
+            "`to` is no moment of the server's logs: a fault `clock` puts its time off",
+            f"remove `{CLOCK}`, or `to`",
+        )
+    last = max(before, key=lambda one: float(one.at))
+    again = [one for one in models if _is_earlier(one, model, RESTORE) and one.at > last.at]
+    if logs(last) and any(one.node == model.node for one in again):
+        raise wrong(
+            number,
+            "the logs of its backup end with the `restore` before it",
+            "add a `backup` between the two",
+        )
+    upgraded = [one for one in models if _is_earlier(one, model, UPGRADE) and one.at > last.at]
+    if last.tool != DUMP and any(one.node == model.node for one in upgraded):
+        raise wrong(
+            number,
+            "its backup is of the version before the `upgrade`: only that can use its files",
+            f"add a `backup` after the upgrade, or use `tool: {DUMP}`",
+        )
 
 
 def _is_earlier(one: Any, model: Any, do: str) -> bool:
     """Whether `one` does that before `model`, and may be of the same target."""
     same = one.target is None or model.target is None or one.target == model.target
     return bool(one.do == do and one.at < model.at and same)
+
+
+def check_nodes(faults: Sequence[Fault], targets: Mapping[str, Target], wrong: WrongOne) -> None:
+    """DynoError for a restore of a node of which no backup before it is sure to be."""
+    for number, fault in enumerate(faults):
+        if fault.do != RESTORE:
+            continue
+        names = [node.name for node in targets[fault.target].nodes]
+        same = [one for one in faults if one.do == BACKUP and one.target == fault.target]
+        before = [_nodes(one, names, ()) for one in same if one.at_s < fault.at_s]
+        taken, asked = set[str]().union(*before), _nodes(fault, names, names)
+        if lacking := [name for name in names if name in asked - taken]:
+            raise wrong(
+                number,
+                f"no `backup` before it is one of `{lacking[0]}`, which it restores",
+                f"write `node: {lacking[0]}`, or `node: {ALL_NODES}`, at a `backup` before it",
+            )
+
+
+def _nodes(fault: Fault, names: Sequence[str], drawn: Sequence[str]) -> set[str]:
+    """The names of a fault's nodes, of servers that are alone; `drawn`: of `any` among several."""
+    found: set[str] = set()
+    for asked in fault.nodes:
+        if asked in names:
+            found.add(asked)
+        elif asked == ALL_NODES or len(names) == 1:
+            found |= set(names)
+        else:
+            found |= set(drawn)
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
@@ -27,7 +28,6 @@ from dbdyno.experiment.values.scalars import Duration, Pause, Shift, Size, Stric
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
-ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)
 Nodes = str | Annotated[list[str], Field(min_length=1, max_length=64)]
 
 
@@ -197,11 +197,14 @@ def read(
         return ()
     written = root.mapping["faults"]
     _refuse_searches(groups, written)
-    drills.check_order(models, lambda number, what, fix: _wrong_one(written, number, what, fix))
-    return tuple(
+    wrong = partial(_wrong_one, written)
+    drills.check_order(models, wrong)
+    faults = tuple(
         _Reader(model, written.items[number], targets, length).fault()
         for number, model in enumerate(models)
     )
+    drills.check_nodes(faults, {target.name: target for target in targets}, wrong)
+    return faults
 
 
 def _wrong_one(written: Written, number: int, what: str, fix: str) -> DynoError:
@@ -264,6 +267,7 @@ class _Reader:
             logs=drills.logs(model),
             to_s=getattr(model, "to", None),
             version=getattr(model, "version", ""),
+            basedir=getattr(model, "basedir", None) or "",
             kind=target.kind if model.do == drills.UPGRADE else "",
         )
 
@@ -375,7 +379,7 @@ class _Reader:
                 what, fix = f"target `{target.name}` has no replica", "write `node: primary`"
             else:
                 what = f"target `{target.name}` has no node `{asked}`"
-                fix = did_you_mean(asked, [*names, *ROLES])
+                fix = did_you_mean(asked, [*names, *drills.ROLES])
             raise self._wrong("node", what, fix)
         return tuple(self._asked())
 

@@ -13,6 +13,7 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.systems.backups.base import Backup
+from dbdyno.systems.base import TargetPlan
 
 ELSEWHERE = "another fault keeps the server down"
 
@@ -124,6 +125,10 @@ class Operations(Protocol):
         """Has a replica take over from a primary that is well. DynoError, and everything is as it
         was, if that cannot be without a loss."""
 
+    def must_be_replaceable(self, name: str) -> None:
+        """DynoError if `replace` of a node, whose data are still there, would fail: it is the
+        primary, or no other node could send it its data."""
+
     def replace(self, name: str, step: Step, check: Callable[[], None]) -> str:
         """Makes a node again whose process is dead and whose data are gone: of the data of
         another one, under its name, port and password. `check` raises to end it."""
@@ -185,6 +190,7 @@ class FaultKind(Protocol):
     exclusive: bool  # whether it waits for other faults on its node that are being begun or undone
     ends: bool  # whether it ends the server's process: to undo it is to start that again
     lasts: bool  # whether there is anything to undo
+    apart: bool  # whether a node of it is none of its topology's: its data are of no trial
     heals: tuple[str, ...]  # faults that it ends on its node
 
     def begin(self, node: Node, fault: Fault) -> str:
@@ -196,8 +202,8 @@ class FaultKind(Protocol):
     def recover(self) -> None:
         """Removes what processes of dyno that are gone have left of it on this machine."""
 
-    def check(self, fault: Fault) -> None:
-        """DynoError, with the reason, if this machine cannot have such a fault."""
+    def check(self, fault: Fault, target: TargetPlan) -> None:
+        """DynoError, with the reason, if this machine cannot have such a fault of that target."""
 
 
 class Fleeting:
@@ -206,6 +212,7 @@ class Fleeting:
     exclusive = True
     ends = False
     lasts = False
+    apart = False
     heals: tuple[str, ...] = ()
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:
@@ -215,5 +222,5 @@ class Fleeting:
     def recover(self) -> None:
         """The server's guardian has removed it."""
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: Fault, target: TargetPlan) -> None:
         """Every machine can have it."""

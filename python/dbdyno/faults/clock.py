@@ -20,6 +20,7 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.faults.base import Fleeting, Node
+from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.preloaded import clock
 
 
@@ -56,7 +57,7 @@ class Clock(Fleeting):
             with suppress(OSError):
                 path.unlink()
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: Fault, target: TargetPlan) -> None:
         clock.library()
 
 

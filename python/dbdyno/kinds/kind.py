@@ -23,6 +23,10 @@ WRITE_SKEW = "write_skew"
 SKEWS = ("lost_update", "read_skew", WRITE_SKEW, "wrong_sums", "negative")
 UNCOMMITTED = ("dirty_reads", "intermediate_reads", "circular_information")
 
+ON = frozenset({"on", "yes", "true", "1", "enabled"})
+OFF = frozenset({"off", "no", "false", "0", "disabled"})
+"""Words of switches among servers' settings, in small letters."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
@@ -44,6 +48,7 @@ class Kind:
     backups: tuple[str, ...] = ()  # tools of `systems.backups`, the default first
     backups_with_logs: tuple[str, ...] = ()  # those after which logs can be replayed
     log_setting: str = ""  # that switches such logs on; empty: they are always written
+    log_off_settings: tuple[str, ...] = ()  # those that switch them off, whatever that one says
     upgrades: bool = False  # whether newer programs can go on with older data
     programs: str = ""  # names of a server's main process, separated by spaces
     clients: str = ""  # names of its own client program, the likeliest first, separated by spaces
@@ -65,6 +70,18 @@ class Kind:
     def permitted(self, isolation: str) -> tuple[str, ...]:
         """Anomalies that a level of isolation permits."""
         return self.permits.get(isolation, ())
+
+    def writes_log(self, config: Mapping[str, object]) -> bool:
+        """Whether a server with these settings of the user's writes logs that can be replayed."""
+        if not self.log_setting:
+            return True
+        words = {
+            name.strip().replace("-", "_").lower(): str(value).strip().lower()
+            for name, value in config.items()
+        }
+        if any(words.get(name, "off") not in OFF for name in self.log_off_settings):
+            return False
+        return words.get(self.log_setting, "off") not in OFF
 
     @property
     def speaks_sql(self) -> bool:

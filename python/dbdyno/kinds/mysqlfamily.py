@@ -20,6 +20,8 @@ PERMITS = {
     "read_committed": SKEWS,
     "repeatable_read": SKEWS,
 }
+LOG_SETTING = "log_bin"
+LOG_OFF_SETTINGS = ("skip_log_bin", "disable_log_bin")
 EXAMPLE_SETTING = "innodb_flush_method: O_DIRECT"
 COUNTERS: tuple[Counter, ...] = (
     Share("query cache hits %", f"{_CACHE}hits", (f"{_CACHE}inserts", f"{_CACHE}not_cached")),

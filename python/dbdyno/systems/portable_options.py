@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from dbdyno.errors import DynoError
+from dbdyno.kinds.kind import OFF, ON
 from dbdyno.systems.base import DURABILITY, ISOLATION, Scalar, TargetPlan
 
 MIB = 1 << 20
 GIB = 1 << 30
-_TRUE = frozenset({"on", "yes", "true", "1", "enabled"})
-_FALSE = frozenset({"off", "no", "false", "0", "disabled"})
 _SIZE = re.compile(r"(\d+)\s*([kmgtpe])i?b?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -28,7 +27,7 @@ def text(value: Scalar) -> str:
 def boolean(value: str) -> bool | None:
     """ON/1/true/yes -> True, OFF/0/false/no -> False, else None."""
     word = value.strip().lower()
-    return True if word in _TRUE else False if word in _FALSE else None
+    return True if word in ON else False if word in OFF else None
 
 
 def number(value: str) -> float | None:

@@ -322,7 +322,7 @@ def refuse(target: TargetPlan, names: Sequence[str]) -> None:
     """DynoError for a setting in the user's `config` that a topology gives each node itself."""
     assert target.topology is not None
     for name in target.config:
-        if name.replace("-", "_").lower() in names:
+        if name.strip().replace("-", "_").lower() in names:
             raise DynoError(
                 f"{target.kind}: `{name}` cannot be set in `config:`",
                 cause=f"`topology: {target.topology.kind}` gives each node its own",

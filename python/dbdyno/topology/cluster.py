@@ -231,6 +231,34 @@ class Cluster:
                     self.tell(old.name, failover.RETURNED, said)
         return f"{new.name} leads; {old.name} {said}"
 
+    def must_be_replaceable(self, name: str) -> None:
+        """To be asked before a node's data are removed: DynoError unless another node has them, and
+        could send them to it."""
+        others = (other for other in self.names if other != name)
+        if self._wiring.rejoins:
+            if not any(self.role(other) == MEMBER for other in others):
+                raise DynoError(
+                    f"{name} is not replaced: no other node serves clients",
+                    cause="it would have got its data from one of them",
+                    fix="replace it when another node is back",
+                )
+            return
+        self._must_follow(name)
+        if not self._members.primary.process.alive():
+            raise DynoError(
+                f"{name} is not replaced: {self.leader}, the primary, is down",
+                cause="it would have got its data from the primary",
+                fix="replace it before the primary is lost, or later: after the failover",
+            )
+
+    def _must_follow(self, name: str) -> None:
+        if name == self.leader:
+            raise DynoError(
+                f"{name} leads, and is not replaced",
+                cause="no other node has taken over from it: it has what all others lack",
+                fix="replace a replica; a lost primary needs a failover first",
+            )
+
     def seed_again(
         self, name: str, step: planned.Step, check: Callable[[], None], database: str
     ) -> str:
@@ -241,12 +269,7 @@ class Cluster:
         if self._wiring.rejoins:
             return planned.joins_by_itself(members, node, step)
         assert succession is not None
-        if node == members.leader:
-            raise DynoError(
-                f"{name} leads, and its data are gone",
-                cause="no other node had taken over from it",
-                fix="replace a replica; a lost primary needs a failover first",
-            )
+        self._must_follow(name)
         with self._locks[name]:
             self._seeding.add(name)
             try:

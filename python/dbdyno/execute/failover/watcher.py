@@ -30,6 +30,8 @@ ASKS = 5  # so many questions while a primary may be silent
 
 SILENT, ELECTED, CHOSEN, FAILED = "silent", "elected", "chosen", "failed"
 LOGGED = "logged"  # the server's own view of a promotion
+UNDATED = "undated"  # the same, at a time that is ambiguous
+SHIFTED = "takes writes, by its log; not known when: its clock was off, and may have been right"
 LEFT, JOINED = "left", "joined"  # by sessions that read
 """What else happens to nodes than `topology.failover` does to them."""
 
@@ -62,6 +64,7 @@ class Watcher:
         self._told: set[str] = set()  # reported once in a failover
         self._down: set[str] = set()  # replicas
         self._replicas = deployment.leads_to_replicas
+        self._clocks = deployment.clocks
         self._leading = threading.Lock()  # addresses are led by one thread at a time
 
     # ---- a part of the timeline
@@ -86,9 +89,23 @@ class Watcher:
         for thread in self._threads:
             thread.join()
         if self._threads and self._cluster.leader != self._first:
-            logged_unix_s = self._cluster.takes_writes_since()
-            if logged_unix_s is not None:
-                self._add(logged_unix_s, self._cluster.leader, LOGGED, "takes writes, by its log")
+            self._read_log(self._cluster.leader)
+
+    def _read_log(self, leader: str) -> None:
+        """Adds what the log of the present primary says, by the clock of the trial."""
+        logged_unix_s, clock = self._cluster.takes_writes_since(), self._clocks.get(leader)
+        if logged_unix_s is None:
+            return
+        unix_s = logged_unix_s
+        if clock is not None:
+            found = clock.unskewed(logged_unix_s, self._zero_unix_s, self._now())
+            if found is None:
+                self.tell(leader, UNDATED, SHIFTED)
+                return
+            unix_s = found
+        off_s = logged_unix_s - unix_s
+        said = f", whose clock was {off_s:+g} s off" if round(off_s, 3) else ""
+        self._add(unix_s, leader, LOGGED, f"takes writes, by its log{said}")
 
     def settle(self) -> None:
         """Faults were undone since: replicas that answer only now follow the present primary."""

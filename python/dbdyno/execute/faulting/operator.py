@@ -23,6 +23,10 @@ class Operator:
         """See `faults.base.Operations`."""
         return self._cluster.switch_over(step, self._lead)
 
+    def must_be_replaceable(self, name: str) -> None:
+        """See `faults.base.Operations`."""
+        self._cluster.must_be_replaceable(name)
+
     def replace(self, name: str, step: Step, check: Callable[[], None]) -> str:
         """See `faults.base.Operations`."""
         return self._cluster.seed_again(name, step, check, self._database)

@@ -69,6 +69,7 @@ class TrialFaults:
         self._nodes: dict[str, Node] = {}
         self._strikes: list[Strike] = []
         self._lock = threading.Lock()  # of both
+        self.broken = ""  # why the servers can be asked nothing about the trial, once healed
 
     # ---- a part of the timeline
 
@@ -254,6 +255,8 @@ class TrialFaults:
             self._undo(strike, None)
             if strike.problem:
                 problems.append(f"{strike.what} was not undone: {strike.problem}")
+                if FAULTS[strike.fault.do].apart:
+                    self.broken = problems[-1]
         return tuple(problems)
 
     def release(self) -> None:
@@ -307,8 +310,17 @@ def _worded(node: Node) -> Iterator[None]:
 
 def check(plan: Plan) -> None:
     """DynoError for a fault of the plan that this machine cannot have."""
-    for name, fault in _used(plan):
-        FAULTS[name].check(fault)
+    checked: set[tuple[object, ...]] = set()
+    for cell in plan.cells:
+        targets = {target.name: target for target in cell.targets}
+        for fault in cell.faults:
+            target = targets[fault.target]
+            one = (fault, target.kind, target.version, target.basedir)
+            if one in checked:
+                continue
+            checked.add(one)
+            for name in _kinds(fault):
+                FAULTS[name].check(fault, target)
 
 
 def _used(plan: Plan) -> Iterator[tuple[str, Fault]]:

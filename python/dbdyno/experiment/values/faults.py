@@ -48,6 +48,7 @@ class Fault:
     logs: str = ""  # of `backup`: `streamed` or `kept`; empty: none
     to_s: float | None = None  # of `restore`: moment up to which logs are replayed; None: their end
     version: str = ""  # of `upgrade`: leading numbers
+    basedir: str = ""  # of `upgrade`: where its programs are; empty: where dyno looks
     kind: str = ""  # of `upgrade`: that of its target
 
     @property

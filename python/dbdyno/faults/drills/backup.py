@@ -3,6 +3,8 @@ with the server or with the trial."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dbdyno.experiment.values.faults import (
     Fault,
 )
@@ -23,7 +25,7 @@ class TakeBackup(Drill):
         node.must_run()
         site = Site(node.server, node.database, steps, node.check)
         made = backups.of(site.server.kind, fault.tool).take(site, fault.logs)
-        node.backups.append(made)
+        node.backups.append(replace(made, version=site.given.binaries.version))
         steps.measured["backup_bytes"] = float(made.size_bytes)
         return f"{fault.tool}, {made.size_bytes} bytes"
 

@@ -18,6 +18,7 @@ class Detach(Drill):
     about = "makes a replica a server of its own; undone by seeding it from the primary again"
     ends = True  # to undo it
     lasts = True
+    apart = True
 
     def carry_out(self, node: Node, fault: Fault, steps: Steps) -> str:
         node.must_run()

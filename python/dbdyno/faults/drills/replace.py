@@ -23,6 +23,7 @@ class Replace(Drill):
         node.must_run()
         assert node.operations is not None, "checked by experiment.drills"
         assert isinstance(node.server, Managed)
+        node.operations.must_be_replaceable(node.name)
         with steps("loss"):
             node.server.kill()
             node.is_down = True

@@ -35,6 +35,7 @@ class Restore(Drill):
         until = None if fault.to_s is None else fault.to_s + time.time() - steps.now()
         backup = _last(node, until)
         site = Site(node.server, node.database, steps, node.check)
+        _must_be_of(backup, site.given.binaries.version)
         _lose(node, site, backup, steps)
         backup.tool.restore(site, backup, until)
         with steps("check"):
@@ -58,6 +59,17 @@ def _last(node: Node, until_unix_s: float | None) -> Backup:
             fix="write a later `to`, or take a backup with `logs: kept` sooner",
         )
     return able[-1]
+
+
+def _must_be_of(backup: Backup, version: str) -> None:
+    """DynoError for files of another version of the server than the one that runs by now."""
+    if backup.tool.physical and backup.version != version:
+        raise DynoError(
+            f"the backup is of {backup.version}, and the server was upgraded to {version} since",
+            cause=f"`{backup.tool.name}` copies files, which are restored by the version that wrote"
+            " them",
+            fix="take another backup after the upgrade, or use `tool: dump`",
+        )
 
 
 def _lose(node: Node, site: Site, backup: Backup, steps: Steps) -> None:

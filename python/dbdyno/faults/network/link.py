@@ -9,6 +9,7 @@ from dbdyno.experiment.values.faults import (
 from dbdyno.faults.base import Conditions, Fleeting, Node
 from dbdyno.faults.network.partition import imposed, lifted
 from dbdyno.hosts import filters
+from dbdyno.systems.base import TargetPlan
 
 
 class Link(Fleeting):
@@ -27,7 +28,7 @@ class Link(Fleeting):
         lifted(node, fault)
         return ""
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: Fault, target: TargetPlan) -> None:
         if fault.line.loss:
             filters.check("`link` with `loss`")
 

@@ -17,6 +17,7 @@ from dbdyno.experiment.values.faults import (
 )
 from dbdyno.faults.base import Conditions, Fleeting, Node, Way
 from dbdyno.hosts import filters
+from dbdyno.systems.base import TargetPlan
 
 
 class Partition(Fleeting):
@@ -33,7 +34,7 @@ class Partition(Fleeting):
         lifted(node, fault)
         return ""
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: Fault, target: TargetPlan) -> None:
         filters.check("`partition`")
 
 

@@ -124,6 +124,7 @@ RULES: Mapping[str, Rule] = {
     "Fault.tool": _keep,
     "Fault.logs": _keep,
     "Fault.version": _keep,
+    "Fault.basedir": Texts.path,
     "Fault.kind": _keep,
     "Prices.currency": _keep,
     "Prices.under": claim,

@@ -1,14 +1,16 @@
 """What a backup is, and where and how the programs that make one and restore it are run.
 
-A backup lies in the server's directory, next to `data`: it survives the loss of `data`, and is
-removed with the directory.
+A backup lies in the server's directory, in `drills` next to `data`: it survives the loss of `data`,
+and is removed with the directory.
 """
 
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,7 +22,7 @@ from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import Account, private_directory
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import ENVIRONMENT, Started
-from dbdyno.systems.process.paths import program
+from dbdyno.systems.process.paths import DRILLS, program
 
 STREAMED, KEPT = "streamed", "kept"
 """Where logs are when a server is lost: a program has read them from the server all the time, or
@@ -48,13 +50,15 @@ class Logs(Protocol):
 
 @dataclass(frozen=True)
 class Backup:
-    """One backup. `unix_s`: the moment whose data it holds."""
+    """One backup. `unix_s`: the moment whose data it holds; `version`: of the server that it was
+    taken of."""
 
     tool: Tool
     path: Path
     unix_s: float
     size_bytes: int
     logs: Logs | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,8 @@ class Site:
 
     def new_directory(self, use: str) -> Path:
         """An empty directory of the account's: of the first backup `backup-1`."""
-        number = 1
-        while (path := self.given.directory / f"{use}-{number}").exists():
+        number, place = 1, private_directory(self.given.directory / DRILLS, self.account)
+        while (path := place / f"{use}-{number}").exists():
             number += 1
         return private_directory(path, self.account)
 
@@ -135,6 +139,22 @@ class Site:
             )
         return said
 
+    def execute(self, statement: str) -> Sequence[Sequence[Any]]:
+        """Rows of a statement that may take long, in the load's database. Where `check` raises it
+        is left alone: it ends with the server."""
+        found: Future[Sequence[Sequence[Any]]] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(self.server.run(self.database, [statement]))
+            except BaseException as error:  # each client library has errors of its own
+                found.set_exception(error)
+
+        threading.Thread(target=run, name="statement", daemon=True).start()
+        while not wait([found], POLL_S).done:
+            self.check()
+        return found.result()
+
     def begin(
         self,
         command: Sequence[str | Path],
@@ -160,6 +180,7 @@ class Tool(Protocol):
 
     name: str
     kind: str
+    physical: bool = True  # whether it copies files, which only their version of the server reads
 
     def take(self, site: Site, logs: str) -> Backup:
         """Backs the running server up. `logs`: STREAMED or KEPT, from now on; empty: none."""

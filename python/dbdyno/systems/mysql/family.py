@@ -13,6 +13,8 @@ from pathlib import Path
 
 from dbdyno.errors import DynoError
 from dbdyno.hosts.base import Completed
+from dbdyno.kinds.mysql import KIND as MYSQL
+from dbdyno.kinds.mysqlfamily import LOG_OFF_SETTINGS, LOG_SETTING
 from dbdyno.systems import portable_options
 from dbdyno.systems.base import Binaries, Copy, Resolved, TargetPlan, Word
 from dbdyno.systems.mysql.managed import Family, MysqlServer
@@ -56,7 +58,7 @@ def durability(level: str, config: Mapping[str, str]) -> dict[str, str]:
         "os_crash_unsafe": {**FULL, "innodb_flush_log_at_trx_commit": "2"},
         "none": {"innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "OFF"},
     }[level].copy()
-    if "log_bin" in config and portable_options.boolean(config["log_bin"]) is not False:
+    if MYSQL.writes_log(config):
         wanted["sync_binlog"] = "1" if level == "full" else "0"
     return wanted
 
@@ -178,11 +180,11 @@ def configuration(settings: Mapping[str, str]) -> str:
     """A my.cnf. Values are quoted where a bare one would be cut at a comment sign."""
     lines = ["# Written by dbdyno for one server; removed with it.", "[server]"]
     for name, value in settings.items():
-        if (
-            name in ("skip_log_bin", "disable_log_bin")
-            and portable_options.boolean(value) is not False
-        ):
+        is_off = portable_options.boolean(value) is False
+        if name in LOG_OFF_SETTINGS and not is_off:
             lines.append(name)
+        elif name == LOG_SETTING and is_off:
+            lines.append(LOG_OFF_SETTINGS[0])  # its value would be taken for the name of a log
         elif re.fullmatch(r"[A-Za-z0-9_./:@+-]*", value):
             lines.append(f"{name}={value}")
         else:

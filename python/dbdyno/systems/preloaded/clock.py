@@ -12,6 +12,7 @@ install; nothing of it is in here.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -31,6 +32,7 @@ ALIKE = re.compile(r"/libfaketime[^/]*$", re.MULTILINE)  # a line of /proc/PID/m
 SHM = Path("/dev/shm")
 LEFT = re.compile(r"(?:faketime_shm|sem\.faketime_sem)_(\d+)")  # its names hold the number
 MARGIN_S = 0.05  # after the begin of a second
+READ_S = 1.0 + MARGIN_S  # in which a server has read another offset
 
 
 def library() -> Path:
@@ -56,6 +58,7 @@ class SkewedClock:
         self._library = library()
         self._file = directory / node
         self._shifts_s: list[float] = []
+        self._offsets: list[tuple[float, float]] = [(-math.inf, 0.0)]  # since when, in Unix seconds
         self._lock = threading.Lock()
         directory.mkdir(parents=True, exist_ok=True)
         for each in (directory.parent, directory):  # whatever our umask is
@@ -87,8 +90,24 @@ class SkewedClock:
                 self._shifts_s.remove(by_s)
                 self._put()
 
+    def unskewed(self, unix_s: float, since_s: float, until_s: float) -> float | None:
+        """The moment at which its server said a time, between two others, in Unix seconds; None if
+        that could be several: a clock that goes back shows the same times again, and a program may
+        say the right time although its clock is off. libfaketime leaves time alone in a handler of
+        a signal that interrupts `select`: there PostgreSQL's postmaster is, up to version 15."""
+        ends_s = [each_s + READ_S for each_s, _ in self._offsets[1:]] + [math.inf]
+        shown = {
+            unix_s - offset_s
+            for (begun_s, offset_s), end_s in zip(self._offsets, ends_s, strict=True)
+            if begun_s <= unix_s - offset_s < end_s
+        }
+        found = {each_s for each_s in shown | {unix_s} if since_s <= each_s <= until_s}
+        return found.pop() if len(found) == 1 else None
+
     def _put(self) -> None:
-        self._write(sum(self._shifts_s))
+        offset_s = sum(self._shifts_s)
+        self._offsets.append((time.time(), offset_s))
+        self._write(offset_s)
         time.sleep(1.0 - time.time() % 1.0 + MARGIN_S)  # then the server has read it
 
     def _write(self, offset_s: float) -> None:

@@ -77,8 +77,13 @@ class Started:
     more_ports: dict[str, int] = field(default_factory=dict)  # by name; kept when it starts again
     # Starts another process in place of one that has ended.
     again: Callable[[Started], Started] | None = None
-    # Makes an empty, initialised data directory where none is any more.
-    prepare: Callable[[], None] = lambda: None
+    # Makes an initialised data directory by programs.
+    prepare: Callable[[Binaries], None] = lambda binaries: None
+
+    def initialise(self) -> None:
+        """Makes an empty data directory where none is any more, by the programs that will run on
+        it: an upgrade may have changed them since the start."""
+        self.prepare(self.binaries)
 
 
 class Managed(ABC):
@@ -290,7 +295,7 @@ class ManagedSystem(ABC):
             *(process, binaries, directory, account, sockets, port, password, certificate, log),
             node=node,
             again=partial(self._again, resolved, cpus),
-            prepare=partial(self.prepare, binaries, directory, resolved),
+            prepare=partial(self.prepare, directory=directory, resolved=resolved),
         )
         return self._begin(started, resolved, cpus)(started)
 

@@ -72,9 +72,13 @@ class Sentinel(Wiring):
 
     def rewire(self, members: Members, node: Node) -> None:
         """A node that is not the primary follows it again, as the configuration file would say that
-        sentinels have it rewrite. What else is wrong with a node they mend by themselves, after
-        some seconds."""
-        self.wire(members, node)
+        sentinels have it rewrite: the one that these have announced by now, which sessions may not
+        have followed yet, or never do without `failover`. What else is wrong with a node they mend
+        by themselves, after some seconds."""
+        primary = self.announced(members) or members.leader.name
+        if node.name != primary:
+            port = members.servers[primary].port  # type: ignore[attr-defined]
+            members.server(node).ask("REPLICAOF", LOOPBACK, port)
 
     def accompany(
         self,

@@ -2,9 +2,13 @@
 all else to the primary, finds out by itself when a node is lost, and asks the others which of them
 takes writes now. It promotes none: that is dbdyno's failover.
 
+Which nodes get reads is not said by weights, which are those of nodes whatever they are by now: a
+promoted node would keep its reads, and the one that was the primary would get none as a standby.
+database_redirect_preference_list says it by role; without a standby, the primary gets them.
+
 Sources: pgpool-II's documentation, chapters "Server Configuration" (all settings below), "Client
 Authentication" (pool_hba.conf, pool_passwd, whose entries may be plain text marked by TEXT) and
-SHOW POOL_NODES.
+SHOW POOL_NODES; `select_load_balancing_node` of 4.3 for what happens without a standby.
 """
 
 from __future__ import annotations
@@ -27,7 +31,10 @@ UP = ("up", "waiting")  # of a node: `waiting` until the first session has used 
 FREE = (
     *("load_balance_mode", "max_pool", "delay_threshold", "auto_failback"),
     *("auto_failback_interval", "health_check_timeout", "health_check_max_retries"),
+    "database_redirect_preference_list",
 )
+WEIGHT = "backend_weight"
+READS = {"database_redirect_preference_list": ".*:standby"}  # of all databases
 
 
 class Pgpool(RouterKind):
@@ -36,7 +43,7 @@ class Pgpool(RouterKind):
     kind = PGPOOL
     title = "pgpool-II"
     package = "pgpool2"
-    about = "streaming replication mode, load balancing on, all reads to standbys (weights)"
+    about = "streaming replication mode, load balancing on, all reads to what are standbys by then"
     stop_signal = signal.SIGINT  # "fast"; SIGTERM waits for its clients
     more_ports = (PCP_PORT,)
 
@@ -45,7 +52,9 @@ class Pgpool(RouterKind):
 
     def files(self, front: Front) -> Mapping[str, str]:
         own = {**_own(front), **_nodes(front)}
-        weights = [name for name in own if name.startswith("backend_weight")]
+        weights = [name for name in own if name.startswith(WEIGHT)]
+        if not any(name.lower() in weights for name in front.router.config):
+            own |= READS  # else the user's weights deal reads
         every = settings(self.title, own, front.router.config, (*FREE, *weights))
         return {
             FILE: "".join(f"{name} = {_text(value)}\n" for name, value in every.items()),
@@ -110,11 +119,9 @@ def _nodes(front: Front) -> dict[str, Scalar]:
     for number, each in enumerate(front.backends):
         found[f"backend_hostname{number}"] = LOOPBACK
         found[f"backend_port{number}"] = each.port
-        found[f"backend_weight{number}"] = int(each.name != front.leader)
+        found[f"{WEIGHT}{number}"] = 1
         found[f"backend_flag{number}"] = "ALLOW_TO_FAILOVER"
         found[f"backend_application_name{number}"] = f"node_{each.number}"
-    if len(front.backends) == 1:
-        found["backend_weight0"] = 1
     return found
 
 

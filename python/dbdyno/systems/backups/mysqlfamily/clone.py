@@ -32,8 +32,7 @@ class Clone(Tool):
             except pymysql.MySQLError as error:
                 if not error.args or error.args[0] != ALREADY:
                     raise
-            statement = f"CLONE LOCAL DATA DIRECTORY = {quoted(str(path))}"
-            site.server.run(site.database, [statement])
+            site.execute(f"CLONE LOCAL DATA DIRECTORY = {quoted(str(path))}")
         return Backup(self, path, time.time(), size_of(path))
 
     def place(self, site: Site, backup: Backup) -> None:

@@ -29,6 +29,7 @@ class Dump(Tool):
     """See the module."""
 
     name = "dump"
+    physical = False
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -54,7 +55,7 @@ class Dump(Tool):
 
     def place(self, site: Site, backup: Backup) -> None:
         with site.step("initialise"):
-            site.given.prepare()
+            site.given.initialise()
 
     def restore(self, site: Site, backup: Backup, until_unix_s: float | None) -> None:
         self.place(site, backup)

@@ -56,7 +56,7 @@ def check_tables(site: Site) -> str:
     if not names:
         raise DynoError(f"the restored server has no table in `{site.database}`")
     for name in names:
-        rows = site.server.run(site.database, [f"CHECK TABLE {quoted_name(name)} EXTENDED"])
+        rows = site.execute(f"CHECK TABLE {quoted_name(name)} EXTENDED")
         said = [str(text) for _, _, kind, text in rows if str(kind).lower() not in GOOD]
         if said:
             raise DynoError(

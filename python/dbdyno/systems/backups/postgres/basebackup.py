@@ -10,13 +10,18 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
 from dbdyno.systems.backups.postgres import sessions, wal
 from dbdyno.systems.backups.reader import closing
 from dbdyno.systems.process.account import private_directory, private_file
+
+NOT_REACHED = "recovery ended before configured recovery target was reached"
 
 
 class Basebackup(Tool):
@@ -53,14 +58,14 @@ class Basebackup(Tool):
         with site.step("replay"):  # a part of the start
             backup.logs.must_continue(end_of(backup.path))
             private_file(site.data / "recovery.signal", "", site.account)
-            site.server.start_again(
-                {
-                    **sessions.CLOSED,
-                    "hot_standby": "off",  # it answers once it has replayed everything
-                    "restore_command": wal.restore_command(backup.logs.path),
-                    **({} if until_unix_s is None else _until(until_unix_s)),
-                }
-            )
+            settings = {
+                **sessions.CLOSED,
+                "hot_standby": "off",  # it answers once it has replayed everything
+                "restore_command": wal.restore_command(backup.logs.path),
+                **({} if until_unix_s is None else _until(until_unix_s)),
+            }
+            with _explained():
+                site.server.start_again(settings)
 
     def check(self, site: Site) -> str:
         return sessions.check_tables(site)
@@ -70,6 +75,22 @@ def end_of(path: Path) -> int:
     """The place in the log at which a base backup ends, of its manifest."""
     manifest = json.loads((path / "backup_manifest").read_text())
     return wal.bytes_of(manifest["WAL-Ranges"][-1]["End-LSN"])
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """While it replays: PostgreSQL ends where no commit shows that the moment was reached."""
+    try:
+        yield
+    except DynoError as error:
+        if NOT_REACHED not in str(error):
+            raise
+        raise DynoError(
+            "the logs end before the moment of `to`",
+            cause="nothing was committed between that moment and the loss of the server, so that"
+            " PostgreSQL cannot tell whether logs are missing, and does not start",
+            fix="write an earlier `to`, or remove it: logs are replayed to their end then",
+        ) from error
 
 
 def _until(unix_s: float) -> dict[str, str]:

@@ -16,6 +16,7 @@ class PgDump(Tool):
     """See the module."""
 
     name = "dump"
+    physical = False
     kind = "postgres"
 
     def take(self, site: Site, logs: str) -> Backup:
@@ -33,7 +34,7 @@ class PgDump(Tool):
 
     def place(self, site: Site, backup: Backup) -> None:
         with site.step("initialise"):
-            site.given.prepare()
+            site.given.initialise()
 
     def restore(self, site: Site, backup: Backup, until_unix_s: float | None) -> None:
         program = site.program("pg_restore", package=sessions.PACKAGE)

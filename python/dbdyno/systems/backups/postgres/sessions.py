@@ -44,6 +44,6 @@ def check_tables(site: Site) -> str:
         raise DynoError(f"the restored server has no table in `{site.database}`")
     rows = 0
     for name in names:
-        [[count]] = site.server.run(site.database, [f"SELECT count(*) FROM {name}"])
+        [[count]] = site.execute(f"SELECT count(*) FROM {name}")
         rows += int(count)
     return f"read {len(names)} tables with {rows} rows, page checksums good"
