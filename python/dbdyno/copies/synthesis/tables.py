@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Index, Schema, Table
+from dbdyno.copies.schema.tables import Check, ForeignKey, Index, Schema, Table
 from dbdyno.copies.statistics.values import TableStatistics
-from dbdyno.copies.synthesis import coupling, keys
+from dbdyno.copies.synthesis import coupling, keys, parents
 from dbdyno.copies.synthesis.column import Values, stand_in, values
 from dbdyno.copies.synthesis.coupling import Coupling
+from dbdyno.copies.synthesis.domains import Domains
 from dbdyno.copies.synthesis.keys import Key
+from dbdyno.copies.synthesis.parents import Kept, Parents, Planner
+from dbdyno.copies.synthesis.staging import Staging, staging
 from dbdyno.experiment.targets.setups import SQL_NAME
 
 _NAME, _FOLDED = re.compile(SQL_NAME), re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -21,11 +24,16 @@ _NAME, _FOLDED = re.compile(SQL_NAME), re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 @dataclass
 class Synthesis:
-    """`tables`: as under `setup.tables`; `broken`: unique indexes and foreign keys that the rows do
-    not keep, by table and name; `omitted`: a sentence for each."""
+    """`tables`: as under `setup.tables`; `rows`: of each table of the schema that has some;
+    `staged`: tables that the engine fills for those whose rows take values of others, in their
+    order; `broken`: unique indexes and foreign keys that the rows do not keep, by table and name;
+    `checks`: those that they do, by table; `omitted`: a sentence for each."""
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    staged: list[Staging] = field(default_factory=list)
     broken: set[tuple[str, str]] = field(default_factory=set)
+    checks: dict[str, list[Check]] = field(default_factory=dict)
     omitted: list[str] = field(default_factory=list)
 
 
@@ -33,48 +41,88 @@ def synthesised(schema: Schema, statistics: Mapping[str, TableStatistics]) -> Sy
     """All tables that have rows."""
     made = Synthesis()
     known = keys.all_keys(schema, statistics)
-    for table in schema.tables.values():
-        found = statistics.get(table.name)
-        if found is None or found.rows == 0:
-            continue
-        if not _NAME.fullmatch(table.name):
-            made.omitted.append(f"rows of `{table.name}`: its name needs quotes")
-            continue
-        one = _Table(schema, table, found, known, made)
-        columns = one.columns()
-        if columns is not None:
-            made.tables[table.name] = {"rows": found.rows, "existing": True, "columns": columns}
-    for table in schema.tables.values():
-        _check_foreign(schema, table, known, made)
+    order, circular = parents.ordered(schema)
+    planner = Planner(schema, statistics, made.rows, made.broken, circular)
+    found: dict[str, Parents] = {}
+    domains = Domains(schema)
+    for table in order:
+        of_table = statistics.get(table.name)
+        found[table.name] = Parents()
+        columns = None
+        if of_table is not None and of_table.rows:
+            found[table.name] = planner.parents(table)
+            columns = _made(schema, table, of_table, known, made, found[table.name])
+        if columns is not None and of_table is not None:
+            made.rows[table.name] = of_table.rows
+            domains.take(table, found[table.name], columns, of_table.rows)
+        made.checks[table.name] = [one for one in table.checks if domains.hold(table, one)]
+        made.omitted += [
+            f"check `{one.name}` of `{table.name}`: made-up rows need not pass it"
+            for one in table.checks
+            if one not in made.checks[table.name]
+        ]
+    kept: set[tuple[str, str]] = set()
+    for table in order:
+        for key in table.foreign:
+            why = _unkept(schema, table, key, known, made, found[table.name], kept)
+            if not why:
+                kept.add((table.name, key.name))
+            elif table.name in made.rows:
+                made.broken.add((table.name, key.name))
+                made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
     return made
 
 
-def _check_foreign(
-    schema: Schema, table: Table, known: Mapping[tuple[str, str], Key], made: Synthesis
-) -> None:
-    """Foreign keys whose rows cannot be there are not made."""
-    references = keys.references(schema, table)
-    for key in table.foreign:
-        target = known.get(references.get(key.columns[0], ("", "")))
-        is_made = len(key.columns) == 1 and target is not None and not target.is_part
-        if is_made and key.table in made.tables:
-            continue
-        if table.name in made.tables:
-            made.broken.add((table.name, key.name))
-            why = f"it refers to no unique column of `{key.table}`"
-            if len(key.columns) > 1:
-                why = "it is of several columns"
-            elif key.table not in made.tables:
-                why = f"`{key.table}` has no rows in the copy"
-            made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
+def _made(
+    schema: Schema, table: Table, found: TableStatistics, known: Mapping[tuple[str, str], Key],
+    made: Synthesis, parents_: Parents,
+) -> dict[str, dict[str, Any]] | None:  # fmt: skip
+    """Declares a table; its columns, None if it has no rows."""
+    if not _NAME.fullmatch(table.name):
+        made.omitted.append(f"rows of `{table.name}`: its name needs quotes")
+        return None
+    columns = _Table(schema, table, found, known, made, parents_).columns()
+    if columns is None:
+        return None
+    declared: dict[str, Any] = {"rows": found.rows, "existing": True}
+    if not parents_.links:
+        made.tables[table.name] = declared | {"columns": columns}
+        return columns
+    name = f"dyno_made_{len(made.staged) + 1}"
+    staged = staging(name, table, parents_, columns, schema.quoted)
+    made.staged.append(staged)
+    made.tables[name] = declared | {"columns": dict(staged.columns)}
+    return columns
+
+
+def _unkept(
+    schema: Schema, table: Table, key: ForeignKey, known: Mapping[tuple[str, str], Key],
+    made: Synthesis, found: Parents, kept: Kept,
+) -> str:  # fmt: skip
+    """Why the rows do not keep a foreign key; empty: they do."""
+    if key.table not in made.rows:
+        return f"`{key.table}` has no rows in the copy"
+    if key.name in found.refused:
+        return found.refused[key.name]
+    follows = parents.follows(schema, table, found, key, kept)
+    if follows is False:
+        return "its columns have the values that another foreign key needs"
+    if len(key.columns) > 1:
+        return "" if follows else "it is of several columns"
+    target = known.get(keys.references(schema, table).get(key.columns[0], ("", "")))
+    own = target is not None and not target.is_part
+    if follows and (own or table.columns[key.columns[0]].is_nullable or not found.has_nulls):
+        return ""
+    return "" if own and not follows else f"it refers to no unique column of `{key.table}`"
 
 
 class _Table:
     def __init__(
         self, schema: Schema, table: Table, found: TableStatistics,
-        known: Mapping[tuple[str, str], Key], made: Synthesis,
+        known: Mapping[tuple[str, str], Key], made: Synthesis, parents_: Parents,
     ) -> None:  # fmt: skip
         self._table, self._found, self._made = table, found, made
+        self._unique = [[*columns] for columns in parents_.unique]  # by what others have
         self._name = _FOLDED if schema.folds_names else _NAME
         self._known = known
         self._references = keys.references(schema, table)
@@ -91,7 +139,7 @@ class _Table:
             if self._table.is_key(column.name) and column.name not in self._columns:
                 self._once(column.name)
         for key in self._table.keys:
-            if len(key) > 1:
+            if len(key) > 1 and [*key] not in self._unique:
                 self._several([*key])
         if self._is_lost:
             return None
