@@ -104,9 +104,7 @@ def read(source: Source) -> Schema:
         )
     others = {what: _names(source, schema, where) for what, where in _OTHERS.items()}
     omitted += [said for what, names in others.items() if (said := of.not_copied(what, names))]
-    return Schema(
-        tables=found, views=_views(source, schema, {*others["routines"]}), omitted=omitted
-    )
+    return Schema(tables=found, views=_views(source, schema), omitted=omitted)
 
 
 def _columns(source: Source, schema: str) -> dict[str, dict[str, Column]]:
@@ -283,12 +281,12 @@ def _names(source: Source, schema: str, where: str) -> list[str]:
         return []
 
 
-def _views(source: Source, schema: str, routines: set[str]) -> dict[str, View]:
+def _views(source: Source, schema: str) -> dict[str, View]:
     where = "table_name FROM information_schema.views WHERE table_schema"
-    return {name: _view(source, name, routines) for name in _names(source, schema, where)}
+    return {name: _view(source, name) for name in _names(source, schema, where)}
 
 
-def _view(source: Source, name: str, routines: set[str]) -> View:
+def _view(source: Source, name: str) -> View:
     try:
         written = text(source.rows(f"SHOW CREATE VIEW {source.table(name)}")[0][1])
     except Refused as refused:
@@ -300,7 +298,7 @@ def _view(source: Source, name: str, routines: set[str]) -> View:
     schema = re.escape(source.name(source.schema))
     rest = re.sub(rf"({_STRING})|{schema}\.", lambda match: match[1] or "", found["rest"])
     select = _CHECK_OPTION.sub("", rest.partition(" AS ")[2])
-    called = sorted(routines.intersection(_CALLED.findall(select)))
+    called = _CALLED.findall(select)  # the server's own functions have no quotes
     return View(
         name=name,
         select=select,

@@ -176,7 +176,7 @@ class Planner:
         self, table: Table, columns: Sequence[str], assigned: Mapping[str, Any]
     ) -> Counter | None:
         """The last column of a key that can be counted: a number that refers to nothing."""
-        refers = {column for key in table.foreign for column in key.columns}
+        refers = {key.columns[0] for key in table.foreign if len(key.columns) == 1}
         known = self._statistics[table.name].columns
         for name in reversed(columns):
             column = table.columns[name]
