@@ -67,7 +67,9 @@ def rows() -> dict[str, list[Sequence[Any]]]:
         "orders": orders,
         "lines": lines,
         "fresh": [one[:3] for one in orders[::4]],
-        "note": [(n, *(rng.choice(places) if n % 3 else (None, None))) for n in range(1, NOTES + 1)],
+        "note": [
+            (n, *(rng.choice(places) if n % 3 else (None, None))) for n in range(1, NOTES + 1)
+        ],
         "staff": [(1, n, n // 2 or None) for n in range(1, STAFF + 1)],
     }  # fmt: skip
 

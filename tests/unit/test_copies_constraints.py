@@ -108,7 +108,8 @@ def test_rows_of_composite_keys_are_those_of_the_tables_they_refer_to() -> None:
     columns = {one.name: one.columns for one in made.staged}
     assert columns["dyno_made_1"]["dyno_row"] == {"type": "bigint", "sequence": 1}
     # Frequent customers lie anywhere: the number leads to a row by a step.
-    assert columns["dyno_made_2"]["dyno_parent_0"]["histogram"] == [[1, 10, 200.0], [11, 110, 200.0]]
+    customers = columns["dyno_made_2"]["dyno_parent_0"]
+    assert customers["histogram"] == [[1, 10, 200.0], [11, 110, 200.0]]
     assert "1 + MOD((s.dyno_parent_0 - 1) * 123, 200)" in inserts(made)["orders"]
     # Lines are as many for each order as they were; each new order is another one.
     assert columns["dyno_made_3"]["dyno_parent_0"]["spread"] == 0
@@ -205,7 +206,8 @@ def test_a_column_has_what_its_generator_makes(
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("  CONSTRAINT `c` CHECK ((`a` > 0))", ("c", "(`a` > 0)", "CONSTRAINT `c` CHECK ((`a` > 0))")),
+        ("  CONSTRAINT `c` CHECK ((`a` > 0))",
+         ("c", "(`a` > 0)", "CONSTRAINT `c` CHECK ((`a` > 0))")),
         ("  `a` int(11) DEFAULT NULL CHECK (`a` > 0)", ("a", "`a` > 0", "CHECK (`a` > 0)")),
         ("  `doc` longtext CHECK (json_valid(`doc`))", None),
         ("  KEY `a` (`a`)", None),

@@ -111,8 +111,8 @@ def _synthesis(source: Source, found: Schema, out: Path) -> Copied:
 def _sample(source: Source, found: Schema, out: Path, how: How) -> Copied:
     picked = chosen.rows(source, found, how)
     lost = {name: choice.lost for name, choice in picked.items() if choice.lost}
-    keys = [(table, key) for table in found.tables.values() for key in table.foreign]
-    gone = [(table.name, key) for table, key in keys if key.table in lost or key.table not in picked]
+    keys = [(name, key) for name, table in found.tables.items() for key in table.foreign]
+    gone = [(name, key) for name, key in keys if key.table in lost or key.table not in picked]
     omitted = [
         *found.omitted,
         *(f"rows of `{name}`: {why}" for name, why in lost.items()),

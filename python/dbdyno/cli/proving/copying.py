@@ -20,7 +20,6 @@ from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.plurals import count
 
 
-
 def target(typed: Mapping[str, Any], file: Path, statements: Sequence[str]) -> dict[str, Any]:
     """Keys of the private server. The copy is written next to `file`, with the views that the
     workload's `statements` refer to. click.UsageError for options that leave nothing to copy."""

@@ -1,7 +1,7 @@
-"""Reads tables of MariaDB and MySQL, and their SQL from SHOW CREATE TABLE.
+"""Reads tables and views of MariaDB and MySQL, and their SQL from SHOW CREATE.
 
-Sources: the manuals on SHOW CREATE TABLE, SHOW CREATE VIEW and INFORMATION_SCHEMA's TABLES, COLUMNS,
-STATISTICS, KEY_COLUMN_USAGE, VIEWS, ROUTINES, TRIGGERS and EVENTS.
+Sources: the manuals on SHOW CREATE TABLE, SHOW CREATE VIEW and INFORMATION_SCHEMA's TABLES,
+COLUMNS, STATISTICS, KEY_COLUMN_USAGE, VIEWS, ROUTINES, TRIGGERS and EVENTS.
 """
 
 from __future__ import annotations

@@ -263,4 +263,3 @@ def follows(
         and (to.name, one.name) in kept
         for one in to.foreign
     )
-

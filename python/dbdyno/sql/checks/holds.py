@@ -242,11 +242,9 @@ def _comparison(kind: type[Node], a: Domain, b: Domain) -> Truth:
             convert = _as_numbers if isinstance(other.low, Decimal) else _as_moments
             a, b = (convert(one), other) if one is a else (other, convert(one))
             break
-    if a.values is not None and b.values is not None:
-        if len(a.values) * len(b.values) <= _PAIRS_MAX:
-            pairs = ((x, y) for x in a.values for y in b.values)
-            return null.union(*(_values(kind, x, y) for x, y in pairs))
-    return null | _ranges(kind, a, b)
+    if a.values is None or b.values is None or len(a.values) * len(b.values) > _PAIRS_MAX:
+        return null | _ranges(kind, a, b)
+    return null.union(*(_values(kind, x, y) for x in a.values for y in b.values))
 
 
 def _values(kind: type[Node], a: Value, b: Value) -> Truth:
