@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 WAREHOUSES, DISTRICTS, CUSTOMERS, ORDERS = 3, 5, 12, 900  # customers: of a district
-NOTES, STAFF = 60, 9
+NOTES, STAFF, ITEMS = 60, 9, 8
 TIERS = ("gold", "silver", "none")
 
 TABLES = (
@@ -23,9 +23,12 @@ TABLES = (
     "CREATE TABLE orders (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, c INT NOT NULL, PRIMARY"
     " KEY (w, d, o), CONSTRAINT orders_customer FOREIGN KEY (w, d, c) REFERENCES customer"
     " (w, d, c))",
-    "CREATE TABLE lines (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, n INT NOT NULL, amount INT"
-    " NOT NULL, PRIMARY KEY (w, d, o, n), CONSTRAINT lines_orders FOREIGN KEY (w, d, o) REFERENCES"
-    " orders (w, d, o), CONSTRAINT some CHECK (amount > 0))",
+    "CREATE TABLE price (w INT NOT NULL, item INT NOT NULL, PRIMARY KEY (w, item), CONSTRAINT"
+    " price_warehouse FOREIGN KEY (w) REFERENCES warehouse (w))",
+    "CREATE TABLE lines (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, n INT NOT NULL, item INT"
+    " NOT NULL, amount INT NOT NULL, PRIMARY KEY (w, d, o, n), CONSTRAINT lines_orders FOREIGN KEY"
+    " (w, d, o) REFERENCES orders (w, d, o), CONSTRAINT lines_price FOREIGN KEY (w, item)"
+    " REFERENCES price (w, item), CONSTRAINT some CHECK (amount > 0))",
     "CREATE TABLE fresh (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, PRIMARY KEY (w, d, o),"
     " CONSTRAINT fresh_orders FOREIGN KEY (w, d, o) REFERENCES orders (w, d, o))",
     "CREATE TABLE note (id INT PRIMARY KEY, w INT, d INT, CONSTRAINT note_district FOREIGN KEY"
@@ -55,7 +58,8 @@ def rows() -> dict[str, list[Sequence[Any]]]:
         w, d, c = people[int(len(people) * rng.random() ** 3)]  # some order often
         o = numbers[w, d] = numbers.get((w, d), 0) + 1
         orders.append((w, d, o, c))
-        lines += [(w, d, o, n, rng.randrange(1, 10)) for n in range(1, 2 + o % 4)]
+        sold = [(n, rng.randrange(1, ITEMS + 1)) for n in range(1, 2 + o % 4)]
+        lines += [(w, d, o, n, item, rng.randrange(1, 10)) for n, item in sold]
     return {
         "warehouse": [(w, f"house {w}") for w in range(1, WAREHOUSES + 1)],
         "district": [(w, d, round(rng.random() / 2, 3)) for w, d in places],
@@ -65,6 +69,7 @@ def rows() -> dict[str, list[Sequence[Any]]]:
             for one in people
         ],
         "orders": orders,
+        "price": [(w, item) for w in range(1, WAREHOUSES + 1) for item in range(1, ITEMS + 1)],
         "lines": lines,
         "fresh": [one[:3] for one in orders[::4]],
         "note": [

@@ -102,7 +102,7 @@ def test_rows_of_composite_keys_are_those_of_the_tables_they_refer_to() -> None:
         "INSERT INTO `customer` (`w`, `d`, `c`) SELECT COALESCE(p0.`w`, s.`w`), COALESCE(p0.`d`,"
         " s.`d`), 1 + ROW_NUMBER() OVER (PARTITION BY COALESCE(p0.`w`, s.`w`), COALESCE(p0.`d`,"
         " s.`d`) ORDER BY s.dyno_row) - 1 FROM `dyno_made_1` s LEFT JOIN (SELECT ROW_NUMBER() OVER"
-        " (ORDER BY `w`, `d`) AS dyno_number, `w`, `d` FROM `district`) p0 ON p0.dyno_number ="
+        " (ORDER BY `w`, `d`) AS dyno_number, `w`, `d` FROM `district` o) p0 ON p0.dyno_number ="
         " s.dyno_parent_0 ORDER BY s.dyno_row"
     )
     columns = {one.name: one.columns for one in made.staged}
@@ -149,6 +149,31 @@ def test_a_second_key_on_the_same_columns_needs_rows_that_keep_it() -> None:
     ])  # fmt: skip
     made = synthesised(replace(schema, tables={**schema.tables, "orders": order}), found)
     assert made.broken == {("orders", "other")}
+
+
+def test_keys_that_share_a_column_are_of_rows_that_fit_each_other() -> None:
+    """Orders and prices of one warehouse: as tables of several tenants have them."""
+    price = table("price", ["w", "item"], ["w", "item"], (["w"], "warehouse", ["w"]))
+    sold = table("sold", ["id", "w", "d", "o", "item"], ["id"],
+                 (["w", "d", "o"], "orders", ["w", "d", "o"]),
+                 (["w", "item"], "price", ["w", "item"]))  # fmt: skip
+    schema, found = shop(price=price, sold=sold)
+    found["price"] = statistics(20, w=2, item=10)
+    found["sold"] = statistics(500, id=500, w=2, d=10, o=40, item=10)
+    made = synthesised(schema, found)
+    assert made.broken == set()
+    sql = inserts(made)["sold"]
+    exists = "EXISTS (SELECT 1 FROM `price` q WHERE q.`w` = o.`w`)"
+    assert f"MOD(s.dyno_parent_0 - 1, (SELECT COUNT(*) FROM `orders` o WHERE {exists}))" in sql
+    assert "c1 ON c1.`w` = COALESCE(p0.`w`, s.`w`)" in sql
+    assert "p1.dyno_number = 1 + MOD(s.dyno_parent_1 - 1, c1.dyno_count)" in sql
+    # A row that may refer to no price needs none.
+    item = column("item", is_nullable=True)
+    loose = replace(sold, columns={**sold.columns, "item": item})
+    sql = inserts(synthesised(replace(schema, tables={**schema.tables, "sold": loose}), found))[
+        "sold"
+    ]
+    assert "EXISTS" not in sql and "p1.`item`" in sql
 
 
 CHECKS = (

@@ -7,7 +7,7 @@ original, and takes that row's values (`staging`). Columns that make it unique b
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
@@ -21,13 +21,17 @@ Kept = Collection[tuple[str, str]]  # foreign keys that the rows keep: table, na
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """A foreign key whose values are taken from rows of its table, which has `rows` of them;
-    `generator`: their numbers; `step`: from the number to the row, modulo `rows`."""
+    `generator`: their numbers; `step`: from the number to the row, modulo `rows`; `shared`: columns
+    whose values another link gives, with the referenced ones, among whose rows it is chosen;
+    `needs`: numbers of such links that need a row for each of this one's."""
 
     key: ForeignKey
     rows: int
     generator: Mapping[str, Any]
     step: int = 1
     has_nulls: bool = False
+    shared: Mapping[str, str] = field(default_factory=dict)
+    needs: Sequence[int] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +87,8 @@ def ordered(schema: Schema) -> tuple[list[Table], set[tuple[str, str]]]:
 
 
 class _Refused(Exception):
+    """A foreign key with which made-up rows cannot be had."""
+
     def __init__(self, key: ForeignKey, why: str) -> None:
         self.key, self.why = key, why
 
@@ -100,19 +106,16 @@ class Planner:
 
     def parents(self, table: Table) -> Parents:
         """How the rows of a table refer to others."""
-        refused: dict[str, str] = {}
-        wanted = []
-        for key in several(table):
-            if why := next(self._unfit(table, key), ""):
-                refused[key.name] = why
-            else:
-                wanted.append(key)
+        refused = {
+            key.name: why for key in several(table) if (why := next(self._unfit(table, key), ""))
+        }
         while True:
+            wanted = [key for key in several(table) if key.name not in refused]
+            plan = _Plan(table, self._statistics[table.name], self._rows)
             try:
-                return self._planned(table, wanted, refused)
+                return plan.made(wanted, refused)
             except _Refused as one:
                 refused[one.key.name] = one.why
-                wanted.remove(one.key)
 
     def _unfit(self, table: Table, key: ForeignKey) -> Iterator[str]:
         if key.table == table.name:
@@ -133,85 +136,132 @@ class Planner:
             if table.is_key(column):
                 yield f"`{column}` is unique by itself"
 
-    def _planned(
-        self, table: Table, wanted: Sequence[ForeignKey], refused: Mapping[str, str]
-    ) -> Parents:
-        assigned: dict[str, tuple[int, str]] = {}
-        chosen: list[ForeignKey] = []
+
+class _Plan:
+    """Foreign keys of one table, tried together. `bases`: of keys that share columns with an
+    earlier one, its number; `once`: keys whose rows each refer to another row."""
+
+    def __init__(self, table: Table, found: TableStatistics, rows: Mapping[str, int]) -> None:
+        self._table, self._found, self._rows = table, found, rows
+        self._chosen: list[ForeignKey] = []
+        self._assigned: dict[str, tuple[int, str]] = {}
+        self._bases: dict[str, int] = {}
+        self._once: set[str] = set()
+        self._counters: dict[str, Counter] = {}
+
+    def made(self, wanted: Sequence[ForeignKey], refused: Mapping[str, str]) -> Parents:
+        """All links. _Refused for the first key that does not go with the others."""
         for key in sorted(wanted, key=lambda key: (-len(key.columns), key.name)):
-            # What others have assigned may refer to the right rows, too: `follows`.
-            if not any(column in assigned for column in key.columns):
-                pairs = zip(key.columns, key.references, strict=True)
-                assigned |= {column: (len(chosen), other) for column, other in pairs}
-                chosen.append(key)
-        once: set[str] = set()
-        counters: dict[str, Counter] = {}
-        unique: list[Sequence[str]] = []
-        for columns in (key for key in table.keys if len(key) > 1):
-            links = {assigned[column][0] for column in columns if column in assigned}
-            if not links or any(table.is_key(column) for column in columns):
-                continue
-            unique.append(columns)
-            key = chosen[min(links)]
-            if {*columns} == {*key.columns}:
-                if self._statistics[table.name].rows > self._rows[key.table]:
-                    raise _Refused(key, f"`{key.table}` has too few rows")
-                once.add(key.name)
-                continue
-            counter = self._counter(table, columns, assigned)
-            if counter is None or counters.get(counter.column, counter) != counter:
-                listed = ", ".join(columns)
-                raise _Refused(key, f"made-up rows would not be unique in `{listed}`")
-            counters[counter.column] = counter
-        links_ = [self._link(table, key, once, counters.values()) for key in chosen]
+            self._take(key)
+        several_ = [key for key in self._table.keys if len(key) > 1]
+        unique = [columns for columns in several_ if self._keeps(columns)]
+        links = [self._link(key) for key in self._chosen]
         return Parents(
-            links=links_,
-            counters=[*counters.values()],
-            assigned=assigned,
+            links=[self._joined(link, links) for link in links],
+            counters=[*self._counters.values()],
+            assigned=self._assigned,
             unique=unique,
             refused={**refused},
         )
 
-    def _counter(
-        self, table: Table, columns: Sequence[str], assigned: Mapping[str, Any]
-    ) -> Counter | None:
+    def _take(self, key: ForeignKey) -> None:
+        """Chooses a key, unless others give all of its values: these may be right (`follows`)."""
+        shared = {self._assigned[one][0] for one in key.columns if one in self._assigned}
+        if len(shared) > 1 or all(column in self._assigned for column in key.columns):
+            return
+        for base in shared:
+            if not self._may_share(key, self._chosen[base]):
+                return
+            self._bases[key.name] = base
+        for column, other in zip(key.columns, key.references, strict=True):
+            self._assigned.setdefault(column, (len(self._chosen), other))
+        self._chosen.append(key)
+
+    def _may_share(self, key: ForeignKey, base: ForeignKey) -> bool:
+        """Whether rows of a key can be chosen among those that fit another key's row."""
+        has_nulls = any(self._found.columns[column].nulls > 0 for column in base.columns)
+        return base.name not in self._bases and (self._may_lack(key) or not has_nulls)
+
+    def _may_lack(self, key: ForeignKey) -> bool:
+        """Whether rows may refer to none by it."""
+        return any(self._table.columns[column].is_nullable for column in key.columns)
+
+    def _keeps(self, columns: Sequence[str]) -> bool:
+        """Whether what is assigned keeps a key of several columns unique; False: it has nothing to
+        do with that."""
+        links = {self._assigned[column][0] for column in columns if column in self._assigned}
+        if not links or any(self._table.is_key(column) for column in columns):
+            return False
+        key = self._chosen[min(links)]
+        if {*columns} == {*key.columns} and len(links) == 1:
+            self._take_once(key, min(links))
+            return True
+        counter = self._counter(columns)
+        if counter is None or self._counters.get(counter.column, counter) != counter:
+            raise _Refused(key, f"made-up rows would not be unique in `{', '.join(columns)}`")
+        self._counters[counter.column] = counter
+        return True
+
+    def _take_once(self, key: ForeignKey, number: int) -> None:
+        for other in self._chosen:  # which would leave out some of the rows
+            if self._bases.get(other.name) == number and not self._may_lack(other):
+                raise _Refused(other, f"it shares columns with `{key.name}`")
+        if self._found.rows > self._rows[key.table]:
+            raise _Refused(key, f"`{key.table}` has too few rows")
+        self._once.add(key.name)
+
+    def _counter(self, columns: Sequence[str]) -> Counter | None:
         """The last column of a key that can be counted: a number that refers to nothing."""
-        refers = {key.columns[0] for key in table.foreign if len(key.columns) == 1}
-        known = self._statistics[table.name].columns
+        refers = {key.columns[0] for key in self._table.foreign if len(key.columns) == 1}
         for name in reversed(columns):
-            column = table.columns[name]
-            if name in assigned or name in refers or column.family != of.WHOLE:
+            column = self._table.columns[name]
+            if name in self._assigned or name in refers or column.family != of.WHOLE:
                 continue
-            if column.is_generated or not known[name].pieces:
+            if column.is_generated or not self._found.columns[name].pieces:
                 continue
             within = [each for each in columns if each != name]
-            return Counter(column=name, within=within, first=known[name].pieces[0].low)
+            first = self._found.columns[name].pieces[0].low
+            return Counter(column=name, within=within, first=first)
         return None
 
-    def _link(
-        self, table: Table, key: ForeignKey, once: Collection[str], counters: Collection[Counter]
-    ) -> Link:
-        found, rows = self._statistics[table.name], self._rows[key.table]
-        nulls = max(
-            (found.columns[name].nulls for name in key.columns if table.columns[name].is_nullable),
-            default=0.0,
-        )
-        pieces = _numbers(found.tuples.get(key.name, ()), rows)
-        step = 1
-        if key.name in once:
-            made: dict[str, Any] = {"histogram": [_listed(Piece(1, rows, 1, found.rows))]}
-            made["spread"] = 0
+    def _link(self, key: ForeignKey) -> Link:
+        rows = self._rows[key.table]
+        nulls = [
+            self._found.columns[name].nulls
+            for name in key.columns
+            if self._table.columns[name].is_nullable
+        ]
+        pieces = _numbers(self._found.tuples.get(key.name, ()), rows)
+        if key.name in self._once:
+            pieces = [Piece(1, rows, 1, self._found.rows)]
         elif len(pieces) < 2:
-            distinct = pieces[0].distinct if pieces else rows
-            made = {"histogram": [_listed(Piece(1, rows, 1, distinct))]}
-        else:  # frequent ones lie anywhere among the rows
-            made = {"histogram": [_listed(piece) for piece in pieces]}
-            step = stride(rows)
-        if any({*one.within} == {*key.columns} for one in counters):
-            made["spread"] = 0  # rows that are counted are as many as at the original, exactly
-        if nulls:
-            made["nulls"] = round(nulls, 6)
-        return Link(key=key, rows=rows, generator=made, step=step, has_nulls=nulls > 0)
+            pieces = [Piece(1, rows, 1, pieces[0].distinct if pieces else rows)]
+        made: dict[str, Any] = {"histogram": [_listed(piece) for piece in pieces]}
+        within = [{*one.within} for one in self._counters.values()]
+        if key.name in self._once or {*key.columns} in within:
+            made["spread"] = 0  # in the rows' order each number is as frequent as it should be
+        if (most := max(nulls, default=0.0)) > 0:
+            made["nulls"] = round(most, 6)
+        # Frequent ones come first, and should lie anywhere among the rows.
+        step = stride(rows) if len(pieces) > 1 else 1
+        return Link(key=key, rows=rows, generator=made, step=step, has_nulls=most > 0)
+
+    def _joined(self, link: Link, links: Sequence[Link]) -> Link:
+        """With what it shares with another link, or with the links that share columns with it."""
+        if (base := self._bases.get(link.key.name)) is not None:
+            pairs = zip(link.key.columns, link.key.references, strict=True)
+            shared = {one: other for one, other in pairs if self._assigned[one][0] == base}
+            has_nulls = link.has_nulls or self._may_lack(link.key)
+            return replace(link, shared=shared, has_nulls=has_nulls)
+        number = links.index(link)
+        return replace(
+            link,
+            needs=[
+                at
+                for at, one in enumerate(links)
+                if self._bases.get(one.key.name) == number and not self._may_lack(one.key)
+            ],
+        )
 
 
 def _listed(piece: Piece) -> list[Any]:
@@ -242,9 +292,9 @@ def follows(
     numbers = {found.assigned[column][0] for column in key.columns if column in found.assigned}
     if not numbers:
         return None
-    link = found.links[min(numbers)]
-    if link.key is key or link.key.name == key.name:
+    if any(link.key.name == key.name for link in found.links):
         return True
+    link = found.links[min(numbers)]
     if len(numbers) > 1 or not all(column in found.assigned for column in key.columns):
         return False
     nullable = any(table.columns[column].is_nullable for column in key.columns)

@@ -15,7 +15,7 @@ from dbdyno.copies.synthesis.parents import Link, Parents
 
 ROW = "dyno_row"
 _PARENT = "dyno_parent_{}"
-_NUMBER = "dyno_number"
+_NUMBER, _COUNT = "dyno_number", "dyno_count"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,15 +69,53 @@ class _Taken:
 
     def _join(self, at: int, link: Link) -> str:
         """The rows that are referred to, numbered by their key from 1 on."""
-        names = ", ".join(self._quoted(column) for column in link.key.references)
-        numbered = f"SELECT ROW_NUMBER() OVER (ORDER BY {names}) AS {_NUMBER}, {names}"
+        if link.shared:
+            return self._join_shared(at, link)
+        names = self._names(link.key.references)
+        rows = f"{self._quoted(link.key.table)} o{self._needed(link)}"
         drawn = f"s.{_PARENT.format(at)}"
         if link.step != 1:
             drawn = f"1 + MOD(({drawn} - 1) * {link.step}, {link.rows})"
+        if link.needs:  # fewer rows than there are
+            drawn = f"1 + MOD({drawn} - 1, (SELECT COUNT(*) FROM {rows}))"
         return (
-            f" LEFT JOIN ({numbered} FROM {self._quoted(link.key.table)}) p{at}"
-            f" ON p{at}.{_NUMBER} = {drawn}"
+            f" LEFT JOIN (SELECT ROW_NUMBER() OVER (ORDER BY {names}) AS {_NUMBER}, {names}"
+            f" FROM {rows}) p{at} ON p{at}.{_NUMBER} = {drawn}"
         )
+
+    def _join_shared(self, at: int, link: Link) -> str:
+        """Those that fit the row of another link, numbered, and how many these are."""
+        names, within = self._names(link.key.references), self._names([*link.shared.values()])
+        table = self._quoted(link.key.table)
+
+        def same(alias: str) -> str:
+            return " AND ".join(
+                f"{alias}{at}.{self._quoted(other)} = {self._taken(self._table.columns[own])}"
+                for own, other in link.shared.items()
+            )
+
+        return (
+            f" LEFT JOIN (SELECT {within}, COUNT(*) AS {_COUNT} FROM {table} GROUP BY {within})"
+            f" c{at} ON {same('c')}"
+            f" LEFT JOIN (SELECT ROW_NUMBER() OVER (PARTITION BY {within} ORDER BY {names})"
+            f" AS {_NUMBER}, {names} FROM {table}) p{at} ON {same('p')}"
+            f" AND p{at}.{_NUMBER} = 1 + MOD(s.{_PARENT.format(at)} - 1, c{at}.{_COUNT})"
+        )
+
+    def _needed(self, link: Link) -> str:
+        """Only the rows that others fit."""
+        wanted = []
+        for number in link.needs:
+            other = self._parents.links[number]
+            same = " AND ".join(
+                f"q.{self._quoted(column)} = o.{self._quoted(self._parents.assigned[own][1])}"
+                for own, column in other.shared.items()
+            )
+            wanted.append(f"EXISTS (SELECT 1 FROM {self._quoted(other.key.table)} q WHERE {same})")
+        return f" WHERE {' AND '.join(wanted)}" if wanted else ""
+
+    def _names(self, columns: Sequence[str]) -> str:
+        return ", ".join(self._quoted(column) for column in columns)
 
     def _value(self, column: Column) -> str:
         for counter in self._parents.counters:
