@@ -115,6 +115,9 @@ def test_made_up_rows_have_the_planner_s_estimates_and_no_text(
         assert planted.one("made_up", sql) == 0
     assert (tmp_path / "copy.sql").stat().st_mode & 0o777 == 0o600
     assert foreign_keys(planted, "made_up") == foreign_keys(planted, "shop")
+    if planted.is_postgres:
+        checked = "SELECT COUNT(*) FROM pg_constraint WHERE conname = 'money_of_check'"
+        assert planted.one("made_up", checked) == 1
 
 
 def test_a_sample_has_all_rows_that_its_rows_refer_to(planted: Planted, tmp_path: Path) -> None:

@@ -10,7 +10,16 @@ import pytest
 
 from dbdyno.copies.schema import mysql, views
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Check, Column, ForeignKey, Index, Schema, Table, View
+from dbdyno.copies.schema.tables import (
+    Check,
+    Column,
+    DomainCheck,
+    ForeignKey,
+    Index,
+    Schema,
+    Table,
+    View,
+)
 from dbdyno.copies.statistics.values import ColumnStatistics, Lengths, Piece, TableStatistics
 from dbdyno.copies.synthesis import parents
 from dbdyno.copies.synthesis.domains import of_column, with_labels
@@ -206,6 +215,20 @@ def test_checks_that_made_up_rows_meet_are_kept_and_the_others_named() -> None:
     )
     # Without rows there is nothing that could break a check.
     assert len(synthesised(schema, {}).checks["t"]) == 3
+
+
+def test_checks_of_a_domain_are_kept_if_all_columns_of_it_meet_them() -> None:
+    price = column("price", type="money_of")
+    checks = [
+        DomainCheck(name=name, type="money_of", expression=what, sql="")
+        for name, what in (("low", "(VALUE > 0)"), ("high", "(VALUE < 9)"))
+    ]
+    schema = Schema(
+        tables={"t": table("t", ["id", price], ["id"])}, domain_checks=checks, folds_names=True
+    )
+    made = synthesised(schema, {"t": statistics(9, id=9, price=9)})
+    assert [one.name for one in made.domain_checks] == ["low"]
+    assert made.omitted == ["check `high` of domain `money_of`: made-up rows need not pass it"]
 
 
 @pytest.mark.parametrize(

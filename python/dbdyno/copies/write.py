@@ -94,6 +94,7 @@ def _synthesis(source: Source, found: Schema, out: Path) -> Copied:
         _write(file, _ddl(found, made.checks))
         _write(file, (one.create for one in made.staged))
     after = [sql for one in made.staged for sql in one.fill]
+    after += [check.sql for check in made.domain_checks]
     after += _after(found, made.broken)
     tables = [
         TableCopied(
@@ -133,7 +134,8 @@ def _sample(source: Source, found: Schema, out: Path, how: How) -> Copied:
                 TableCopied(name=name, there=choice.there, copied=count, said=choice.said)
             )
     broken = {(name, key.name) for name, key in gone}
-    setup = {"dump": str(out.absolute()), "after": [*_after(found, broken)]}
+    domain_checks = [check.sql for check in found.domain_checks]
+    setup = {"dump": str(out.absolute()), "after": [*domain_checks, *_after(found, broken)]}
     return _copied(source, out, tables, omitted, setup)
 
 

@@ -67,6 +67,17 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DomainCheck:
+    """A check of PostgreSQL's domains. `type`: the domain, as columns have it; `expression`: of
+    VALUE; `sql`: the statement that adds it."""
+
+    name: str
+    type: str
+    expression: str
+    sql: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class View:
     """`select`: what it shows; `create`: the statements that make it, on tables without a schema's
     name; `lacks`: why it cannot be copied (empty: it can)."""
@@ -125,6 +136,7 @@ class Schema:
 
     tables: Mapping[str, Table]
     views: Mapping[str, View] = field(default_factory=dict)
+    domain_checks: Sequence[DomainCheck] = ()
     before: Sequence[str] = ()
     after: Sequence[str] = ()
     omitted: Sequence[str] = ()

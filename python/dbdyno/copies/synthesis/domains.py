@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Check, Column, Schema, Table
+from dbdyno.copies.schema.tables import Check, Column, DomainCheck, Schema, Table
 from dbdyno.copies.synthesis.parents import Parents
 from dbdyno.sql.checks.domain import ANYTHING, Domain, moment, number, of_values
 
@@ -47,6 +47,18 @@ class Domains:
 
         found = self._found.get(table.name)
         return found is None or holds(check.expression, self._schema.language, found)
+
+    def hold_for(self, check: DomainCheck) -> bool:
+        """Whether all columns of a domain of PostgreSQL's meet its check."""
+        from dbdyno.sql.checks.holds import holds
+
+        found = (
+            self._found[table.name].get(column.name.lower(), ANYTHING)
+            for table in self._schema.tables.values()
+            for column in table.columns.values()
+            if column.type == check.type and table.name in self._found
+        )
+        return all(holds(check.expression, self._schema.language, {"value": one}) for one in found)
 
 
 def of_column(column: Column, made: Mapping[str, Any]) -> Domain:

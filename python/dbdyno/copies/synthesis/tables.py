@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Check, ForeignKey, Index, Schema, Table
+from dbdyno.copies.schema.tables import Check, DomainCheck, ForeignKey, Index, Schema, Table
 from dbdyno.copies.statistics.values import TableStatistics
 from dbdyno.copies.synthesis import coupling, keys, parents
 from dbdyno.copies.synthesis.column import Values, stand_in, values
@@ -27,13 +27,14 @@ class Synthesis:
     """`tables`: as under `setup.tables`; `rows`: of each table of the schema that has some;
     `staged`: tables that the engine fills for those whose rows take values of others, in their
     order; `broken`: unique indexes and foreign keys that the rows do not keep, by table and name;
-    `checks`: those that they do, by table; `omitted`: a sentence for each."""
+    `checks`, `domain_checks`: those that they do, by table; `omitted`: a sentence for each."""
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     staged: list[Staging] = field(default_factory=list)
     broken: set[tuple[str, str]] = field(default_factory=set)
     checks: dict[str, list[Check]] = field(default_factory=dict)
+    domain_checks: list[DomainCheck] = field(default_factory=list)
     omitted: list[str] = field(default_factory=list)
 
 
@@ -61,6 +62,12 @@ def synthesised(schema: Schema, statistics: Mapping[str, TableStatistics]) -> Sy
             for one in table.checks
             if one not in made.checks[table.name]
         ]
+    for check in schema.domain_checks:
+        if domains.hold_for(check):
+            made.domain_checks.append(check)
+        else:
+            said = f"check `{check.name}` of domain `{check.type}`: made-up rows need not pass it"
+            made.omitted.append(said)
     kept: set[tuple[str, str]] = set()
     for table in order:
         for key in table.foreign:
