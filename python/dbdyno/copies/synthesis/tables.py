@@ -15,7 +15,7 @@ from dbdyno.copies.synthesis.column import Values, stand_in, values
 from dbdyno.copies.synthesis.coupling import Coupling
 from dbdyno.copies.synthesis.domains import Domains
 from dbdyno.copies.synthesis.keys import Key
-from dbdyno.copies.synthesis.parents import Kept, Parents, Planner
+from dbdyno.copies.synthesis.parents import Parents, Planner
 from dbdyno.copies.synthesis.staging import Staging, staging
 from dbdyno.experiment.targets.setups import SQL_NAME
 
@@ -39,88 +39,109 @@ class Synthesis:
 
 
 def synthesised(schema: Schema, statistics: Mapping[str, TableStatistics]) -> Synthesis:
-    """All tables that have rows."""
-    made = Synthesis()
-    known = keys.all_keys(schema, statistics)
-    order, circular = parents.ordered(schema)
-    planner = Planner(schema, statistics, made.rows, made.broken, circular)
-    found: dict[str, Parents] = {}
-    domains = Domains(schema)
-    for table in order:
-        of_table = statistics.get(table.name)
-        found[table.name] = Parents()
-        columns = None
-        if of_table is not None and of_table.rows:
-            found[table.name] = planner.parents(table)
-            columns = _made(schema, table, of_table, known, made, found[table.name])
-        if columns is not None and of_table is not None:
-            made.rows[table.name] = of_table.rows
-            domains.take(table, found[table.name], columns, of_table.rows)
-        made.checks[table.name] = [one for one in table.checks if domains.hold(table, one)]
-        made.omitted += [
-            f"check `{one.name}` of `{table.name}`: made-up rows need not pass it"
-            for one in table.checks
-            if one not in made.checks[table.name]
+    """All tables that have rows, and what these keep of the schema's constraints."""
+    making = _Making(schema, statistics)
+    for table in making.order:
+        making.declare(table)
+        making.judge(table)
+    making.judge_domains()
+    for table in making.order:
+        making.keep_keys(table)
+    return making.made
+
+
+class _Making:
+    """`order`: all tables, each after those whose rows it takes values of."""
+
+    def __init__(self, schema: Schema, statistics: Mapping[str, TableStatistics]) -> None:
+        self._schema, self._statistics = schema, statistics
+        self.made = Synthesis()
+        self.order, circular = parents.ordered(schema)
+        self._known = keys.all_keys(schema, statistics)
+        broken = self.made.broken
+        self._planner = Planner(schema, statistics, self.made.rows, broken, circular)
+        self._parents: dict[str, Parents] = {}
+        self._domains = Domains(schema)
+        self._kept: set[tuple[str, str]] = set()  # foreign keys
+
+    def declare(self, table: Table) -> None:
+        """Has the engine make its rows, if it has some."""
+        found = self._statistics.get(table.name)
+        self._parents[table.name] = Parents()
+        if found is None or not found.rows:
+            return
+        if not _NAME.fullmatch(table.name):
+            self.made.omitted.append(f"rows of `{table.name}`: its name needs quotes")
+            return
+        taken = self._parents[table.name] = self._planner.parents(table)
+        columns = _Table(self._schema, table, found, self._known, self.made, taken).columns()
+        if columns is None:
+            return
+        name = self._stage(table, taken, columns) if taken.links else table.name
+        declared = dict(self.made.staged[-1].columns) if taken.links else columns
+        self.made.tables[name] = {"rows": found.rows, "existing": True, "columns": declared}
+        self.made.rows[table.name] = found.rows
+        self._domains.take(table, taken, columns, found.rows)
+
+    def _stage(self, table: Table, taken: Parents, columns: dict[str, dict[str, Any]]) -> str:
+        name = f"dyno_made_{len(self.made.staged) + 1}"
+        self.made.staged.append(staging(name, table, taken, columns, self._schema.quoted))
+        return name
+
+    def judge(self, table: Table) -> None:
+        """Keeps the checks that its rows meet."""
+        kept = self.made.checks[table.name] = [
+            check for check in table.checks if self._domains.hold(table, check)
         ]
-    for check in schema.domain_checks:
-        if domains.hold_for(check):
-            made.domain_checks.append(check)
-        else:
-            said = f"check `{check.name}` of domain `{check.type}`: made-up rows need not pass it"
-            made.omitted.append(said)
-    kept: set[tuple[str, str]] = set()
-    for table in order:
+        for check in table.checks:
+            if check not in kept:
+                self._omit_check(check.name, f"`{table.name}`")
+
+    def judge_domains(self) -> None:
+        """Keeps the checks of domains that all rows meet."""
+        for check in self._schema.domain_checks:
+            if self._domains.hold_for(check):
+                self.made.domain_checks.append(check)
+            else:
+                self._omit_check(check.name, f"domain `{check.type}`")
+
+    def _omit_check(self, name: str, of_what: str) -> None:
+        said = f"check `{name}` of {of_what}: made-up rows need not pass it"
+        self.made.omitted.append(said)
+
+    def keep_keys(self, table: Table) -> None:
+        """Keeps the foreign keys that its rows keep; of tables before it this is known."""
         for key in table.foreign:
-            why = _unkept(schema, table, key, known, made, found[table.name], kept)
+            why = self._unkept(table, key)
             if not why:
-                kept.add((table.name, key.name))
-            elif table.name in made.rows:
-                made.broken.add((table.name, key.name))
-                made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
-    return made
+                self._kept.add((table.name, key.name))
+            elif table.name in self.made.rows:
+                self.made.broken.add((table.name, key.name))
+                self.made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
 
+    def _unkept(self, table: Table, key: ForeignKey) -> str:
+        """Why the rows do not keep a foreign key; empty: they do."""
+        taken = self._parents[table.name]
+        if key.table not in self.made.rows:
+            return f"`{key.table}` has no rows in the copy"
+        if key.name in taken.refused:
+            return taken.refused[key.name]
+        follows = parents.follows(self._schema, table, taken, key, self._kept)
+        if follows is False:
+            return "its columns have the values that another foreign key needs"
+        if len(key.columns) > 1:
+            return "" if follows else "it is of several columns"
+        # Where nothing is taken, its column has the value that the engine makes.
+        is_sure = table.columns[key.columns[0]].is_nullable or not taken.has_nulls
+        if (follows and is_sure) or self._refers(table, key):
+            return ""
+        return f"it refers to no unique column of `{key.table}`"
 
-def _made(
-    schema: Schema, table: Table, found: TableStatistics, known: Mapping[tuple[str, str], Key],
-    made: Synthesis, parents_: Parents,
-) -> dict[str, dict[str, Any]] | None:  # fmt: skip
-    """Declares a table; its columns, None if it has no rows."""
-    if not _NAME.fullmatch(table.name):
-        made.omitted.append(f"rows of `{table.name}`: its name needs quotes")
-        return None
-    columns = _Table(schema, table, found, known, made, parents_).columns()
-    if columns is None:
-        return None
-    declared: dict[str, Any] = {"rows": found.rows, "existing": True}
-    if not parents_.links:
-        made.tables[table.name] = declared | {"columns": columns}
-        return columns
-    name = f"dyno_made_{len(made.staged) + 1}"
-    staged = staging(name, table, parents_, columns, schema.quoted)
-    made.staged.append(staged)
-    made.tables[name] = declared | {"columns": dict(staged.columns)}
-    return columns
-
-
-def _unkept(
-    schema: Schema, table: Table, key: ForeignKey, known: Mapping[tuple[str, str], Key],
-    made: Synthesis, found: Parents, kept: Kept,
-) -> str:  # fmt: skip
-    """Why the rows do not keep a foreign key; empty: they do."""
-    if key.table not in made.rows:
-        return f"`{key.table}` has no rows in the copy"
-    if key.name in found.refused:
-        return found.refused[key.name]
-    follows = parents.follows(schema, table, found, key, kept)
-    if follows is False:
-        return "its columns have the values that another foreign key needs"
-    if len(key.columns) > 1:
-        return "" if follows else "it is of several columns"
-    target = known.get(keys.references(schema, table).get(key.columns[0], ("", "")))
-    own = target is not None and not target.is_part
-    if follows and (own or table.columns[key.columns[0]].is_nullable or not found.has_nulls):
-        return ""
-    return "" if own and not follows else f"it refers to no unique column of `{key.table}`"
+    def _refers(self, table: Table, key: ForeignKey) -> bool:
+        """Whether the values that the engine makes for its only column are keys of the other."""
+        to = keys.references(self._schema, table).get(key.columns[0], ("", ""))
+        target = self._known.get(to)
+        return target is not None and not target.is_part
 
 
 class _Table:
