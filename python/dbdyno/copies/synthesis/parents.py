@@ -198,7 +198,8 @@ class _Plan:
             return True
         counter = self._counter(columns)
         if counter is None or self._counters.get(counter.column, counter) != counter:
-            raise _Refused(key, f"made-up rows would not be unique in `{', '.join(columns)}`")
+            last = self._chosen[max(links)]
+            raise _Refused(last, f"made-up rows would not be unique in `{', '.join(columns)}`")
         self._counters[counter.column] = counter
         return True
 
