@@ -12,11 +12,11 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.proof.proving.measuring import Workload
+from tools.proof.proving.measuring import FOUND, Workload
 from tools.proof.row import Effort
 from tools.proof.runs import place
 
@@ -41,12 +41,28 @@ _FOUND = re.compile(r"^Index found: (\S+) \((.+)\)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Choice:
-    """`statements`: CREATE INDEX; `version`: dexter's; `missing`: why it could not be asked
-    (empty: it was)."""
+    """`statements`: CREATE INDEX; `version`: dexter's, empty if it was not asked; `missing`: why it
+    could not be."""
 
     statements: tuple[str, ...] = ()
     version: str = ""
     missing: str = ""
+
+    @property
+    def sets(self) -> Mapping[str, tuple[str, ...]]:
+        """What it has found, to be measured next to other sets."""
+        return {DEXTER: self.statements} if self.version else {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """For the row: why it is not there."""
+        return (f"dexter: not tested here ({self.missing})",) if self.missing else ()
+
+    def ratio(self, speeds: Mapping[str, float]) -> str:
+        """The end of a sentence on the found set's throughput."""
+        if not self.version:
+            return ""
+        return f", {speeds[FOUND] / speeds[DEXTER]:.2f} times that of dexter {self.version}"
 
 
 def program() -> Path | None:
@@ -56,8 +72,11 @@ def program() -> Path | None:
     return Path(found) if found else None
 
 
-def choice(effort: Effort, workload: Workload) -> Choice:
-    """What dexter chooses. RuntimeError with what it says, if it fails."""
+def choice(effort: Effort, workload: Workload, kind: str) -> Choice:
+    """What dexter chooses; it knows PostgreSQL alone. RuntimeError with what it says, if it
+    fails."""
+    if kind != "postgres":
+        return Choice()
     found = program()
     if found is None:
         return Choice(missing="it is not installed: `DYNO_DEXTER=1 make servers`")

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tools.proof.proving import dexter, measuring
-from tools.proof.proving.dexter import DEXTER, Choice
+from tools.proof.proving.dexter import Choice
 from tools.proof.proving.measuring import FOUND, KINDS, NEAR, NONE, Lengths, Workload
 from tools.proof.proving.shop import INDEXES, experiment
 from tools.proof.row import Effort, Outcome, Row
@@ -16,77 +16,59 @@ from tools.proof.row import Effort, Outcome, Row
 FULL, QUICK = Lengths(4, "1500ms"), Lengths(1, "300ms")
 FIND_S, QUICK_S = 420, 10
 MOST = 5
-POSTGRES = "postgres"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What is found, what dexter finds (it knows PostgreSQL alone), and transactions a second of
-    all sets."""
+    """What is found, what dexter finds, and transactions a second of all sets."""
 
     chosen: Sequence[str]
-    dexter: Choice | None
+    dexter: Choice
     speeds: Mapping[str, float]
 
-    @property
-    def others(self) -> Mapping[str, Sequence[str]]:
-        """Sets of other programs, by their names."""
-        is_there = self.dexter is not None and not self.dexter.missing
-        return {DEXTER: self.dexter.statements} if self.dexter is not None and is_there else {}
+    def sentence(self) -> str:
+        """The found set's throughput over that of others."""
+        return (
+            f"{measuring.near(self.speeds):.0%} of the best of {len(self.speeds) - 1} sets,"
+            f" {self.speeds[FOUND] / self.speeds[NONE]:.1f} times no index"
+            f"{self.dexter.ratio(self.speeds)}"
+        )
 
 
 def measure(effort: Effort) -> Outcome:
     """On each server: what is found, and its throughput over that of the best set."""
     measured = {kind: of_kind(effort, kind) for kind in KINDS}
-    near = {kind: measuring.near(one.speeds) for kind, one in measured.items()}
     return Outcome(
-        "; ".join(f"{kind}: {_sentence(one, near[kind])}" for kind, one in measured.items()),
-        all(share >= 1 - NEAR for share in near.values()),
+        "; ".join(f"{kind}: {one.sentence()}" for kind, one in measured.items()),
+        all(measuring.near(one.speeds) >= 1 - NEAR for one in measured.values()),
         tuple(
             measuring.table(
                 f"{kind}: throughput of sets of indexes",
                 *(one.chosen, one.speeds),
                 most=5,
-                others=one.others,
+                others=one.dexter.sets,
             )
             for kind, one in measured.items()
         ),
         (
             "the best of many measured sets is flattered by its noise, so the share is a low one",
-            *(
-                f"dexter: not tested here ({one.dexter.missing})"
-                for one in measured.values()
-                if one.dexter is not None and one.dexter.missing
-            ),
+            *(note for one in measured.values() for note in one.dexter.notes),
         ),
     )
-
-
-def _sentence(one: Measured, near: float) -> str:
-    speeds = one.speeds
-    parts = [
-        f"{near:.0%} of the best of {len(speeds) - 1} sets",
-        f"{speeds[FOUND] / speeds[NONE]:.1f} times no index",
-    ]
-    if DEXTER in speeds and one.dexter is not None:
-        version = one.dexter.version
-        parts.append(f"{speeds[FOUND] / speeds[DEXTER]:.2f} times dexter's ({version})")
-    return ", ".join(parts)
 
 
 def of_kind(effort: Effort, kind: str) -> Measured:
     """What is found, and transactions a second of all sets."""
     workload = Workload(f"shop-{kind}", experiment(kind, effort.quick))
     chosen = measuring.found(effort, workload, QUICK_S if effort.quick else FIND_S, MOST)
-    beside = dexter.choice(effort, workload) if kind == POSTGRES else None
-    one = Measured(chosen, beside, {})
-    sets = {NONE: (), FOUND: chosen, **one.others} | {
+    other = dexter.choice(effort, workload, kind)
+    sets = {NONE: (), FOUND: chosen, **other.sets} | {
         "_".join(names): tuple(INDEXES[name] for name in names)
         for size in range(1, 2 if effort.quick else len(INDEXES) + 1)
         for names in itertools.combinations(INDEXES, size)
     }
     lengths = QUICK if effort.quick else FULL
-    return replace(one, speeds=measuring.throughputs(effort, workload, sets, lengths))
+    return Measured(chosen, other, measuring.throughputs(effort, workload, sets, lengths))
 
 
 ROW = Row(
