@@ -25,10 +25,10 @@ TABLES = (
     " (w, d, c))",
     "CREATE TABLE price (w INT NOT NULL, item INT NOT NULL, PRIMARY KEY (w, item), CONSTRAINT"
     " price_warehouse FOREIGN KEY (w) REFERENCES warehouse (w))",
-    "CREATE TABLE lines (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, n INT NOT NULL, item INT"
-    " NOT NULL, amount INT NOT NULL, PRIMARY KEY (w, d, o, n), CONSTRAINT lines_orders FOREIGN KEY"
-    " (w, d, o) REFERENCES orders (w, d, o), CONSTRAINT lines_price FOREIGN KEY (w, item)"
-    " REFERENCES price (w, item), CONSTRAINT some CHECK (amount > 0))",
+    "CREATE TABLE sold (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, n INT NOT NULL, item INT"
+    " NOT NULL, amount INT NOT NULL, PRIMARY KEY (w, d, o, n), CONSTRAINT sold_orders FOREIGN KEY"
+    " (w, d, o) REFERENCES orders (w, d, o), CONSTRAINT sold_price FOREIGN KEY (w, item)"
+    " REFERENCES price (w, item), CONSTRAINT positive CHECK (amount > 0))",
     "CREATE TABLE fresh (w INT NOT NULL, d INT NOT NULL, o INT NOT NULL, PRIMARY KEY (w, d, o),"
     " CONSTRAINT fresh_orders FOREIGN KEY (w, d, o) REFERENCES orders (w, d, o))",
     "CREATE TABLE note (id INT PRIMARY KEY, w INT, d INT, CONSTRAINT note_district FOREIGN KEY"
@@ -64,13 +64,13 @@ def rows() -> dict[str, list[Sequence[Any]]]:
         "warehouse": [(w, f"house {w}") for w in range(1, WAREHOUSES + 1)],
         "district": [(w, d, round(rng.random() / 2, 3)) for w, d in places],
         "customer": [
-            (*one, rng.choice(TIERS), f"20{rng.randrange(10, 24)}-05-01",
-             "2025-01-01" if rng.random() < 0.3 else None)
+            (*one, rng.choice(TIERS), f"{year}-05-01", f"{year + 1}-01-01" if year % 3 else None)
             for one in people
+            if (year := rng.randrange(2010, 2024))
         ],
         "orders": orders,
         "price": [(w, item) for w in range(1, WAREHOUSES + 1) for item in range(1, ITEMS + 1)],
-        "lines": lines,
+        "sold": lines,
         "fresh": [one[:3] for one in orders[::4]],
         "note": [
             (n, *(rng.choice(places) if n % 3 else (None, None))) for n in range(1, NOTES + 1)

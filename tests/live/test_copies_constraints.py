@@ -38,7 +38,7 @@ def test_keys_checks_and_views_are_kept_or_named(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("APP_PASSWORD", PASSWORD)
-    with running(kind) as (bench, server):
+    with running(kind, durability="none") as (bench, server):
         planted = Planted(kind, bench, server, fill)
         all_keys, all_checks = foreign_keys(planted, "shop"), checks(planted, "shop")
         assert {row[0] for row in all_keys} >= {SELF} and "in_order" in all_checks
@@ -63,7 +63,7 @@ def test_keys_checks_and_views_are_kept_or_named(
         planted.load(sample, "sampled", tmp_path)
         assert foreign_keys(planted, "sampled") == all_keys
         assert checks(planted, "sampled") == all_checks
-        assert 0 < counts(planted, "sampled")["lines"] < there["lines"]
+        assert 0 < counts(planted, "sampled")["sold"] < there["sold"]
         _has_views(planted, "sampled", sample.omitted)
 
 
