@@ -14,7 +14,6 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tools.proof.proving.measuring import FOUND, Workload
 from tools.proof.row import Effort
@@ -31,7 +30,6 @@ from dbdyno.plan.make import make
 from dbdyno.plan.types import Cell, TrialPlan
 from dbdyno.prove.bench import bench
 from dbdyno.store.record import TrialRecord
-from dbdyno.systems.process.paths import prefixes
 
 DEXTER = "dexter"
 SEED = 7
@@ -65,21 +63,14 @@ class Choice:
         return f", {speeds[FOUND] / speeds[DEXTER]:.2f} times that of dexter {self.version}"
 
 
-def program() -> Path | None:
-    """Where `DYNO_DEXTER=1 make servers` has put it; else that of PATH."""
-    ours = [root / "dexter/dexter" for root in prefixes()]
-    found = next((path for path in ours if path.exists()), None) or shutil.which("dexter")
-    return Path(found) if found else None
-
-
 def choice(effort: Effort, workload: Workload, kind: str) -> Choice:
     """What dexter chooses; it knows PostgreSQL alone. RuntimeError with what it says, if it
     fails."""
     if kind != "postgres":
         return Choice()
-    found = program()
+    found = shutil.which("dexter")
     if found is None:
-        return Choice(missing="it is not installed: `DYNO_DEXTER=1 make servers`")
+        return Choice(missing="it is not installed: it comes as Ruby's gem pgdexter")
     effort.say(f"    {workload.name}: dexter")
     text = f"{workload.text}blocks: 1\nwarmup: 300ms\nduration: 1s\ninterval: 100ms\n"
     plan = make(load(text), Machine.read())
@@ -91,7 +82,7 @@ def choice(effort: Effort, workload: Workload, kind: str) -> Choice:
         try:
             made.build("CREATE EXTENSION hypopg")
         except DynoError as error:
-            return Choice(missing=f"its extension HypoPG is not installed: {error.what}")
+            return Choice(missing=f"HypoPG, which it asks, is not installed: {error.what}")
         target = cell.targets[0]
         resolved = systems.load(target.kind).resolve(target)
         reached = made.server.engine_target(target, resolved, made.database)
@@ -100,7 +91,7 @@ def choice(effort: Effort, workload: Workload, kind: str) -> Choice:
         )
 
 
-def _asked(effort: Effort, found: Path, reached: dict[str, object], sql: Iterable[str]) -> str:
+def _asked(effort: Effort, found: str, reached: dict[str, object], sql: Iterable[str]) -> str:
     file = effort.scratch / "dexter.sql"
     file.write_text("".join(f"{each};\n" for each in sql if sqltext.keyword(each) in PREPARED))
     address = reached["address"]
@@ -116,7 +107,7 @@ def _asked(effort: Effort, found: Path, reached: dict[str, object], sql: Iterabl
     return _said(found, *words, str(file), PGPASSWORD=str(reached["password"]))
 
 
-def _said(found: Path, *words: str, **variables: str) -> str:
+def _said(found: str, *words: str, **variables: str) -> str:
     done = subprocess.run(
         [found, *words],
         env={**os.environ, **variables},
