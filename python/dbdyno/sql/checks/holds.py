@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from sqlglot import exp
 
@@ -21,13 +22,18 @@ Node = exp.Expr
 _ANY: Truth = frozenset((True, False, None))
 _EITHER: Truth = frozenset((True, False))
 _PAIRS_MAX = 10_000  # of values that are compared one by one
-_OPERATORS: Mapping[type[Node], Callable[[object, object], bool]] = {
+_OPERATORS: Mapping[type[Node], Callable[[Any, Any], bool]] = {
     exp.LT: operator.lt,
     exp.LTE: operator.le,
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
     exp.EQ: operator.eq,
     exp.NEQ: operator.ne,
+}
+_ARITHMETIC: Mapping[type[Node], Callable[[Any, Any], Decimal]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
 }
 _TYPES = exp.DataType.Type
 _WHOLE = {_TYPES.INT, _TYPES.BIGINT}
@@ -230,7 +236,7 @@ def _computed(kind: type[Node], a: Domain, b: Domain) -> Domain:
     ends = (a.low, a.high, b.low, b.high)
     if not all(isinstance(each, Decimal) for each in ends):
         return ANYTHING
-    function = {exp.Add: operator.add, exp.Sub: operator.sub, exp.Mul: operator.mul}[kind]
+    function = _ARITHMETIC[kind]
     found = [function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     return Domain(low=min(found), high=max(found), has_null=a.has_null or b.has_null)
 
