@@ -235,7 +235,7 @@ def _split(
             later.append("ADD " + line.strip())
         elif (check := _check(line)) is not None:
             checks.append(check)
-            if not _CHECK.match(line):  # it stands behind its column
+            if not _CHECK.match(line):  # a part of its column's line
                 kept.append(_INLINE_CHECK.sub("", line))
         elif not _FOREIGN.match(line):
             kept.append(line)

@@ -154,6 +154,6 @@ class Schema:
 
 
 def not_copied(what: str, names: Sequence[str]) -> str:
-    """The sentence on things that no copy has; empty where there are none."""
+    """The sentence on things that no copy has; empty for no names."""
     listed = ", ".join(f"`{name}`" for name in names)
     return f"{what} {listed}: only tables and views are copied" if names else ""

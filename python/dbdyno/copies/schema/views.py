@@ -34,7 +34,7 @@ def referred(schema: Schema, statements: Sequence[str], language: str) -> Views:
 
 
 class _Chosen:
-    """`seen`: why each view that was looked at cannot be made; empty: it can."""
+    """`seen`: why each examined view cannot be made; empty: it can."""
 
     def __init__(self, schema: Schema, language: str) -> None:
         self.views = {name.lower(): view for name, view in schema.views.items()}

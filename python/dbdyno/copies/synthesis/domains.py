@@ -12,7 +12,7 @@ from dbdyno.copies.schema.tables import Check, Column, DomainCheck, Schema, Tabl
 from dbdyno.copies.synthesis.parents import Parents
 from dbdyno.sql.checks.domain import ANYTHING, Domain, moment, number, of_values
 
-VALUES_MAX = 1000  # of a column that are looked at one by one
+VALUES_MAX = 1000  # of a column that are compared one by one
 _SINGLE = ("float", "real")  # whose values are not the decimal ones that are written
 
 

@@ -87,7 +87,7 @@ def ordered(schema: Schema) -> tuple[list[Table], set[tuple[str, str]]]:
 
 
 class _Refused(Exception):
-    """A foreign key with which made-up rows cannot be had."""
+    """A foreign key that made-up rows cannot keep."""
 
     def __init__(self, key: ForeignKey, why: str) -> None:
         self.key, self.why = key, why
@@ -204,7 +204,7 @@ class _Plan:
         return True
 
     def _take_once(self, key: ForeignKey, number: int) -> None:
-        for other in self._chosen:  # which would leave out some of the rows
+        for other in self._chosen:  # which needs only some of the rows
             if self._bases.get(other.name) == number and not self._may_lack(other):
                 raise _Refused(other, f"it shares columns with `{key.name}`")
         if self._found.rows > self._rows[key.table]:

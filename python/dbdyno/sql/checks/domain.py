@@ -13,8 +13,8 @@ Value = Decimal | datetime | str
 @dataclass(frozen=True, kw_only=True)
 class Domain:
     """`low`, `high`: the ends of numbers or moments, included; `values`: all of them, where they
-    are few; `lengths`: of texts, characters; `has_null`: NULL is possible. Of what is left out
-    nothing is known."""
+    are few; `lengths`: of texts, characters; `has_null`: NULL is possible. Of what is
+    omitted nothing is known."""
 
     low: Decimal | datetime | None = None
     high: Decimal | datetime | None = None

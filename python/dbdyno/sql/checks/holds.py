@@ -43,7 +43,7 @@ _MOMENTS = {_TYPES.DATE, _TYPES.TIMESTAMP, _TYPES.DATETIME, _TYPES.TIMESTAMPNTZ}
 
 def holds(expression: str, dialect: str, domains: Mapping[str, Domain]) -> bool:
     """Whether no row with such values breaks the check. `domains`: by column, small letters. False
-    for what cannot be told."""
+    for what is not known."""
     node = _condition(expression, dialect)
     try:
         return node is not None and False not in _Judge(domains).truth(node)
