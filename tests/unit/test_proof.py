@@ -188,6 +188,19 @@ def test_another_finder_s_indexes_are_read_and_shown_next_to_ours() -> None:
     ]
 
 
+def test_another_finder_that_is_missing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    workload = measuring.Workload("shop", shop.experiment("postgres", True))
+    found = dexter.choice(quick(tmp_path), workload, "postgres")
+    assert (found.sets, found.ratio({})) == ({}, "")
+    assert found.notes == (
+        "dexter: not tested here (it is not installed: it comes as Ruby's gem pgdexter)",
+    )
+    assert dexter.choice(quick(tmp_path), workload, "mariadb").notes == ()
+
+
 def test_charts_stand_alone() -> None:
     drawn = chart.lines("a < b", {"x & y": [(1, 2.0), (2, 0.0)]}, across="n", up="%", bar=1.0)
     ElementTree.fromstring(drawn)
