@@ -35,7 +35,7 @@ PYTHON = {
     "share": {"audit", "experiment", "systems", "samplers", "plan", "store"},
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
     "digest": {"experiment", "systems", "samplers", "plan", "store"},
-    "copies": {"experiment", "systems", "samplers", "plan", "store"},
+    "copies": {"sql", "experiment", "systems", "samplers", "plan", "store"},
     "execute": {
         *("audit", "experiment", "systems", "topology", "samplers", "faults", "storage", "plan"),
         *("store", "facts", "rules"),

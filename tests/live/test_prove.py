@@ -143,7 +143,9 @@ targets: {db: {}}
 workload:
   kind: mix
   params: {k: {uniform: [1, 500]}}
-  statements: {by_k: "SELECT c FROM sbtest1 WHERE k = :k"}
+  statements:
+    by_k: "SELECT c FROM sbtest1 WHERE k = :k"
+    by_view: "SELECT c FROM seen WHERE k = :k"
 """
 
 
@@ -151,7 +153,8 @@ def test_a_server_is_copied_and_never_changed(there: Place) -> None:
     (there.path / "sbtest.yaml").write_text(SBTEST)
     there.environment["PROVE_PASSWORD"] = servers_there.PASSWORD
     with servers_there.there("mariadb") as server:
-        server.grant(*server.read_only())
+        server.grant(*server.read_only(), "SHOW VIEW ON shop.* TO app@'127.0.0.1'")
+        server.sql("CREATE VIEW shop.seen AS SELECT c, k FROM shop.sbtest1")
         schemas = server.schemas()
         done = there.dyno(
             *("prove", "--workload", "sbtest.yaml", "--index", "sbtest1 (k)", "--on", server.url),
@@ -165,6 +168,7 @@ def test_a_server_is_copied_and_never_changed(there: Place) -> None:
     assert (found.kind, found.url) == ("mariadb", None)
     assert found.setup is not None
     assert found.setup.after[-1] == "CREATE INDEX sbtest1_k ON sbtest1 (k)"
+    assert "VIEW `seen` AS select " in found.setup.after[-2]
     kept = [path for path in there.path.rglob("*") if path.is_file()]
     assert not [path for path in kept if servers_there.PASSWORD.encode() in path.read_bytes()]
     assert there.until_clean() == []

@@ -15,7 +15,7 @@ import pytest
 from tools.proof import __main__ as proof
 from tools.proof import chart, page
 from tools.proof import rows as package
-from tools.proof.proving import measuring, movies, shop, tpcc
+from tools.proof.proving import dexter, measuring, movies, shop, tpcc
 from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.rows import FAMILIES, rows
 from tools.proof.rows.verdicts import coverage, false_alarms, power
@@ -163,6 +163,42 @@ def test_the_found_set_is_held_against_the_best() -> None:
         ("none", "10", "20%"),
         ("expert", "50", "100%"),
     )
+
+
+SAID = """\
+Processing 5 new query fingerprints
+Index found: public.customers (mail)
+Index found: public.orders (customer_id, created)
+"""
+
+
+def test_another_finder_s_indexes_are_read_and_shown_next_to_ours() -> None:
+    found = dexter.indexes(SAID)
+    assert found == (
+        "CREATE INDEX dexter_1 ON public.customers (mail)",
+        "CREATE INDEX dexter_2 ON public.orders (customer_id, created)",
+    )
+    assert dexter.indexes("No new indexes found\n") == ()
+    speeds = {"none": 10.0, "found": 50.0, "dexter": 40.0, "a": 45.0}
+    table = measuring.table("speeds", (), speeds, most=1, others={"dexter": found})
+    assert [row[0] for row in table.rows] == [
+        "found: nothing",
+        "dexter: public.customers (mail); public.orders (customer_id, created)",
+        "none",
+    ]
+
+
+def test_another_finder_that_is_missing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    workload = measuring.Workload("shop", shop.experiment("postgres", True))
+    found = dexter.choice(quick(tmp_path), workload, "postgres")
+    assert (found.sets, found.ratio({})) == ({}, "")
+    assert found.notes == (
+        "dexter: not tested here (it is not installed: it comes as Ruby's gem pgdexter)",
+    )
+    assert dexter.choice(quick(tmp_path), workload, "mariadb").notes == ()
 
 
 def test_charts_stand_alone() -> None:

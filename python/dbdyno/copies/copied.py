@@ -14,12 +14,14 @@ ROWS = 10_000  # of a large table that are sampled, unless more are asked for
 class How:
     """`way`: `synthesise` writes no value of the server's but ends of ranges; `sample` copies rows.
     `rows`: of a table, above which a sample has only these and those that they are needed by;
-    `tables`: of which there is a copy (default: all)."""
+    `tables`: of which there is a copy (default: all); `statements`: of the workload, whose views
+    are copied, too."""
 
     way: Literal["synthesise", "sample"] = "synthesise"
     rows: int = ROWS
     seed: int = 1
     tables: Sequence[str] = ()
+    statements: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,14 @@
 """Writes a copy of a server's schema: a file of SQL, and the `setup:` that loads it.
 
-The file makes the tables without secondary indexes and foreign keys; in a sample it has their rows,
-too. `setup.tables` has the engine make rows, and `setup.after` adds indexes and foreign keys.
+The file makes the tables with their checks, and without secondary indexes and foreign keys; in a
+sample it has their rows, too. `setup.tables` has the engine make rows, and `setup.after` adds
+indexes, foreign keys and views.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -15,10 +16,12 @@ from typing import IO, Any
 from dbdyno.copies import schema as schemas
 from dbdyno.copies.copied import Copied, How, TableCopied
 from dbdyno.copies.sampling import chosen, rows
-from dbdyno.copies.schema.tables import Schema, Table
+from dbdyno.copies.schema import views
+from dbdyno.copies.schema.tables import Check, Schema, Table
 from dbdyno.copies.source import STATEMENT_S, Refused, Source, reading
 from dbdyno.copies.statistics.measure import measured
 from dbdyno.copies.statistics.values import TableStatistics
+from dbdyno.copies.synthesis.domains import with_labels
 from dbdyno.copies.synthesis.tables import synthesised
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean
@@ -38,9 +41,10 @@ def write_copy(
     with reading(url, credentials, tls, schema) as source:
         found = _only(schemas.read(source), how.tables)
         try:
+            found = _with_views(found, how.statements)
             if how.way == "sample":
                 return _sample(source, found, out, how)
-            return _synthesis(source, found, out)
+            return _synthesis(source, with_labels(found), out)
         except Refused as refused:
             raise DynoError(
                 f"{source.server.place} refused a statement: the copy is not whole",
@@ -66,6 +70,16 @@ def _only(found: Schema, names: Sequence[str]) -> Schema:
     return replace(found, tables={k: v for k, v in found.tables.items() if k in wanted})
 
 
+def _with_views(found: Schema, statements: Sequence[str]) -> Schema:
+    """With the views that statements refer to: they come last, materialised ones with rows."""
+    referred = views.referred(found, statements, found.language)
+    return replace(
+        found,
+        after=[*found.after, *(sql for view in referred.wanted for sql in view.create)],
+        omitted=[*found.omitted, *referred.omitted],
+    )
+
+
 def _synthesis(source: Source, found: Schema, out: Path) -> Copied:
     statistics: dict[str, TableStatistics] = {}
     omitted = [*found.omitted]
@@ -75,27 +89,42 @@ def _synthesis(source: Source, found: Schema, out: Path) -> Copied:
         except Refused as refused:
             omitted.append(f"rows of `{table.name}`: {refused}")
     made = synthesised(found, statistics)
-    with _opened(out) as file:
-        _write(file, _ddl(found))
-    after = [*_after(found, made.broken)]
+    omitted += made.omitted
+    with _opened(out, omitted) as file:
+        _write(file, _ddl(found, made.checks))
+        _write(file, (one.create for one in made.staged))
+    after = [sql for one in made.staged for sql in one.fill]
+    after += [check.sql for check in made.domain_checks]
+    after += _after(found, made.broken)
     tables = [
         TableCopied(
             name=name,
             there=of_table.rows,
-            copied=made.tables.get(name, {}).get("rows", 0),
+            copied=made.rows.get(name, 0),
             said=of_table.said,
         )
         for name, of_table in statistics.items()
     ]
     setup = {"sql": [str(out.absolute())], "tables": made.tables, "after": after}
-    return _copied(source, out, tables, [*omitted, *made.omitted], setup)
+    return _copied(source, out, tables, omitted, setup)
 
 
 def _sample(source: Source, found: Schema, out: Path, how: How) -> Copied:
     picked = chosen.rows(source, found, how)
+    lost = {name: choice.lost for name, choice in picked.items() if choice.lost}
+    keys = [(name, key) for name, table in found.tables.items() for key in table.foreign]
+    gone = [(name, key) for name, key in keys if key.table in lost or key.table not in picked]
+    omitted = [
+        *found.omitted,
+        *(f"rows of `{name}`: {why}" for name, why in lost.items()),
+        *(
+            f"foreign key `{key.name}` of `{name}`: `{key.table}` has no rows in the copy"
+            for name, key in gone
+        ),
+    ]
     tables = []
-    with _opened(out) as file:
-        _write(file, _ddl(found))
+    with _opened(out, omitted) as file:
+        _write(file, _ddl(found, {table.name: table.checks for table in found.tables.values()}))
         for name, choice in picked.items():
             count = 0
             for text, many in rows.written(source, found.tables[name], choice):
@@ -104,15 +133,10 @@ def _sample(source: Source, found: Schema, out: Path, how: How) -> Copied:
             tables.append(
                 TableCopied(name=name, there=choice.there, copied=count, said=choice.said)
             )
-    lost = [f"rows of `{name}`: {choice.lost}" for name, choice in picked.items() if choice.lost]
-    broken = {
-        (name, key.name)
-        for name, table in found.tables.items()
-        for key in table.foreign
-        if key.table in picked and picked[key.table].lost
-    }
-    setup = {"dump": str(out.absolute()), "after": [*_after(found, broken)]}
-    return _copied(source, out, tables, [*found.omitted, *lost], setup)
+    broken = {(name, key.name) for name, key in gone}
+    domain_checks = [check.sql for check in found.domain_checks]
+    setup = {"dump": str(out.absolute()), "after": [*domain_checks, *_after(found, broken)]}
+    return _copied(source, out, tables, omitted, setup)
 
 
 def _copied(
@@ -133,26 +157,30 @@ def _copied(
     )
 
 
-def _opened(out: Path) -> IO[str]:
+def _opened(out: Path, omitted: Sequence[str]) -> IO[str]:
+    """The file, which begins with what it lacks."""
     try:
-        return os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
+        file = os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
     except OSError as error:
         raise DynoError(
             f"{out} cannot be written: {error.strerror}",
             cause="an existing file is not overwritten" if out.exists() else "",
             fix="name another file",
         ) from None
+    for sentence in dict.fromkeys(omitted):
+        file.write(f"-- not copied: {' '.join(sentence.split())}\n")
+    return file
 
 
-def _write(file: IO[str], statements: Iterator[str]) -> None:
+def _write(file: IO[str], statements: Iterable[str]) -> None:
     for statement in statements:
         file.write(statement + ";\n")
 
 
-def _ddl(found: Schema) -> Iterator[str]:
+def _ddl(found: Schema, checks: Mapping[str, Sequence[Check]]) -> Iterator[str]:
     yield from found.before
     for table in found.tables.values():
-        yield table.create
+        yield table.created(checks[table.name])
 
 
 def _after(found: Schema, broken: set[tuple[str, str]]) -> Iterator[str]:

@@ -85,13 +85,18 @@ def near(speeds: Mapping[str, float]) -> float:
 
 
 def table(
-    title: str, chosen: Sequence[str], speeds: Mapping[str, float], most: int | None = None
-) -> Table:
-    """The found set, none, and the best ones, at most `most`."""
+    title: str, chosen: Sequence[str], speeds: Mapping[str, float], most: int | None = None,
+    others: Mapping[str, Sequence[str]] = {},
+) -> Table:  # fmt: skip
+    """The found set, what `others` have found by their names, none, and the best ones, at most
+    `most`."""
     ranked = sorted(speeds, key=lambda name: -speeds[name])
-    shown = dict.fromkeys([FOUND, NONE, *ranked[:most]])
+    shown = dict.fromkeys([FOUND, *others, NONE, *ranked[:most]])
     best = speeds[ranked[0]]
-    named = {FOUND: f"found: {'; '.join(map(_plain, chosen)) or 'nothing'}"}
+    named = {
+        name: f"{name}: {'; '.join(map(_plain, statements)) or 'nothing'}"
+        for name, statements in {FOUND: chosen, **others}.items()
+    }
     return Table(
         title,
         ("set", "transactions a second", "of the best"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,10 @@ from dbdyno.systems import versions
 from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.plurals import count
 
-OMITTED_SHOWN = 10
 
-
-def target(typed: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Keys of the private server. The copy is written next to `file`. click.UsageError for options
-    that leave nothing to copy."""
+def target(typed: Mapping[str, Any], file: Path, statements: Sequence[str]) -> dict[str, Any]:
+    """Keys of the private server. The copy is written next to `file`, with the views that the
+    workload's `statements` refer to. click.UsageError for options that leave nothing to copy."""
     if typed["dry_run"]:
         raise click.UsageError("--dry-run reads no server: give its data by --dump FILE")
     url = typed["on"]
@@ -32,7 +30,7 @@ def target(typed: Mapping[str, Any], file: Path) -> dict[str, Any]:
         return _kind(url, typed)
     out = file.with_suffix(".sql")
     file.parent.mkdir(parents=True, exist_ok=True)
-    how = How(way=typed["way"], rows=typed["rows"] or ROWS)
+    how = How(way=typed["way"], rows=typed["rows"] or ROWS, statements=statements)
     copied = write_copy(url, login.credentials(typed), typed["tls"], None, out, how)
     if not typed["quiet"]:
         _tell(copied)
@@ -64,7 +62,5 @@ def _tell(copied: Copied) -> None:
     rows = sum(one.copied for one in copied.tables)
     tables = count(len(copied.tables), "table")
     click.echo(f"copied: {tables}, {count(rows, 'row')}: {copied.path}", err=True)
-    for sentence in copied.omitted[:OMITTED_SHOWN]:
+    for sentence in copied.omitted:
         click.echo(f"not copied: {sentence}", err=True)
-    if len(copied.omitted) > OMITTED_SHOWN:
-        click.echo(f"and {len(copied.omitted) - OMITTED_SHOWN} more are not copied", err=True)

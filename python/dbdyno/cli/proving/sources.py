@@ -21,6 +21,7 @@ from dbdyno.digest import reading
 from dbdyno.execute.control import Interrupted
 from dbdyno.experiment import load
 from dbdyno.experiment.targets import server_url
+from dbdyno.experiment.workloads import mix
 from dbdyno.prove.base import Base, base
 
 OLD = "old"  # the class of a statement that is the whole workload
@@ -127,7 +128,7 @@ def _target(typed: Mapping[str, Any], source: Source, file: Path) -> dict[str, A
     if on is None:
         keys["kind"] = _kind(source, file)
     elif server_url.is_url(on):
-        keys |= copying.target(typed, file)
+        keys |= copying.target(typed, file, _statements(typed, source, file))
     else:
         keys |= servers.read([on])[0].keys
     if not typed["settings"]:
@@ -136,6 +137,14 @@ def _target(typed: Mapping[str, Any], source: Source, file: Path) -> dict[str, A
     if dump is not None:
         keys["setup"] = {"dump": as_named(dump, file)}
     return keys
+
+
+def _statements(typed: Mapping[str, Any], source: Source, file: Path) -> list[str]:
+    """SQL that will be sent: of the workload, and of the rewrites."""
+    kind = server_url.parse(typed["on"]).kinds[0]
+    found = base(source.text, file, {"kind": kind}, source.keeps_state)
+    sent_ = [sql for group in found.groups for _, sql in mix.statements(group.options)]
+    return sent_ + [new.read_text(encoding="utf-8") for _, new in typed["rewrites"]]
 
 
 def _kind(source: Source, file: Path) -> str:

@@ -1,19 +1,28 @@
-"""Reads tables of MariaDB and MySQL, and their SQL from SHOW CREATE TABLE.
+"""Reads tables and views of MariaDB and MySQL, and their SQL from SHOW CREATE.
 
-Sources: the manuals on SHOW CREATE TABLE and INFORMATION_SCHEMA's TABLES, COLUMNS, STATISTICS and
-KEY_COLUMN_USAGE.
+Sources: the manuals on SHOW CREATE TABLE, SHOW CREATE VIEW and INFORMATION_SCHEMA's TABLES,
+COLUMNS, STATISTICS, KEY_COLUMN_USAGE, VIEWS, ROUTINES, TRIGGERS and EVENTS.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import DOCUMENT, Column, ForeignKey, Index, Schema, Table
+from dbdyno.copies.schema.tables import (
+    DOCUMENT,
+    Check,
+    Column,
+    ForeignKey,
+    Index,
+    Schema,
+    Table,
+    View,
+)
 from dbdyno.copies.source import Refused, Source
 from dbdyno.systems.mysql.control import text
 
@@ -27,8 +36,18 @@ _OPTIONS = re.compile(
 )
 _INDEX = re.compile(r"\s*(?:UNIQUE |FULLTEXT |SPATIAL )?KEY `(?P<name>(?:[^`]|``)*)` ")
 _FOREIGN = re.compile(r"\s*CONSTRAINT `(?P<name>(?:[^`]|``)*)` FOREIGN KEY ")
-_CHECK = re.compile(r"\s*(?:CONSTRAINT `(?:[^`]|``)*` )?CHECK ")
-_INLINE_CHECK = re.compile(r" CHECK \((?!json_valid\().*\)$")
+_CHECK = re.compile(
+    r"\s*(?:CONSTRAINT `(?P<name>(?:[^`]|``)*)` )?CHECK \((?P<what>.*)\)"
+    r"(?: /\*!\d+ NOT ENFORCED \*/)?$"
+)
+_INLINE_CHECK = re.compile(r" CHECK \((?P<what>(?!json_valid\().*)\)$")
+_VIEW = re.compile(
+    r"CREATE (?P<algorithm>ALGORITHM=\w+ )?(?:DEFINER=`(?:[^`]|``)*`@`(?:[^`]|``)*` )?"
+    r"(?:SQL SECURITY \w+ )?(?P<rest>VIEW .*)",
+    re.DOTALL,
+)
+_CHECK_OPTION = re.compile(r"\s+WITH (?:CASCADED |LOCAL )?CHECK OPTION\s*$", re.IGNORECASE)
+_CALLED = re.compile(r"`((?:[^`]|``)+)`\(")
 _FAMILIES = {
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "year"), of.WHOLE),
     **dict.fromkeys(("float", "double"), of.FLOAT),
@@ -46,11 +65,10 @@ _FAMILIES = {
 # Types that LOAD DATA does not take as text, or not from bytes, and a made-up default of each.
 STAND_INS = {"json": f"(_utf8mb4'{DOCUMENT}')", "bit": "b'0'"}
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
-_OTHERS = {
-    "views": "information_schema.views WHERE table_schema",
-    "routines": "information_schema.routines WHERE routine_schema",
-    "triggers": "information_schema.triggers WHERE trigger_schema",
-    "events": "information_schema.events WHERE event_schema",
+_OTHERS = {  # what they are, and where their names are
+    "routines": "routine_name FROM information_schema.routines WHERE routine_schema",
+    "triggers": "trigger_name FROM information_schema.triggers WHERE trigger_schema",
+    "events": "event_name FROM information_schema.events WHERE event_schema",
 }
 
 
@@ -70,11 +88,10 @@ def read(source: Source) -> Schema:
             omitted.append(f"table `{table}`: its engine is {text(engine)}")
             continue
         create = text(source.rows(f"SHOW CREATE TABLE {source.table(table)}")[0][1])
-        made, after, without = _split(source, table, create, indexes[table])
+        made, after, checks = _split(source, table, create, indexes[table])
         for column in (each for each in columns[table].values() if each.has_stand_in):
             made, back = _stand_in(source, table, made, column)
             after += back
-        omitted += without
         found[table] = Table(
             name=table,
             columns=columns[table],
@@ -83,8 +100,11 @@ def read(source: Source) -> Schema:
             rows=int(rows or 0),
             create=made,
             after=after,
+            checks=checks,
         )
-    return Schema(tables=found, omitted=[*omitted, *_others(source, schema)])
+    others = {what: _names(source, schema, where) for what, where in _OTHERS.items()}
+    omitted += [said for what, names in others.items() if (said := of.not_copied(what, names))]
+    return Schema(tables=found, views=_views(source, schema), omitted=omitted)
 
 
 def _columns(source: Source, schema: str) -> dict[str, dict[str, Column]]:
@@ -198,13 +218,14 @@ def _with_sql(source: Source, keys: Sequence[ForeignKey], create: str) -> list[F
 
 def _split(
     source: Source, table: str, create: str, indexes: Sequence[Index]
-) -> tuple[str, list[str], list[str]]:
+) -> tuple[str, list[str], list[Check]]:
     """CREATE TABLE without secondary indexes, foreign keys, checks and comments; the statement that
-    makes the indexes; what is omitted."""
+    makes the indexes; the checks."""
     create = _COMMENT.sub(lambda match: match[1] or "", create)
     head, *lines = create.split("\n")
     end = next(at for at, line in enumerate(lines) if line.startswith(")"))
-    kept, later, without = [], [], []
+    kept, later = [], []
+    checks: list[Check] = []
     auto = next((line.split("`")[1] for line in lines[:end] if " AUTO_INCREMENT" in line), None)
     primary = next((each.columns for each in indexes if each.is_primary), ())
     needed = None if auto is None or [*primary][:1] == [auto] else _first(indexes, auto)
@@ -212,16 +233,27 @@ def _split(
         index = _INDEX.match(line)
         if index is not None and index["name"] != needed:
             later.append("ADD " + line.strip())
-        elif _CHECK.match(line) or _INLINE_CHECK.search(line):
-            without.append(f"a check of table `{table}`: made-up rows need not pass it")
-            if not _CHECK.match(line):
+        elif (check := _check(line)) is not None:
+            checks.append(check)
+            if not _CHECK.match(line):  # a part of its column's line
                 kept.append(_INLINE_CHECK.sub("", line))
         elif not _FOREIGN.match(line):
             kept.append(line)
     options = _OPTIONS.sub("", "\n".join(lines[end:]))
     made = head + "\n" + ",\n".join(kept) + "\n" + options
     after = [f"ALTER TABLE {source.name(table)} {', '.join(later)}"] if later else []
-    return made, after, without
+    return made, after, checks
+
+
+def _check(line: str) -> Check | None:
+    """The check that a line of CREATE TABLE is or ends with. MariaDB's of a column has its name."""
+    alone = _CHECK.match(line)
+    found = alone or _INLINE_CHECK.search(line)
+    if found is None:
+        return None
+    name = alone["name"] if alone else line.split("`")[1]
+    sql = line.strip() if alone else f"CHECK ({found['what']})"
+    return Check(name=(name or "").replace("``", "`"), expression=found["what"], sql=sql)
 
 
 def _stand_in(source: Source, table: str, create: str, column: Column) -> tuple[str, list[str]]:
@@ -242,11 +274,34 @@ def _first(indexes: Sequence[Index], column: str) -> str | None:
     return next((each.name for each in indexes if [*each.columns][:1] == [column]), None)
 
 
-def _others(source: Source, schema: str) -> Iterator[str]:
-    for what, where in _OTHERS.items():
-        try:
-            count = int(source.rows(f"SELECT COUNT(*) FROM {where} = {schema}")[0][0])
-        except Refused:
-            continue
-        if count:
-            yield f"{count} {what}: only tables are copied"
+def _names(source: Source, schema: str, where: str) -> list[str]:
+    try:
+        return [text(row[0]) for row in source.rows(f"SELECT {where} = {schema} ORDER BY 1")]
+    except Refused:
+        return []
+
+
+def _views(source: Source, schema: str) -> dict[str, View]:
+    where = "table_name FROM information_schema.views WHERE table_schema"
+    return {name: _view(source, name) for name in _names(source, schema, where)}
+
+
+def _view(source: Source, name: str) -> View:
+    try:
+        written = text(source.rows(f"SHOW CREATE VIEW {source.table(name)}")[0][1])
+    except Refused as refused:
+        return View(name=name, select="", create=(), lacks=str(refused))
+    found = _VIEW.match(written)
+    if found is None:
+        return View(name=name, select="", create=(), lacks="its definition cannot be read")
+    # Without the schema, which the copy does not have; texts stay as they are.
+    schema = re.escape(source.name(source.schema))
+    rest = re.sub(rf"({_STRING})|{schema}\.", lambda match: match[1] or "", found["rest"])
+    select = _CHECK_OPTION.sub("", rest.partition(" AS ")[2])
+    called = _CALLED.findall(select)  # the server's own functions have no quotes
+    return View(
+        name=name,
+        select=select,
+        create=(f"CREATE {found['algorithm'] or ''}{rest}",),
+        lacks=f"it calls `{called[0]}`" if called else "",
+    )

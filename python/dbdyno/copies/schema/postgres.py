@@ -1,7 +1,7 @@
 """Reads tables of PostgreSQL, and makes their SQL with the server's own pg_get_... functions.
 
 Sources: the manual on pg_attribute, pg_index, pg_constraint, pg_type, pg_sequences, pg_depend and
-the functions of system catalogue information.
+the functions of system catalogue information, pg_get_viewdef among them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Column, ForeignKey, Index, Schema, Table
+from dbdyno.copies.schema.tables import (
+    Check,
+    Column,
+    DomainCheck,
+    ForeignKey,
+    Index,
+    Schema,
+    Table,
+    View,
+    not_copied,
+)
 from dbdyno.copies.source import Source
 
 _FAMILIES = {
@@ -43,11 +53,10 @@ class _Reader:
         self._omitted: list[str] = []
         functions = self._rows(
             "SELECT DISTINCT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
-            f" WHERE {self._in} AND {_OWN.format('p.oid')}"
+            f" WHERE {self._in} AND {_OWN.format('p.oid')} ORDER BY 1"
         )
         self._functions = {str(row[0]) for row in functions}
-        if self._functions:
-            self._omitted.append(f"{len(self._functions)} functions: only tables are copied")
+        self._not_copied("functions", functions)
 
     def _rows(self, sql: str) -> Sequence[Sequence[Any]]:
         return self._source.rows(sql)
@@ -55,7 +64,8 @@ class _Reader:
     def schema(self) -> Schema:
         before = [*self._extensions(), *self._types(), *self._sequences()]
         columns, indexes = self._columns(), self._indexes()
-        constraints, foreign = self._constraints(), self._foreign()
+        checks: dict[str, list[Check]] = defaultdict(list)
+        constraints, foreign = self._constraints(checks), self._foreign()
         tables: dict[str, Table] = {}
         for name, kind, rows in self._rows(
             "SELECT c.relname, c.relkind::text, c.reltuples FROM pg_class c JOIN pg_namespace n ON"
@@ -81,10 +91,13 @@ class _Reader:
                     *(sql for _, sql in indexes[table] if sql),
                     *self._next(table, columns[table]),
                 ],
+                checks=checks[table],
             )
         self._others()
         return Schema(
             tables=tables,
+            views=self._views(indexes),
+            domain_checks=self._domain_checks(),
             before=before,
             after=self._statistics(),
             omitted=self._omitted,
@@ -206,11 +219,12 @@ class _Reader:
         schema = re.escape(self._source.schema)
         return re.sub(rf'\b(ON|FROM) (?:ONLY )?(?:{schema}|"{schema}")\.', r"\1 ", sql, count=1)
 
-    def _constraints(self) -> dict[str, list[str]]:
-        """Primary keys, then unique ones."""
+    def _constraints(self, checks: dict[str, list[Check]]) -> dict[str, list[str]]:
+        """Primary keys, then unique ones; checks are put into `checks`."""
         found: dict[str, list[str]] = defaultdict(list)
-        for table, name, kind, sql in self._rows(
-            "SELECT t.relname, k.conname, k.contype::text, pg_get_constraintdef(k.oid) FROM"
+        for table, name, kind, sql, valid in self._rows(
+            "SELECT t.relname, k.conname, k.contype::text, pg_get_constraintdef(k.oid),"
+            " k.convalidated FROM"
             " pg_constraint k JOIN pg_class t ON t.oid = k.conrelid JOIN pg_namespace n ON n.oid ="
             f" t.relnamespace WHERE {self._in} AND NOT t.relispartition AND k.contype <> 'f'"
             " ORDER BY t.relname, k.contype, k.conname"
@@ -218,8 +232,55 @@ class _Reader:
             if kind in ("p", "u"):
                 add = f"ADD CONSTRAINT {self._name(str(name))} {sql}"
                 found[str(table)].append(f"ALTER TABLE {self._name(str(table))} {add}")
+            elif kind == "c" and valid and not self._calls_own(str(sql)):
+                checks[str(table)].append(self._check(str(name), str(sql)))
             elif kind in ("c", "x"):
-                self._omitted.append(f"constraint {name} of {table}: rows need not pass it")
+                why = "rows need not pass it" if kind == "x" or not valid else "it calls a function"
+                self._omitted.append(f"constraint {name} of {table}: {why}")
+        return found
+
+    def _check(self, name: str, sql: str) -> Check:
+        """From CHECK ((...)), perhaps with NO INHERIT behind it."""
+        what = sql.removeprefix("CHECK (").removesuffix(" NO INHERIT").removesuffix(")")
+        return Check(name=name, expression=what, sql=f"CONSTRAINT {self._name(name)} {sql}")
+
+    def _domain_checks(self) -> list[DomainCheck]:
+        found: list[DomainCheck] = []
+        for name, type_, domain, sql, valid in self._rows(
+            "SELECT k.conname, format_type(t.oid, NULL), t.typname, pg_get_constraintdef(k.oid),"
+            " k.convalidated FROM pg_constraint k JOIN pg_type t ON t.oid = k.contypid JOIN"
+            f" pg_namespace n ON n.oid = t.typnamespace WHERE {self._in} AND k.contype = 'c' AND"
+            f" {_OWN.format('t.oid')} ORDER BY t.typname, k.conname"
+        ):
+            if not valid or self._calls_own(str(sql)):
+                why = "it calls a function" if valid else "rows need not pass it"
+                self._omitted.append(f"check `{name}` of domain `{domain}`: {why}")
+                continue
+            check = self._check(str(name), str(sql))
+            add = f"ALTER DOMAIN {self._name(str(domain))} ADD {check.sql}"
+            found.append(
+                DomainCheck(name=check.name, type=str(type_), expression=check.expression, sql=add)
+            )
+        return found
+
+    def _views(self, indexes: dict[str, list[tuple[Index, str]]]) -> dict[str, View]:
+        found: dict[str, View] = {}
+        for row in self._rows(
+            "SELECT c.relname, c.relkind::text, pg_get_viewdef(c.oid) FROM pg_class c JOIN"
+            f" pg_namespace n ON n.oid = c.relnamespace WHERE {self._in} AND c.relkind IN"
+            f" ('v', 'm') AND {_OWN.format('c.oid')} ORDER BY c.relname"
+        ):
+            name, kind, select = str(row[0]), str(row[1]), str(row[2]).strip().rstrip(";")
+            what = "MATERIALIZED VIEW" if kind == "m" else "VIEW"
+            found[name] = View(
+                name=name,
+                select=select,
+                create=[
+                    f"CREATE {what} {self._name(name)} AS {select}",
+                    *(sql for _, sql in indexes[name] if sql),
+                ],
+                lacks="it calls a function" if self._calls_own(select) else "",
+            )
         return found
 
     def _foreign(self) -> dict[str, list[ForeignKey]]:
@@ -264,7 +325,7 @@ class _Reader:
         return [f"CREATE EXTENSION IF NOT EXISTS {self._name(str(row[0]))}" for row in rows]
 
     def _types(self) -> Iterator[str]:
-        """Enumerations and domains; without the checks of these."""
+        """Enumerations, and domains without their checks."""
         for name, labels in self._rows(
             "SELECT t.typname, ARRAY(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid ="
             " t.oid ORDER BY e.enumsortorder) FROM pg_type t JOIN pg_namespace n ON n.oid ="
@@ -273,14 +334,11 @@ class _Reader:
         ):
             listed = ", ".join(self._source.literal(str(label)) for label in labels)
             yield f"CREATE TYPE {self._name(str(name))} AS ENUM ({listed})"
-        for name, base, required, checks in self._rows(
-            "SELECT t.typname, format_type(t.typbasetype, t.typtypmod), t.typnotnull, (SELECT"
-            " count(*) FROM pg_constraint k WHERE k.contypid = t.oid) FROM pg_type t JOIN"
-            f" pg_namespace n ON n.oid = t.typnamespace WHERE {self._in} AND t.typtype = 'd' AND"
-            f" {_OWN.format('t.oid')} ORDER BY t.typname"
+        for name, base, required in self._rows(
+            "SELECT t.typname, format_type(t.typbasetype, t.typtypmod), t.typnotnull FROM pg_type t"
+            f" JOIN pg_namespace n ON n.oid = t.typnamespace WHERE {self._in} AND t.typtype = 'd'"
+            f" AND {_OWN.format('t.oid')} ORDER BY t.typname"
         ):
-            if checks:
-                self._omitted.append(f"checks of domain {name}: made-up rows need not pass them")
             yield f"CREATE DOMAIN {self._name(str(name))} AS {base}" + " NOT NULL" * bool(required)
 
     def _sequences(self) -> Iterator[str]:
@@ -303,13 +361,13 @@ class _Reader:
 
     def _others(self) -> None:
         for what, sql in {
-            "views": "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN"
-            f" ('v', 'm') AND {_OWN.format('c.oid')}",
-            "triggers": "pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON"
-            " n.oid = c.relnamespace WHERE NOT g.tgisinternal",
-            "foreign tables": "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE"
-            " c.relkind = 'f'",
+            "triggers": "g.tgname FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid JOIN"
+            " pg_namespace n ON n.oid = c.relnamespace WHERE NOT g.tgisinternal",
+            "foreign tables": "c.relname FROM pg_class c JOIN pg_namespace n ON n.oid ="
+            " c.relnamespace WHERE c.relkind = 'f'",
         }.items():
-            count = int(self._rows(f"SELECT count(*) FROM {sql} AND {self._in}")[0][0])
-            if count:
-                self._omitted.append(f"{count} {what}: only tables are copied")
+            self._not_copied(what, self._rows(f"SELECT {sql} AND {self._in} ORDER BY 1"))
+
+    def _not_copied(self, what: str, rows: Sequence[Sequence[Any]]) -> None:
+        if said := not_copied(what, [str(row[0]) for row in rows]):
+            self._omitted.append(said)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from dbdyno import kinds
 
 # Families of types: what can be made for a column.
 WHOLE, DECIMAL, FLOAT, DAY, TIME, TEXT = "whole", "decimal", "float", "day", "time", "text"
@@ -56,9 +58,40 @@ class ForeignKey:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Check:
+    """`expression`: what must not be false; `sql`: its line in CREATE TABLE."""
+
+    name: str
+    expression: str
+    sql: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainCheck:
+    """A check of PostgreSQL's domains. `type`: the domain, as columns have it; `expression`: of
+    VALUE; `sql`: the statement that adds it."""
+
+    name: str
+    type: str
+    expression: str
+    sql: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """`select`: what it shows; `create`: the statements that make it, on tables without a schema's
+    name; `lacks`: why it cannot be copied (empty: it can)."""
+
+    name: str
+    select: str
+    create: Sequence[str]
+    lacks: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Table:
-    """`rows`: about how many, as the server estimates; `create`: without secondary indexes;
-    `after`: statements that make these."""
+    """`rows`: about how many, as the server estimates; `create`: without secondary indexes and
+    checks; `after`: statements that make these indexes."""
 
     name: str
     columns: Mapping[str, Column]
@@ -67,6 +100,12 @@ class Table:
     rows: int
     create: str
     after: Sequence[str] = ()
+    checks: Sequence[Check] = ()
+
+    def created(self, checks: Sequence[Check]) -> str:
+        """CREATE TABLE with some of its checks."""
+        head, end, tail = self.create.partition("\n)")
+        return "".join([head, *(f",\n  {check.sql}" for check in checks), end, tail])
 
     @property
     def primary(self) -> Sequence[str]:
@@ -96,7 +135,25 @@ class Schema:
     capital letters in names need quotes."""
 
     tables: Mapping[str, Table]
+    views: Mapping[str, View] = field(default_factory=dict)
+    domain_checks: Sequence[DomainCheck] = ()
     before: Sequence[str] = ()
     after: Sequence[str] = ()
     omitted: Sequence[str] = ()
     folds_names: bool = False
+
+    @property
+    def language(self) -> str:
+        """Of its SQL."""
+        return kinds.POSTGRES if self.folds_names else kinds.MYSQL
+
+    def quoted(self, name: str) -> str:
+        """A name in the server's quotes."""
+        quote = '"' if self.folds_names else "`"
+        return quote + name.replace(quote, quote * 2) + quote
+
+
+def not_copied(what: str, names: Sequence[str]) -> str:
+    """The sentence on things that no copy has; empty for no names."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"{what} {listed}: only tables and views are copied" if names else ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from dbdyno.copies.schema import tables as of
 from dbdyno.copies.schema.tables import Column, Table
 from dbdyno.copies.source import Refused, Source
-from dbdyno.copies.statistics import catalog, columns, pairs, pieces
+from dbdyno.copies.statistics import catalog, columns, pairs, pieces, tuples
 from dbdyno.copies.statistics.sampled import Sampled, sampled
 from dbdyno.copies.statistics.values import ColumnStatistics, TableStatistics
 
@@ -21,7 +21,11 @@ def measured(source: Source, table: Table) -> TableStatistics:
         found[column.name] = _column(looked, column, found[column.name], known.get(column.name))
     said = looked.said + ("; frequencies are pg_stats'" if known else "")
     return TableStatistics(
-        rows=looked.rows, columns=found, pairs=pairs.of_indexes(looked, table), said=said
+        rows=looked.rows,
+        columns=found,
+        pairs=pairs.of_indexes(looked, table),
+        tuples=tuples.of_foreign_keys(looked, table),
+        said=said,
     )
 
 
@@ -31,7 +35,9 @@ def _column(
     if known is not None and (known.pieces or known.nulls == 1.0):
         return replace(known, lengths=found.lengths)
     if column.family == of.ENUM:
-        return replace(found, labels=columns.labelled(looked, column))
+        labels = columns.labelled(looked, column)
+        # Texts that a collation holds to be labels are none of them: then all are as frequent.
+        return replace(found, labels=labels if any(labels) else [1.0] * len(labels))
     if column.family not in (*of.RANGED, of.BOOLEAN, *of.CODED) or found.nulls == 1.0:
         return found
     groups, scale = columns.grouped(looked, column)

@@ -67,11 +67,13 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class TableStatistics:
-    """`said`: how they were found."""
+    """`tuples`: by a foreign key of several columns, how frequent what it refers to is, numbered
+    from 1 on; `said`: how they were found."""
 
     rows: int
     columns: Mapping[str, ColumnStatistics]
     pairs: Mapping[tuple[str, str], Pair] = field(default_factory=dict)
+    tuples: Mapping[str, Sequence[Piece]] = field(default_factory=dict)
     said: str = ""
 
 

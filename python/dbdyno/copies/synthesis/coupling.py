@@ -7,6 +7,7 @@ is found by trying: pairs of values, or correlation of ranks, are counted in mad
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -59,9 +60,14 @@ class Positions:
 
 def shuffled(count: int) -> list[int]:
     """As the engine does it: every n-th, n near the golden section (`scatter.rs`)."""
-    near = min(max(int(count * 0.618033988749894), 1), count)
-    step = next((one for one in range(near, 0, -1) if np.gcd(one, count) == 1), 1)
+    step = stride(count)
     return [at * step % count for at in range(count)]
+
+
+def stride(count: int) -> int:
+    """A step that leads through all of so many places, near the golden section of them."""
+    near = min(max(int(count * 0.618033988749894), 1), count)
+    return next((one for one in range(near, 0, -1) if math.gcd(one, count) == 1), 1)
 
 
 def moved(positions: Array, spread: float, rng: np.random.Generator) -> Array:

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbdyno.copies.schema import tables as of
-from dbdyno.copies.schema.tables import Index, Schema, Table
+from dbdyno.copies.schema.tables import Check, DomainCheck, ForeignKey, Index, Schema, Table
 from dbdyno.copies.statistics.values import TableStatistics
-from dbdyno.copies.synthesis import coupling, keys
+from dbdyno.copies.synthesis import coupling, keys, parents
 from dbdyno.copies.synthesis.column import Values, stand_in, values
 from dbdyno.copies.synthesis.coupling import Coupling
+from dbdyno.copies.synthesis.domains import Domains
 from dbdyno.copies.synthesis.keys import Key
+from dbdyno.copies.synthesis.parents import Parents, Planner
+from dbdyno.copies.synthesis.staging import Staging, staging
 from dbdyno.experiment.targets.setups import SQL_NAME
 
 _NAME, _FOLDED = re.compile(SQL_NAME), re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -21,60 +24,133 @@ _NAME, _FOLDED = re.compile(SQL_NAME), re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 @dataclass
 class Synthesis:
-    """`tables`: as under `setup.tables`; `broken`: unique indexes and foreign keys that the rows do
-    not keep, by table and name; `omitted`: a sentence for each."""
+    """`tables`: as under `setup.tables`; `rows`: of each table of the schema that has some;
+    `staged`: tables that the engine fills for those whose rows take values of others, in their
+    order; `broken`: unique indexes and foreign keys that the rows do not keep, by table and name;
+    `checks`, `domain_checks`: those that they do, by table; `omitted`: a sentence for each."""
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    staged: list[Staging] = field(default_factory=list)
     broken: set[tuple[str, str]] = field(default_factory=set)
+    checks: dict[str, list[Check]] = field(default_factory=dict)
+    domain_checks: list[DomainCheck] = field(default_factory=list)
     omitted: list[str] = field(default_factory=list)
 
 
 def synthesised(schema: Schema, statistics: Mapping[str, TableStatistics]) -> Synthesis:
-    """All tables that have rows."""
-    made = Synthesis()
-    known = keys.all_keys(schema, statistics)
-    for table in schema.tables.values():
-        found = statistics.get(table.name)
-        if found is None or found.rows == 0:
-            continue
+    """All tables that have rows, and what these keep of the schema's constraints."""
+    making = _Making(schema, statistics)
+    for table in making.order:
+        making.declare(table)
+        making.judge(table)
+    making.judge_domains()
+    for table in making.order:
+        making.keep_keys(table)
+    return making.made
+
+
+class _Making:
+    """`order`: all tables, each after those whose rows it takes values of."""
+
+    def __init__(self, schema: Schema, statistics: Mapping[str, TableStatistics]) -> None:
+        self._schema, self._statistics = schema, statistics
+        self.made = Synthesis()
+        self.order, circular = parents.ordered(schema)
+        self._known = keys.all_keys(schema, statistics)
+        broken = self.made.broken
+        self._planner = Planner(schema, statistics, self.made.rows, broken, circular)
+        self._parents: dict[str, Parents] = {}
+        self._domains = Domains(schema)
+        self._kept: set[tuple[str, str]] = set()  # foreign keys
+
+    def declare(self, table: Table) -> None:
+        """Has the engine make its rows, if it has some."""
+        found = self._statistics.get(table.name)
+        self._parents[table.name] = Parents()
+        if found is None or not found.rows:
+            return
         if not _NAME.fullmatch(table.name):
-            made.omitted.append(f"rows of `{table.name}`: its name needs quotes")
-            continue
-        one = _Table(schema, table, found, known, made)
-        columns = one.columns()
-        if columns is not None:
-            made.tables[table.name] = {"rows": found.rows, "existing": True, "columns": columns}
-    for table in schema.tables.values():
-        _check_foreign(schema, table, known, made)
-    return made
+            self.made.omitted.append(f"rows of `{table.name}`: its name needs quotes")
+            return
+        taken = self._parents[table.name] = self._planner.parents(table)
+        columns = _Table(self._schema, table, found, self._known, self.made, taken).columns()
+        if columns is None:
+            return
+        name = self._stage(table, taken, columns) if taken.links else table.name
+        declared = dict(self.made.staged[-1].columns) if taken.links else columns
+        self.made.tables[name] = {"rows": found.rows, "existing": True, "columns": declared}
+        self.made.rows[table.name] = found.rows
+        self._domains.take(table, taken, columns, found.rows)
 
+    def _stage(self, table: Table, taken: Parents, columns: dict[str, dict[str, Any]]) -> str:
+        name = f"dyno_made_{len(self.made.staged) + 1}"
+        self.made.staged.append(staging(name, table, taken, columns, self._schema.quoted))
+        return name
 
-def _check_foreign(
-    schema: Schema, table: Table, known: Mapping[tuple[str, str], Key], made: Synthesis
-) -> None:
-    """Foreign keys whose rows cannot be there are not made."""
-    references = keys.references(schema, table)
-    for key in table.foreign:
-        target = known.get(references.get(key.columns[0], ("", "")))
-        is_made = len(key.columns) == 1 and target is not None and not target.is_part
-        if is_made and key.table in made.tables:
-            continue
-        if table.name in made.tables:
-            made.broken.add((table.name, key.name))
-            why = f"it refers to no unique column of `{key.table}`"
-            if len(key.columns) > 1:
-                why = "it is of several columns"
-            elif key.table not in made.tables:
-                why = f"`{key.table}` has no rows in the copy"
-            made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
+    def judge(self, table: Table) -> None:
+        """Keeps the checks that its rows meet."""
+        kept = self.made.checks[table.name] = [
+            check for check in table.checks if self._domains.hold(table, check)
+        ]
+        for check in table.checks:
+            if check not in kept:
+                self._omit_check(check.name, f"`{table.name}`")
+
+    def judge_domains(self) -> None:
+        """Keeps the checks of domains that all rows meet."""
+        for check in self._schema.domain_checks:
+            if self._domains.hold_for(check):
+                self.made.domain_checks.append(check)
+            else:
+                self._omit_check(check.name, f"domain `{check.type}`")
+
+    def _omit_check(self, name: str, of_what: str) -> None:
+        said = f"check `{name}` of {of_what}: made-up rows need not pass it"
+        self.made.omitted.append(said)
+
+    def keep_keys(self, table: Table) -> None:
+        """Keeps the foreign keys that its rows keep; of tables before it this is known."""
+        for key in table.foreign:
+            why = self._unkept(table, key)
+            if not why:
+                self._kept.add((table.name, key.name))
+            elif table.name in self.made.rows:
+                self.made.broken.add((table.name, key.name))
+                self.made.omitted.append(f"foreign key `{key.name}` of `{table.name}`: {why}")
+
+    def _unkept(self, table: Table, key: ForeignKey) -> str:
+        """Why the rows do not keep a foreign key; empty: they do."""
+        taken = self._parents[table.name]
+        if key.table not in self.made.rows:
+            return f"`{key.table}` has no rows in the copy"
+        if key.name in taken.refused:
+            return taken.refused[key.name]
+        follows = parents.follows(self._schema, table, taken, key, self._kept)
+        if follows is False:
+            return "its columns have the values that another foreign key needs"
+        if len(key.columns) > 1:
+            return "" if follows else "it is of several columns"
+        # Where nothing is taken, its column has the value that the engine makes.
+        is_sure = table.columns[key.columns[0]].is_nullable or not taken.has_nulls
+        if (follows and is_sure) or self._refers(table, key):
+            return ""
+        return f"it refers to no unique column of `{key.table}`"
+
+    def _refers(self, table: Table, key: ForeignKey) -> bool:
+        """Whether the values that the engine makes for its only column are keys of the other."""
+        to = keys.references(self._schema, table).get(key.columns[0], ("", ""))
+        target = self._known.get(to)
+        return target is not None and not target.is_part
 
 
 class _Table:
     def __init__(
         self, schema: Schema, table: Table, found: TableStatistics,
-        known: Mapping[tuple[str, str], Key], made: Synthesis,
+        known: Mapping[tuple[str, str], Key], made: Synthesis, parents_: Parents,
     ) -> None:  # fmt: skip
         self._table, self._found, self._made = table, found, made
+        self._unique = [[*columns] for columns in parents_.unique]  # by what others have
         self._name = _FOLDED if schema.folds_names else _NAME
         self._known = known
         self._references = keys.references(schema, table)
@@ -91,7 +167,7 @@ class _Table:
             if self._table.is_key(column.name) and column.name not in self._columns:
                 self._once(column.name)
         for key in self._table.keys:
-            if len(key) > 1:
+            if len(key) > 1 and [*key] not in self._unique:
                 self._several([*key])
         if self._is_lost:
             return None
