@@ -175,7 +175,7 @@ def _file(
 
 def _kind(document: Document) -> str:
     first = document.inputs[0]
-    if first.format.startswith("postgres"):
+    if first.format.startswith(("postgres", "pg_stat")):
         return "postgres"
     servers = " ".join(_servers(document))
     return "mariadb" if "mariadb" in servers.lower() else "mysql"

@@ -164,6 +164,10 @@ class Parameters:
         summary = _summary(statement, place)
         assert summary is not None, "statements with more places are refused"
         key = _column(self._chosen, statement, place)
+        if summary.given is not None:
+            return self._name(
+                _wanted(key, place), {**summary.given, "per": "statement"}, summary.about, used
+            )
         ends = self._range(key, summary)
         is_low = any(one.low == place.number for one in _uppers(statement).values())
         if is_low and not summary.hot:
