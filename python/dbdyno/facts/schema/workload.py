@@ -20,8 +20,10 @@ NOT_COLLECTED = "a bundle omits statement classes: see --statements"
 
 @dataclass(frozen=True, kw_only=True)
 class Class:
-    """`share`: of the time of all classes; `examined`, `sent`: rows an execution, on average;
-    `blocks`: pages an execution (PostgreSQL). None: the source does not have it."""
+    """`share`: of the time of all classes; `examined`, `sent`, `changed`: rows an execution, on
+    average; `blocks`: pages an execution (PostgreSQL); `scans`, `disk_tables`: whole tables that it
+    reads, and temporary ones on disk, an execution; `locked_s`: of its time, waiting for locks.
+    None: the source does not have it."""
 
     id: str
     text: str
@@ -32,6 +34,10 @@ class Class:
     examined: float | None = None
     sent: float | None = None
     blocks: float | None = None
+    changed: float | None = None
+    scans: float | None = None
+    disk_tables: float | None = None
+    locked_s: float | None = None
 
 
 def kept(rows: Iterable[Mapping[str, Any]], engine: str, found: Gathered) -> list[dict[str, Any]]:
@@ -74,6 +80,10 @@ def classes(facts: Facts, schema: Schema) -> list[Class]:
                 examined=_each(row, "rows_examined", count),
                 sent=_each(row, "rows_sent", count),
                 blocks=_each(row, "blocks", count),
+                changed=_each(row, "rows_affected", count),
+                scans=_each(row, "full_scan", count),
+                disk_tables=_each(row, "tmp_disk_tables", count),
+                locked_s=_number(row.get("lock_time")),
             )
         )
     return sorted(found, key=lambda one: (-one.time_s, one.id))
