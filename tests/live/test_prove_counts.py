@@ -1,0 +1,131 @@
+"""`dyno prove --on URL --for TIME`: the workload is what the server counts meanwhile, and its
+values are those of the data."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import servers_there
+from running import Place
+from servers_there import PASSWORD, There
+
+from dbdyno.experiment import load
+from dbdyno.experiment.workloads import mix
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+NEEDLE = "needle-4711"
+CONFIG = {
+    "mariadb": {"performance_schema": "ON"},
+    "postgres": {"shared_preload_libraries": "pg_stat_statements"},
+}
+TABLE = (
+    "CREATE TABLE {} (id INT PRIMARY KEY, customer_id INT NOT NULL, created DATE NOT NULL,"
+    " note VARCHAR(60) NOT NULL)"
+)
+ROWS, WIDTH = 4000, 19
+LOADED_S = 5.0  # longer than the server is watched
+_DAY = {
+    "mariadb": "DATE_ADD('2020-01-01', INTERVAL n % 1000 DAY)",
+    "postgres": "DATE '2020-01-01' + n % 1000",
+}
+_NUMBERS = {
+    "mariadb": f"(SELECT seq AS n FROM seq_1_to_{ROWS}) AS s",
+    "postgres": f"generate_series(1, {ROWS}) AS n",
+}
+
+
+def filled(server: There) -> None:
+    name = "orders" if server.kind == "postgres" else "shop.orders"
+    day, numbers = _DAY[server.kind], _NUMBERS[server.kind]
+    server.sql(
+        TABLE.format(name),
+        f"INSERT INTO {name} SELECT n, n % 200, {day}, '{NEEDLE}' FROM {numbers}",
+    )
+    if server.kind == "postgres":
+        server.sql("CREATE EXTENSION pg_stat_statements", "ANALYZE orders")
+        server.grant("pg_read_all_stats TO app", *server.read_only())
+    else:
+        server.sql("ANALYZE TABLE shop.orders")
+        server.grant("SELECT ON performance_schema.* TO app@'127.0.0.1'", *server.read_only())
+
+
+def statements(drawn: random.Random) -> Iterator[str]:
+    """What the application of the shop sends, with values of its own."""
+    customer, first = drawn.randrange(200), drawn.randrange(1, ROWS - 50)
+    for _ in range(6):
+        yield f"SELECT id, created FROM orders WHERE customer_id = {customer}"
+    yield f"SELECT created FROM orders WHERE id BETWEEN {first} AND {first + WIDTH}"
+    yield f"UPDATE orders SET note = '{NEEDLE}' WHERE id = {first}"
+    yield f"SELECT COUNT(*) FROM orders WHERE note LIKE '%{NEEDLE}'"
+
+
+@contextmanager
+def used(server: There) -> Iterator[None]:
+    """The server under its application's load for some seconds."""
+    drawn, until_s = random.Random(4), time.monotonic() + LOADED_S
+
+    def send() -> None:
+        while time.monotonic() < until_s:
+            for sql in statements(drawn):
+                if server.kind == "postgres":
+                    server.sql(sql)
+                else:
+                    server.server.rows(sql, "shop")
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        sender.join()
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgres"])
+def test_what_a_server_counts_is_the_workload(kind: str, there: Place) -> None:
+    there.environment["APP_PASSWORD"] = PASSWORD
+    with servers_there.there(kind, **CONFIG[kind]) as server:
+        filled(server)
+        schemas = server.schemas()
+        with used(server):
+            done = there.dyno(
+                *("prove", "--on", server.url, "--password-env", "APP_PASSWORD"),
+                *("--for", "2s", "--every", "1s", "--index", "orders (customer_id)"),
+                *("--time", "5s", "--blocks", "3", "--dir", "out", "--json", "--accept-partial"),
+            )
+        assert done.returncode in (0, 1), done.stderr
+        assert server.schemas() == schemas
+    assert "patterns of LIKE and the like: a column does not tell them" in done.stderr
+    (group,) = load(there.path / "out.yaml").cells[0].groups
+    sent = {name: str(one["sql"]) for _, name, one in mix.sent(group.options)}
+    assert len(sent) == 3, sent
+    params: dict[str, Any] = group.options["params"]
+    columns = {one["column"] for one in params.values() if "column" in one}
+    assert columns == {"orders.customer_id", "orders.id", "orders.note"}
+    assert [one["const"] for one in params.values() if "const" in one] == [WIDTH], params
+    (candidate,) = json.loads(done.stdout)["candidates"]
+    served = [one["class"] for one in candidate["effects"] if one["of"] == "class"]
+    assert len(served) == 1 and "customer_id" in sent[served[0].partition("/")[2]], served
+    # Texts of the data are made up in the copy, and those of the application are nowhere.
+    for path in (path for path in there.path.rglob("*") if path.is_file()):
+        assert NEEDLE.encode() not in path.read_bytes(), path
+        assert PASSWORD.encode() not in path.read_bytes(), path
+    assert there.until_clean() == []
+
+
+def test_counts_without_values_or_statements_are_refused(there: Place) -> None:
+    for words, said in (
+        (("--for", "1s"), "name it"),
+        (("--for", "1s", "--on", "mysql://app@127.0.0.1:1"), "of which database"),
+        (("--for", "1s", "--on", "mysql://app@127.0.0.1:1/shop", "--dry-run"), "reads no server"),
+        (("--every", "1s"), "--every is for --for"),
+    ):
+        done = there.dyno("prove", *words)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
