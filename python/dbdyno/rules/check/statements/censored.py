@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdyno.facts.fact import Fact, Facts
+from dbdyno.rules.check.indexes import names
 from dbdyno.rules.check.rule import Found, Rule, edits
 from dbdyno.rules.check.statements.told import SOURCES
 
@@ -24,7 +25,7 @@ _SAMPLED = {
 
 def _judge(facts: Facts) -> Iterator[Found]:
     table = facts.table("log_censored")
-    language = "postgres" if facts.engine == "postgres" else "mysql"
+    language = "postgres" if names.is_postgres(facts) else "mysql"
     for row in table.rows:
         is_threshold = row["kind"] == "threshold"
         limit = float(row["limit"])

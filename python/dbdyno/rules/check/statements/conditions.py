@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dbdyno.facts import applies
 from dbdyno.facts.fact import Facts
 from dbdyno.facts.schema.workload import Class
+from dbdyno.rules.check.indexes import names
 from dbdyno.rules.check.indexes.functions_mysql import SARGABLE_DATES, SARGABLE_UPPER
 from dbdyno.rules.check.indexes.hidden import no_range
 from dbdyno.rules.check.indexes.known import FEW_ROWS, PROOF, cost, evidence, shown
@@ -68,7 +69,7 @@ def _functions(facts: Facts) -> Iterator[Found]:
 
 def _is_sargable(facts: Facts, one: Predicate) -> bool:
     """Whether MariaDB makes a range of it itself."""
-    if facts.engine == "postgres":
+    if names.is_postgres(facts):
         return False
     if one.function in _DATES and " between " not in one.text.lower():
         return one.operator != parts.IN and applies.matches(SARGABLE_DATES, facts)
@@ -85,7 +86,7 @@ def _wildcards(facts: Facts) -> Iterator[Found]:
         told.add(about)
         words = (
             "an index of gin_trgm_ops (extension pg_trgm)"
-            if facts.engine == "postgres"
+            if names.is_postgres(facts)
             else "a FULLTEXT index and MATCH ... AGAINST, where words are looked for"
         )
         yield Found(
