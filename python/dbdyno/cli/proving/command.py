@@ -36,8 +36,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
               " as 10m. The time comes on top of --time.")  # fmt: skip
 @click.option("--every", metavar="TIME",
               help="With --for: how often its counts are read. [default: 10s]")  # fmt: skip
-@click.option("--db", metavar="NAME",
-              help="Only this default database of the logs or counts.")  # fmt: skip
+@click.option("--db", metavar="NAME", help="Only this default database of the logs.")
 @click.option("--index", "indexes", multiple=True, metavar="'TABLE (COLUMN, ...)'",
               help="Candidate: an index; may be repeated, then all are compared with"
               " today.")  # fmt: skip

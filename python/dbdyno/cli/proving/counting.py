@@ -38,8 +38,13 @@ def made(typed: Mapping[str, Any]) -> Workload:
         with understanding(source.place, "its statements"):
             sampled = _sampled(source, typed)
             _refuse_uncounted(source.place, sampled, accepts=typed["accepts_censored"])
-            database = typed["db"] or server_url.parse(url).schema
-            choice = chosen.make(group_by=None, order_by=None, limit="all", db=database, user=None)
+            choice = chosen.make(
+                group_by=None,
+                order_by=None,
+                limit="all",
+                db=server_url.parse(url).schema,
+                user=None,
+            )
             found = document.parse(watch.document(source, sampled, choice))
     finally:
         source.close()
@@ -60,8 +65,10 @@ def _url(typed: Mapping[str, Any]) -> str:
         raise click.UsageError("--for, --log and --workload are several workloads: give one")
     if typed["dry_run"]:
         raise click.UsageError("--dry-run reads no server, and --for watches one")
-    if not (typed["db"] or server_url.parse(url).schema):
-        raise click.UsageError("of which database is the workload? --on URL/NAME, or --db NAME")
+    if typed["db"] is not None:
+        raise click.UsageError("--db is for logs: counts are of the database of --on URL/NAME")
+    if not server_url.parse(url).schema:
+        raise click.UsageError("of which database is the workload? --on URL/NAME")
     return str(url)
 
 

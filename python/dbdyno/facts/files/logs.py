@@ -24,8 +24,10 @@ _STAMP = re.compile(r"msg=audit\((\d+)(?:\.\d+)?:(\d+)\)")
 _LOCK = re.compile(r"Unable to lock (\S+?)[,;]? error: (\d+)|Unable to lock (\S+)")
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\d[T ]\s?\d{1,2}:\d\d:\d\d|\d{6}\s+\d{1,2}:\d\d:\d\d)")
 _STATEMENTS = re.compile(
-    r"^Time\s+Id\s+Command\s+Argument|^# User@Host: "
-    r"|^.{0,200}\b(?P<postgres>LOG:  (statement|duration|execute)|STATEMENT:  )",
+    r"^Time\s+Id\s+Command\s+Argument|^# User@Host: |(?P<postgres>"
+    r"^.{0,200}\b(?:LOG:  (?:statement|duration|execute)|STATEMENT:  )"
+    r"|^\d{4}-\d\d-\d\d [\d:.]+ [\w+-]+,.{0,300}?,LOG,"  # csvlog
+    r'|^\{"timestamp":".{0,600}?"error_severity":"LOG")',  # jsonlog
     re.M,
 )
 STATEMENTS = "log.statements"
