@@ -174,6 +174,11 @@ def test_new_rows_have_new_keys_and_values_of_the_data() -> None:
     ]
 
 
+def test_what_is_written_where_no_row_has_a_value_is_made_up() -> None:
+    text = "UPDATE `users` SET `nothing` = ? WHERE `id` = ?"
+    assert given(text, "users") == [{"const": 1}, {"column": "users.id"}]
+
+
 def test_several_rows_are_as_many_as_were_inserted() -> None:
     text = "INSERT INTO `orders` ( `id` , `total` ) VALUES (...) /* , ... */"
     made = shaped(text, changed=25.0)

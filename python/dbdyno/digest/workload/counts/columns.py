@@ -32,10 +32,11 @@ DATES = frozenset({"date"})
 MOMENTS = frozenset(
     {"datetime", "timestamp", "timestamp without time zone", "timestamp with time zone"}
 )
-TEXTS = frozenset(
+PLAIN_TEXTS = frozenset(
     """char varchar character bpchar tinytext text mediumtext longtext citext name
-    enum uuid time boolean""".split()  # noqa: SIM905
-) | {"character varying", "time without time zone"}
+    """.split()  # noqa: SIM905
+) | {"character varying"}
+TEXTS = PLAIN_TEXTS | {"enum", "uuid", "time", "time without time zone", "boolean"}
 
 
 @dataclass(frozen=True)

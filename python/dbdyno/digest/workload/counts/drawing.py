@@ -87,7 +87,12 @@ class Drawing:
             return Given({"values": [*column.choices]}, "any value of the type")
         if column.is_json:
             return Given({"const": json.dumps(DOCUMENT)}, "a made-up document")
-        return self._of(found.table.name, column)
+        try:
+            return self._of(found.table.name, column)
+        except NotDrawn as why:
+            if str(why) != NO_VALUES:
+                raise
+            return _made_up(column)
 
     def of_function(self, found: Found, function: str) -> Given:
         """Values of a function of a column."""
@@ -144,13 +149,24 @@ class Drawing:
             if first >= END_MAX:
                 raise NotDrawn(UNIQUE)
             return Given({"sequence": first}, "behind the greatest key that there is")
-        if of.kind(column) != "text" or column.type in ("enum", "uuid", "time", "boolean"):
+        if column.type not in of.PLAIN_TEXTS:
             raise NotDrawn(UNIQUE)
         digits = min(column.length or 12, 12)
         first = 10 ** (digits - 1) + found.table.rows
         if digits < 6:
             raise NotDrawn(UNIQUE)
         return Given({"sequence": first, "as_text": True}, "made-up texts, each once")
+
+
+def _made_up(column: Column) -> Given:
+    """What is written to a column in which no row has a value."""
+    kind, about = of.kind(column), "made up: no row has a value"
+    if kind == "text" and column.type in of.PLAIN_TEXTS:
+        return Given({"text": "*" * min(column.length or 8, 8)}, about)
+    constants = {"whole": 1, "decimal": 1, "date": "2020-01-01", "moment": "2020-01-01 00:00:00"}
+    if kind not in constants:
+        raise NotDrawn(NO_VALUES)
+    return Given({"const": constants[kind]}, about)
 
 
 def called(words: Sequence[str], at: int) -> tuple[str, str] | None:
