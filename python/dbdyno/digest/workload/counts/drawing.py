@@ -16,7 +16,7 @@ from dbdyno.digest.workload.counts.counted import Statement as Counted
 from dbdyno.digest.workload.profile import Summary
 from dbdyno.digest.workload.schema.catalog import Catalog, Column
 from dbdyno.digest.workload.schema.naming import Found, looked_up
-from dbdyno.digest.workload.values.generators import END_MAX
+from dbdyno.experiment.values.generators import END_MAX, VALUES_MAX
 from dbdyno.sql.parts import Statement as Parsed
 
 NO_COLUMN = "values whose column the text does not tell"
@@ -129,7 +129,10 @@ class Drawing:
 
     def _rows(self, found: Found) -> float:
         """Counted up to a bound, and estimated beyond it."""
-        return max(float(found.table.rows), self.columns.rows.get(found.table.name.lower(), 0.0))
+        counted = float(found.table.rows)
+        if counted <= VALUES_MAX:
+            return counted
+        return max(counted, self.columns.rows.get(found.table.name.lower(), 0.0))
 
     def _of(self, table: str, column: Column) -> Given:
         """Values that a column holds."""
