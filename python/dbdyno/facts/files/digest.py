@@ -22,8 +22,8 @@ from dbdyno.store.text import json
 
 BYTES_MAX = 256 << 20
 MEASURES = (
-    *("rows_examined", "rows_sent", "rows_affected", "lock_time", "full_scan"),
-    "tmp_disk_tables",
+    *("rows_examined", "rows_sent", "rows_affected", "lock_time", "innodb_rec_lock_wait"),
+    *("full_scan", "tmp_disk_tables", "tmp_table_on_disk"),
 )
 _SIGNS = ('"classes_total"', '"fingerprint"')
 _POSTGRES = re.compile(r"postgres|pg_stat|csvlog|jsonlog|stderr|cloudsql")

@@ -15,6 +15,7 @@ from dbdyno.sql.schema import Schema
 from dbdyno.sql.statement import read, without_literals
 
 LITERALS = {"mysql": kinds.MYSQL, "mariadb": kinds.MYSQL, "postgres": kinds.POSTGRES}
+_LOCKS = ("lock_time", "innodb_rec_lock_wait")
 NOT_COLLECTED = "a bundle omits statement classes: see --statements"
 
 
@@ -82,8 +83,11 @@ def classes(facts: Facts, schema: Schema) -> list[Class]:
                 blocks=_each(row, "blocks", count),
                 changed=_each(row, "rows_affected", count),
                 scans=_each(row, "full_scan", count),
-                disk_tables=_each(row, "tmp_disk_tables", count),
-                locked_s=_number(row.get("lock_time")),
+                disk_tables=_most(
+                    _each(row, name, count) for name in ("tmp_disk_tables", "tmp_table_on_disk")
+                ),
+                # Lock_time counts row locks in some versions, and Percona Server these alone.
+                locked_s=_most(_number(row.get(name)) for name in _LOCKS),
             )
         )
     return sorted(found, key=lambda one: (-one.time_s, one.id))
@@ -92,6 +96,10 @@ def classes(facts: Facts, schema: Schema) -> list[Class]:
 def dialect(engine: str) -> str:
     """The language of an engine, or of either of two."""
     return LITERALS[engine.partition("|")[0]]
+
+
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _each(row: Mapping[str, Any], name: str, count: int) -> float | None:

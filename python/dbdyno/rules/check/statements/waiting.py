@@ -1,6 +1,6 @@
 """Statements whose time is no work: they wait for locks, or write temporary tables to disk.
 
-Sources: the MySQL manual on the slow query log (Lock_time; with log_slow_extra
+Sources: the MySQL manual on the slow query log (Lock_time; with log_slow_extra,
 Created_tmp_disk_tables); MariaDB's and Percona Server's on log_slow_verbosity (Tmp_disk_tables).
 """
 
@@ -44,7 +44,8 @@ def _spills(facts: Facts) -> Iterator[Found]:
     if not any(one.disk_tables is not None for one in every):
         raise Missing(
             "tmp_disk_tables",
-            "the log does not count them: log_slow_verbosity=query_plan (MariaDB, Percona Server)",
+            "the log does not count them: log_slow_verbosity=query_plan (MariaDB), =full (Percona"
+            " Server), log_slow_extra (MySQL 8.0.14)",
         )
     for one in every:
         if one.disk_tables is None or one.disk_tables < SPILLS:
@@ -97,7 +98,7 @@ RULES = (
         "mysql-log-temporary-on-disk",
         "A statement that writes temporary tables to disk",
         "Every second execution or more of a class made a temporary table on disk, as MariaDB and"
-        " Percona Server log it with log_slow_verbosity.",
+        " Percona Server log it with log_slow_verbosity, and MySQL with log_slow_extra.",
         _spills,
         "internal-temporary-tables.html",
     ),
