@@ -136,7 +136,9 @@ def test_a_log_of_slow_statements_alone_says_so(tmp_path: Path) -> None:
         "# Query_time: {time:.6f}  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n"
         "SET timestamp={at};\nSELECT a FROM t WHERE id = 1;\n"
     )
-    path.write_text("".join(event.format(time=1 + n / 100, at=1_793_613_600 + n) for n in range(200)))
+    path.write_text(
+        "".join(event.format(time=1 + n / 100, at=1_793_613_600 + n) for n in range(200))
+    )
     found, _ = checked(path)
     assert "mysql-log-lacks-statements" in rules(found)
 

@@ -74,7 +74,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
               help="Accept logs whose settings omitted statements, and counts that lack"
               " some.")  # fmt: skip
 @click.option("--accept-partial", "accepts_partial", is_flag=True,
-              help="Accept logs and counts of which less than 80 % can be carried over.")  # fmt: skip
+              help="Accept logs and counts of which less than 80 % can be carried"
+              " over.")  # fmt: skip
 @login.options
 @click.option("--dir", "directory", type=click.Path(path_type=Path),
               help="Directory of the run; the experiment is DIR.yaml."

@@ -123,6 +123,4 @@ def _written(
             shaped = shape.shape(statements, schemas, found.seconds)
     finally:
         server.stop()
-    return workload.made(
-        found, shaped, accepts_censored=True, catalogs=catalogs, paced=False
-    )
+    return workload.made(found, shaped, accepts_censored=True, catalogs=catalogs, paced=False)

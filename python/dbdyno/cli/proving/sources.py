@@ -57,7 +57,9 @@ def _workload(typed: Mapping[str, Any], file: Path) -> Source:
     if typed["workload"] is not None and typed["logs"]:
         raise click.UsageError("--log and --workload are two workloads: give one of them")
     if typed["sessions"] is not None and typed["workload"] is not None:
-        raise click.UsageError("--sessions is for logs and counts: change the experiment of --workload")
+        raise click.UsageError(
+            "--sessions is for logs and counts: change the experiment of --workload"
+        )
     if typed["workload"] is not None and typed["for_"] is None:
         return Source(Path(typed["workload"]).read_text(encoding="utf-8"), keeps_state=True)
     if typed["for_"] is not None:

@@ -24,8 +24,8 @@ _PIECE = re.compile(
 
 
 def without_literals(statement: str) -> str:
-    """Strings and numbers as `?`, comments gone but the mark of a list, white space single. Parameters (`$1`) and quoted
-    names stay. A string without an end reaches to the end."""
+    """Strings and numbers as `?`, comments gone but the mark of a list, white space single.
+    Parameters (`$1`) and quoted names stay. A string without an end reaches to the end."""
     return " ".join(_PIECE.sub(_kept, statement).split())
 
 

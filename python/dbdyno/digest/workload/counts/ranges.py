@@ -1,5 +1,5 @@
-"""How wide ranges are, how long lists are, and where LIMIT ends: the counts have no values, but rows
-a call, of which they follow where a statement has no other condition.
+"""How wide ranges are, how long lists are, and where LIMIT ends: the counts have no values, but
+rows a call, from which they follow where a statement has no other condition.
 
 Rows are taken to lie evenly between a column's ends.
 """

@@ -3,6 +3,7 @@ since counts have no order and no sessions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +30,7 @@ LENGTHS = "lists whose length the server's counts do not tell"
 CALLS = "calls of procedures: the copy has none"
 UNKNOWN = "statements that cannot be taken apart, or that hold variables"
 KEYS = "new rows with a key of several columns, none of which is there once"
+_QUOTED_CALL = re.compile(r"`(\w+)`\s*\(")
 _IGNORES = ("ignore", "duplicate", "conflict")  # words of an INSERT whose rows may be there
 
 
@@ -120,7 +122,7 @@ class _Made:
             raise NotDrawn(looked.refused)
         if places.in_syntax(made.sql):
             raise NotDrawn(template.SYNTAX)
-        parsed = read(self.one.text, self.schema.language)
+        parsed = _read(self.one.text, self.schema.language)
         if parsed is None or "@" in made.sql:
             raise NotDrawn(UNKNOWN)
         self._bare, self._parsed = replace(_without(self.one, None), template=made.sql), parsed
@@ -164,9 +166,7 @@ class _Made:
         tables = self.one.identity.tables
         return naming.resolve(self.schema.catalog, self._bare, tables, place)
 
-    def _drawn(
-        self, place: Place, found: Found | None, words: Sequence[str], at: int
-    ) -> Given:
+    def _drawn(self, place: Place, found: Found | None, words: Sequence[str], at: int) -> Given:
         if place.operator == "offset":
             raise NotDrawn(template.OFFSET)
         if place.operator == "limit":
@@ -221,9 +221,7 @@ class _Made:
             kind, decimals = reach.kind, reach.ends.decimals
             self.given[low.number] = Given(made, _said(reach), kind, decimals)
             self.given[high.number] = Given({}, "", kind, decimals)
-            self.ranges.append(
-                Range(low=low.number, high=high.number, widths=_always(width))
-            )
+            self.ranges.append(Range(low=low.number, high=high.number, widths=_always(width)))
 
     def _list(self, listed: Listed, all_: Sequence[Place]) -> profile.List:
         if listed.of == template.ROWS:
@@ -260,6 +258,11 @@ class _Made:
                 raise NotDrawn(KEYS)
 
 
+def _read(text: str, language: str) -> Parsed | None:
+    """The statement taken apart. MySQL's family quotes the names of some functions."""
+    return read(text, language) or read(_QUOTED_CALL.sub(r"\1(", text), language)
+
+
 def _pairs(all_: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """(lower end, upper end) of ranges: of BETWEEN, or of two comparisons of one column, if it has
     no others."""
@@ -271,12 +274,16 @@ def _pairs(all_: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
         if len(several) != 2:
             continue
         first, second = several
-        if first.operator == second.operator == "between":
+        are = (_side(first), _side(second))
+        if are in ((0, 0), (1, -1)):
             yield first, second
-        elif first.operator in ranges.UPWARDS and second.operator in ranges.DOWNWARDS:
-            yield first, second
-        elif first.operator in ranges.DOWNWARDS and second.operator in ranges.UPWARDS:
+        elif are == (-1, 1):
             yield second, first
+
+
+def _side(place: Place) -> int:
+    """1: the lower end of a range; -1: the upper one; 0: of BETWEEN, which has both."""
+    return (place.operator in ranges.UPWARDS) - (place.operator in ranges.DOWNWARDS)
 
 
 def _always(value: float) -> Spread:
@@ -285,4 +292,3 @@ def _always(value: float) -> Spread:
 
 def _said(reach: ranges.Reach) -> str:
     return f"ranges of {reach.rows:,.3g} rows, as a call brought, if these lie evenly"
-

@@ -1,8 +1,9 @@
-"""Texts that servers keep with their counts, as statements that can be sent: `:p1`, `:p2` for values.
+"""Texts that servers keep with their counts, as statements that can be sent: `:p1`, `:p2` for
+values.
 
 Sources: MySQL's and MariaDB's sql_digest.cc and gen_lex_token.cc for what stands for values (`?`,
-`?, ...`, `(...)`, `(...) /* , ... */`, `IN (...)`, and `...` behind a text that is cut); PostgreSQL's
-manual on pg_stat_statements (`$1`; from 18 on `$1 /*, ... */`).
+`?, ...`, `(...)`, `(...) /* , ... */`, `IN (...)`, and `...` behind a text that is cut); the
+manual of PostgreSQL on pg_stat_statements (`$1`; from 18 on `$1 /*, ... */`).
 """
 
 from __future__ import annotations
@@ -240,4 +241,3 @@ def _width(words: Sequence[str], columns_of: Callable[[str], int]) -> int:
 def _called(sql: str) -> str:
     """Some functions take no blank before their parenthesis, and the server writes one."""
     return _CALL.sub(lambda found: found[1] or f"{found[2]}(", sql)
-

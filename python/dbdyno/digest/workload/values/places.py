@@ -61,8 +61,8 @@ class Expression(str):
 @dataclass(frozen=True)
 class Place:
     """The place of a value: `column` as written, if it is known; `is_key`: rows are selected that
-    have it there; `is_set`: it is what rows get there; `operator`: by which it is compared, in small
-    letters."""
+    have it there; `is_set`: it is what rows get there; `operator`: by which it is compared, in
+    small letters."""
 
     number: int  # from 1
     column: str | None = None
