@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import random
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +27,10 @@ CONFIG = {
     "postgres": {"shared_preload_libraries": "pg_stat_statements"},
 }
 TABLE = (
-    "CREATE TABLE {} (id INT PRIMARY KEY, customer_id INT NOT NULL, created DATE NOT NULL,"
+    "CREATE TABLE orders (id INT PRIMARY KEY, customer_id INT NOT NULL, created DATE NOT NULL,"
     " note VARCHAR(60) NOT NULL)"
 )
 ROWS, WIDTH = 4000, 19
-LOADED_S = 4.0  # longer than the server is watched
 _DAY = {
     "mariadb": "DATE_ADD('2020-01-01', INTERVAL n % 1000 DAY)",
     "postgres": "DATE '2020-01-01' + n % 1000",
@@ -42,18 +41,34 @@ _NUMBERS = {
 }
 
 
+@contextmanager
+def sending(server: There) -> Iterator[Callable[[str], object]]:
+    """A session in the database `shop`."""
+    if server.kind == "postgres":
+        session = server.server._connect("shop", 60)
+        try:
+            yield session.execute_simple
+        finally:
+            session.close()
+        return
+    connection = server.server.connection(60)
+    try:
+        connection.select_db("shop")
+        connection.autocommit(True)
+        yield connection.query
+    finally:
+        connection.close()
+
+
 def filled(server: There) -> None:
-    name = "orders" if server.kind == "postgres" else "shop.orders"
     day, numbers = _DAY[server.kind], _NUMBERS[server.kind]
-    server.sql(
-        TABLE.format(name),
-        f"INSERT INTO {name} SELECT n, n % 200, {day}, '{NEEDLE}' FROM {numbers}",
-    )
+    with sending(server) as send:
+        send(TABLE)
+        send(f"INSERT INTO orders SELECT n, n % 200, {day}, '{NEEDLE}' FROM {numbers}")
     if server.kind == "postgres":
         server.sql("CREATE EXTENSION pg_stat_statements", "ANALYZE orders")
         server.grant("pg_read_all_stats TO app", *server.read_only())
     else:
-        server.sql("ANALYZE TABLE shop.orders")
         server.grant("SELECT ON performance_schema.* TO app@'127.0.0.1'", *server.read_only())
 
 
@@ -68,23 +83,22 @@ def statements(drawn: random.Random) -> Iterator[str]:
 
 
 @contextmanager
-def used(server: There) -> Iterator[None]:
-    """The server under its application's load for some seconds."""
-    drawn, until_s = random.Random(4), time.monotonic() + LOADED_S
+def used(server: There, until: Path) -> Iterator[None]:
+    """The server under its application's load, until a file is there or the block is over."""
+    drawn, over = random.Random(4), threading.Event()
 
-    def send() -> None:
-        while time.monotonic() < until_s:
-            for sql in statements(drawn):
-                if server.kind == "postgres":
-                    server.sql(sql)
-                else:
-                    server.server.rows(sql, "shop")
+    def load_it() -> None:
+        with sending(server) as send:
+            while not over.wait(0.02) and not until.exists():
+                for sql in statements(drawn):
+                    send(sql)
 
-    sender = threading.Thread(target=send)
+    sender = threading.Thread(target=load_it)
     sender.start()
     try:
         yield
     finally:
+        over.set()
         sender.join()
 
 
@@ -94,7 +108,7 @@ def test_what_a_server_counts_is_the_workload(kind: str, there: Place) -> None:
     with servers_there.there(kind, **CONFIG[kind]) as server:
         filled(server)
         schemas = server.schemas()
-        with used(server):
+        with used(server, there.path / "out.sql"):  # written when all is counted
             done = there.dyno(
                 *("prove", "--on", server.url, "--password-env", "APP_PASSWORD"),
                 *("--for", "1500ms", "--every", "1s", "--index", "orders (customer_id)"),
