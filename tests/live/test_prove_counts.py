@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ import servers_there
 from running import Place
 from servers_there import PASSWORD, There
 
+from dbdyno.cli.proving import counting
+from dbdyno.cli.terminal import login
+from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.workloads import mix
 
@@ -83,14 +86,16 @@ def statements(drawn: random.Random) -> Iterator[str]:
 
 
 @contextmanager
-def used(server: There, until: Path) -> Iterator[None]:
+def used(
+    server: There, until: Path, sent: Callable[[random.Random], Iterable[str]] = statements
+) -> Iterator[None]:
     """The server under its application's load, until a file is there or the block is over."""
     drawn, over = random.Random(4), threading.Event()
 
     def load_it() -> None:
         with sending(server) as send:
             while not over.wait(0.02) and not until.exists():
-                for sql in statements(drawn):
+                for sql in sent(drawn):
                     send(sql)
 
     sender = threading.Thread(target=load_it)
@@ -102,31 +107,70 @@ def used(server: There, until: Path) -> Iterator[None]:
         sender.join()
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "postgres"])
-def test_what_a_server_counts_is_the_workload(kind: str, there: Place) -> None:
-    there.environment["APP_PASSWORD"] = PASSWORD
-    with servers_there.there(kind, **CONFIG[kind]) as server:
-        filled(server)
-        schemas = server.schemas()
-        with used(server, there.path / "out.sql"):  # written when all is counted
-            done = there.dyno(
-                *("prove", "--on", server.url, "--password-env", "APP_PASSWORD"),
-                *("--for", "1500ms", "--every", "1s", "--index", "orders (customer_id)"),
-                *("--time", "2s", "--blocks", "1", "--dir", "out", "--json", "--accept-partial"),
-            )
-        assert done.returncode in (0, 1), done.stderr
-        assert server.schemas() == schemas
-    assert "patterns of LIKE and the like: a column does not tell them" in done.stderr
-    (group,) = load(there.path / "out.yaml").cells[0].groups
-    sent = {name: str(one["sql"]) for _, name, one in mix.sent(group.options)}
+@pytest.fixture(scope="module", params=["mariadb", "postgres"])
+def server(request: pytest.FixtureRequest) -> Iterator[There]:
+    with servers_there.there(request.param, **CONFIG[request.param]) as made:
+        filled(made)
+        yield made
+
+
+def typed(server: There, **more: Any) -> dict[str, Any]:
+    """Options of `dyno prove`."""
+    usual = {
+        "on": server.url, "for_": "1s", "every": "500ms", "logs": (), "workload": None, "db": None,
+        "dry_run": False, "quiet": False, "accepts_censored": False, "accepts_partial": True,
+    }  # fmt: skip
+    return {**dict.fromkeys(login.NAMES), "password_env": "APP_PASSWORD", **usual, **more}
+
+
+def test_values_are_those_of_the_data(
+    server: There, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("APP_PASSWORD", PASSWORD)
+    with used(server, tmp_path / "never"):
+        made = counting.made(typed(server))
+    assert NEEDLE not in made.text
+    (gone,) = (one for one in made.coverage.gone if not one.is_ours)
+    assert gone.reason == "patterns of LIKE and the like: a column does not tell them"
+    assert 0 < gone.time_s < made.coverage.time_s
+    (group,) = load(made.text, file=tmp_path / "counts.yaml").cells[0].groups
+    sent = [str(one["sql"]) for _, _, one in mix.sent(group.options)]
     assert len(sent) == 3, sent
     params: dict[str, Any] = group.options["params"]
     columns = {one["column"] for one in params.values() if "column" in one}
     assert columns == {"orders.customer_id", "orders.id", "orders.note"}
     assert [one["const"] for one in params.values() if "const" in one] == [WIDTH], params
+
+
+def test_little_that_is_carried_over_is_refused(
+    server: There, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("APP_PASSWORD", PASSWORD)
+    with (
+        used(server, tmp_path / "never", lambda drawn: [*statements(drawn)][-1:]),
+        pytest.raises(DynoError) as raised,
+    ):
+        counting.made(typed(server, quiet=True))
+    assert "nothing in these counts" in raised.value.what
+    assert "patterns of LIKE" in raised.value.cause
+
+
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)
+def test_an_index_is_proved_with_what_a_server_counts(server: There, there: Place) -> None:
+    there.environment["APP_PASSWORD"] = PASSWORD
+    with used(server, there.path / "out.sql"):  # written when all is counted
+        done = there.dyno(
+            *("prove", "--on", server.url, "--password-env", "APP_PASSWORD"),
+            *("--for", "1s", "--every", "1s", "--index", "orders (customer_id)"),
+            *("--time", "1s", "--blocks", "1", "--dir", "out", "--json", "--accept-partial"),
+        )
+    assert done.returncode == 1, done.stderr  # one block shows nothing
+    assert "patterns of LIKE" in done.stderr
     (candidate,) = json.loads(done.stdout)["candidates"]
-    served = [one["class"] for one in candidate["effects"] if one["of"] == "class"]
-    assert len(served) == 1 and "customer_id" in sent[served[0].partition("/")[2]], served
+    (served,) = (one["class"] for one in candidate["effects"] if one["of"] == "class")
+    (group,) = load(there.path / "out.yaml").cells[0].groups
+    sent = {name: str(one["sql"]) for _, name, one in mix.sent(group.options)}
+    assert "customer_id" in sent[served.partition("/")[2]]
     # Texts of the data are made up in the copy, and those of the application are nowhere.
     for path in (path for path in there.path.rglob("*") if path.is_file()):
         assert NEEDLE.encode() not in path.read_bytes(), path

@@ -130,6 +130,14 @@ def test_a_text_of_a_server_becomes_a_statement(text: str, sql: str) -> None:
     assert (made.refused, made.sql) == (None, sql)
 
 
+def test_a_table_whose_name_is_a_keyword_is_spelled_as_it_is() -> None:
+    text = "SELECT USER . ID , COUNT(*) FROM USER , `user_role` WHERE USER . ID = :p1"
+    made = template.named(text, {"user": "user", "count": "count"})
+    assert made == (
+        "SELECT `user` . ID , COUNT(*) FROM `user` , `user_role` WHERE `user` . ID = :p1"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "language", "why"),
     [

@@ -116,6 +116,7 @@ class _Made:
         made = template.made(self.one.text, self.schema.language, self._columns_of)
         if made.refused is not None:
             raise NotDrawn(made.refused)
+        made = replace(made, sql=self._named(made.sql))
         texts = [Summary(count=self.one.count, kind="text", is_quoted=True)] * made.places
         looked = places.look(made.sql, texts)
         if looked.refused is not None:
@@ -138,6 +139,13 @@ class _Made:
     @property
     def _drawing(self) -> Drawing:
         return Drawing(self.schema.catalog, self.schema.columns)
+
+    def _named(self, sql: str) -> str:
+        if self.schema.language == kinds.POSTGRES:
+            return sql
+        used = {name.lower().rpartition(".")[2] for name in self.one.identity.tables}
+        known = (self.schema.catalog.table(name) for name in used)
+        return template.named(sql, {one.name.lower(): one.name for one in known if one is not None})
 
     def _columns_of(self, table: str) -> int:
         found = self.schema.catalog.table(table)

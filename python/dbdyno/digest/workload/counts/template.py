@@ -9,7 +9,7 @@ manual of PostgreSQL on pg_stat_statements (`$1`; from 18 on `$1 /*, ... */`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbdyno import kinds
@@ -37,6 +37,7 @@ _TAIL = re.compile(r"\blimit\s+\?\s*,\s*\.\.\.$", re.IGNORECASE)
 _INSERT = re.compile(r"\s*(?:insert|replace)\b", re.IGNORECASE)
 _UNTOLD = re.compile(r"\((?:_charset|unknown|by_num_col)\)", re.IGNORECASE)
 _NOW = re.compile(r"(?<![`\w])NOW\b(?!\s*\(|`)", re.IGNORECASE)
+_TABLES = ("from", "join", "update", "into", ",")  # words before the names of tables
 _CALL = re.compile(r"(`(?:[^`]|``)*`)|\b([A-Za-z_]\w*)\s+\(")
 
 
@@ -236,6 +237,22 @@ def _width(words: Sequence[str], columns_of: Callable[[str], int]) -> int:
         opening = len(lows) - 1 - lows[::-1].index("(")
         return lows[opening:].count(",") + 1
     return columns_of(words[-2].strip('`"'))
+
+
+def named(sql: str, tables: Mapping[str, str]) -> str:
+    """With the names of tables as they are spelled: MySQL's family writes a name that is a keyword
+    in capitals, without quotes. `tables`: by name in small letters."""
+    matches = [match for match in _PIECE.finditer(sql) if not match.group().isspace()]
+    pieces, at = list[str](), 0
+    for number, match in enumerate(matches):
+        word, before = match.group(), matches[number - 1].group().lower() if number else ""
+        behind = matches[number + 1].group() if number + 1 < len(matches) else ""
+        name = tables.get(word.lower()) if word.isupper() else None
+        is_table = behind == "." or (before in _TABLES and behind != "(") or before == "into"
+        if name is not None and name != word and is_table:
+            pieces += [sql[at : match.start()], f"`{name}`"]
+            at = match.end()
+    return "".join([*pieces, sql[at:]])
 
 
 def _called(sql: str) -> str:
