@@ -3,7 +3,7 @@ values at all, how many rows there are, and keys of several columns.
 
 Sources: the MySQL and MariaDB manuals on information_schema's TABLES and STATISTICS,
 max_execution_time and max_statement_time; PostgreSQL's on pg_class, pg_index and statement_timeout.
-But for the session's own time limit, only SELECT is used.
+Except for the session's own time limit, only SELECT is used.
 """
 
 from __future__ import annotations

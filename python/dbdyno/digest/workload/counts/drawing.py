@@ -205,7 +205,7 @@ def is_amount(words: Sequence[str], at: int) -> bool:
 
 def collides(keys: Sequence[frozenset[str]], written: Mapping[str, Given]) -> bool:
     """Whether new rows would meet others in a key of several columns: all of these are written, by
-    column in small letters, and none by values that are there once."""
+    column in small letters, and none by values that come once."""
     return any(
         key <= written.keys() and not any("sequence" in written[one].generator for one in key)
         for key in keys

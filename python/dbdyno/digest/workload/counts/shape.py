@@ -29,7 +29,7 @@ ELSEWHERE = "on views, or on tables of other schemas: the copy has none of them"
 LENGTHS = "lists whose length the server's counts do not tell"
 CALLS = "calls of procedures: the copy has none"
 UNKNOWN = "statements that cannot be taken apart, or that hold variables"
-KEYS = "new rows with a key of several columns, none of which is there once"
+KEYS = "new rows with a key of several columns, none of which comes once"
 _QUOTED_CALL = re.compile(r"`(\w+)`\s*\(")
 _IGNORES = ("ignore", "duplicate", "conflict")  # words of an INSERT whose rows may be there
 

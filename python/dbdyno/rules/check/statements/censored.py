@@ -53,7 +53,7 @@ def _rule(engine: str, applies: tuple[str, ...], source: str) -> Rule:
     return Rule(
         id=f"{engine}-log-lacks-statements",
         pack="statements",
-        title="A log that lacks statements by its settings",
+        title="A log without some statements, by its settings",
         about="Only statements slower than a limit, or one in several, were logged. What such a log"
         " shows is there; what it does not show may be there as well.",
         severity="low",
