@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from dbdyno import kinds
-from dbdyno.digest.document import parse
+from dbdyno.digest.document import Document, parse
 from dbdyno.digest.servers.counted import Counted as Row
 from dbdyno.digest.servers.identity import Identity
 from dbdyno.digest.servers.literals import without_literals
 from dbdyno.digest.servers.watch import GONE
-from dbdyno.digest.workload import experiment, profile
+from dbdyno.digest.workload import carried, experiment, profile
 from dbdyno.digest.workload.counts import drawing, ranges, shape, template
 from dbdyno.digest.workload.counts.columns import Ends
 from dbdyno.digest.workload.counts.counted import Statement
 from dbdyno.digest.workload.schema.catalog import Catalog, Column, Table
+from dbdyno.digest.workload.values.parameters import Parameters
 from dbdyno.experiment import load
 from dbdyno.experiment.workloads import mix
 
@@ -290,6 +291,25 @@ def class_(number: int, fingerprint: str, count: int, time_s: float) -> dict[str
     }
 
 
+def document_of(classes: list[dict[str, Any]]) -> Document:
+    count = sum(one["count"] for one in classes)
+    time_s = sum(one["query_time"]["sum"] for one in classes)
+    total = {"count": count, "sum": time_s, "mean": time_s / count}
+    return parse(
+        {
+            "schema_version": 1,
+            "inputs": [{"path": "db1", "format": "performance_schema", "server": "MariaDB 11"}],
+            "overall": {"count": count, "weighted_count": float(count), "query_time": total},
+            "classes_total": len(classes),
+            "classes": classes,
+            "timeline": {
+                "begin_unix_s": 0.0, "bucket_s": 5.0, "count": [count, 0],
+                "time_s": [0.6 * time_s, 0.4 * time_s],
+            },
+        }
+    )  # fmt: skip
+
+
 def test_the_experiment_accounts_for_every_call() -> None:
     texts = {
         "1": ("SELECT `total` FROM `orders` WHERE `id` BETWEEN ? AND ?", 900, 6.0),
@@ -297,19 +317,7 @@ def test_the_experiment_accounts_for_every_call() -> None:
     }
     classes = [class_(int(n), text.lower(), *more) for n, (text, *more) in texts.items()]
     classes.append(class_(3, GONE, 20, 1.0))
-    total = {"count": 1000, "sum": 10.0, "mean": 0.01}
-    document = parse(
-        {
-            "schema_version": 1,
-            "inputs": [{"path": "db1", "format": "performance_schema", "server": "MariaDB 11"}],
-            "overall": {"count": 1000, "weighted_count": 1000.0, "query_time": total},
-            "classes_total": 3,
-            "classes": classes,
-            "timeline": {
-                "begin_unix_s": 0.0, "bucket_s": 5.0, "count": [600, 400], "time_s": [6.0, 4.0],
-            },
-        }
-    )  # fmt: skip
+    document = document_of(classes)
     counted = [
         Statement(
             text=text,
@@ -336,6 +344,28 @@ def test_the_experiment_accounts_for_every_call() -> None:
     assert params["orders_id_upto"]["sum"] == ["orders_id", "orders_id_width"]
     assert params["orders_id_width"]["const"] == 99
     assert (group.arrivals, group.sessions) == (None, 2)
+
+
+def test_statements_with_new_keys_of_one_column_share_a_sequence() -> None:
+    texts = (
+        "INSERT INTO `orders` ( `id` , `total` ) VALUES (...)",
+        "INSERT INTO `orders` VALUES (...)",
+    )
+    counted = [
+        Statement(text=text, identity=Identity(f"{n:032x}", text, tables=("orders",)),
+                  database="shop", count=5, time_s=1.0, changed=1.0)
+        for n, text in enumerate(texts)
+    ]  # fmt: skip
+    shaped_ = shape.shape(counted, {"shop": SCHEMA}, 10.0)
+    classes = [
+        class_(n, text.lower(), 5, 1.0) | {"id": f"{n:032x}"} for n, text in enumerate(texts)
+    ]
+    chosen = carried.choose(document_of(classes), shaped_, {"shop": CATALOG})
+    params = Parameters(chosen, "shop")
+    for unit in chosen.units["shop"]:
+        params.of_unit(unit)
+    made = [one for one, _ in params.made.values() if "sequence" in one]
+    assert made == [{"sequence": ROWS + 1, "per": "statement"}]
 
 
 def test_rows_that_lie_apart_are_evenly_between_the_ends() -> None:
