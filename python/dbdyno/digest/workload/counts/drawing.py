@@ -14,7 +14,7 @@ from dbdyno.digest.workload.counts import ranges
 from dbdyno.digest.workload.counts.columns import Columns, Ends
 from dbdyno.digest.workload.counts.counted import Statement as Counted
 from dbdyno.digest.workload.profile import Summary
-from dbdyno.digest.workload.schema.catalog import Catalog, Column
+from dbdyno.digest.workload.schema.catalog import WHOLE, Catalog, Column
 from dbdyno.digest.workload.schema.naming import Found, looked_up
 from dbdyno.experiment.values.generators import END_MAX, VALUES_MAX
 from dbdyno.sql.parts import Statement as Parsed
@@ -28,6 +28,7 @@ PATTERNS = "patterns of LIKE and the like: a column does not tell them"
 WIDTHS = "ranges whose width the server's counts do not tell"
 LIMITS = "limits of rows that the server does not count"
 UNIQUE = "new values of a unique column of this type"
+GAP = 1_000_000  # keys of rows that come between the reading of keys and the copy
 DOCUMENT = {"made_up": "a" * 100}
 DOMAINS = {  # of functions of dates and times: every value that there is
     "month": (1, 12), "day": (1, 31), "dayofmonth": (1, 31), "dayofweek": (1, 7),
@@ -148,10 +149,12 @@ class Drawing:
     def _new(self, found: Found) -> Given:
         column = found.column
         if of.kind(column) == "whole":
-            first = (column.greatest or 0) + 1
-            if first >= END_MAX:
+            greatest = column.greatest or 0
+            room = min(END_MAX, WHOLE.get(column.type, END_MAX)) - greatest
+            if room < 2:
                 raise NotDrawn(UNIQUE)
-            return Given({"sequence": first}, "behind the greatest key that there is")
+            first = greatest + 1 + min(GAP, room // 2)
+            return Given({"sequence": first}, "behind the greatest key")
         if column.type not in of.PLAIN_TEXTS:
             raise NotDrawn(UNIQUE)
         digits = min(column.length or 12, 12)
