@@ -140,7 +140,7 @@ ROWS = {
         frozenset(
             {
                 *("gtids", "layers", "manifest", "matrix", "mysql_logins", "sessions"),
-                *("settings", "topology"),
+                *("settings", "told", "topology"),
                 *("advice", "cluster", "locality", "placement"),
                 *("dropping", "expressions", "hidden", "known", "names", "ranges"),
             }

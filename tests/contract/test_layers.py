@@ -34,7 +34,7 @@ PYTHON = {
     "rules": {"sql", "experiment", "systems", "samplers", "models", "plan", "store", "facts"},
     "share": {"audit", "experiment", "systems", "samplers", "plan", "store"},
     "imports": {"experiment", "systems", "samplers", "plan", "store"},
-    "digest": {"experiment", "systems", "samplers", "plan", "store"},
+    "digest": {"sql", "experiment", "systems", "samplers", "plan", "store"},
     "copies": {"sql", "experiment", "systems", "samplers", "plan", "store"},
     "execute": {
         *("audit", "experiment", "systems", "topology", "samplers", "faults", "storage", "plan"),

@@ -64,6 +64,7 @@ HELPERS = {
     "platform": ("manifest",),
     "replication": ("gtids", "topology"),
     "security": ("mysql_logins", "settings"),
+    "statements": ("told",),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from click.testing import CliRunner
 
 from dbdyno.cli.main import dyno
 from dbdyno.errors import DynoError
-from dbdyno.facts.fact import EITHER, Facts, Missing
+from dbdyno.facts.fact import EITHER, Facts, Missing, Table
 from dbdyno.facts.files import ddl, digest
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema.bounds import MOST
-from dbdyno.facts.schema.combined import with_digests
+from dbdyno.facts.schema.combined import JUDGED_WITH, with_digests
 from dbdyno.facts.schema.features import features
 from dbdyno.facts.schema.reading import schema_of
 from dbdyno.facts.schema.workload import classes, kept
@@ -254,13 +255,27 @@ def test_a_digest_goes_to_the_schema_beside_it(tmp_path: Path) -> None:
     schema, found = dump(tmp_path, MYSQL_DUMP), digested(tmp_path, document())
     first, second = with_digests([schema, found])
     assert classes(first, schema_of(first))[0].id == "c3a8d8d74a30d48f"
-    assert second is found
-    with pytest.raises(DynoError, match="a digest alone"):
-        with_digests([found])
-    with pytest.raises(DynoError, match="a digest alone"):
+    assert second.fact(JUDGED_WITH).text == schema.subject and second.source == "digest"
+    with pytest.raises(DynoError, match="no schema in this command is of its engine"):
         with_digests([dump(tmp_path, POSTGRES_DUMP), found])
     with pytest.raises(DynoError, match="are all for"):
         with_digests([schema, found, found])
+
+
+def test_a_digest_alone_is_a_log(tmp_path: Path) -> None:
+    (alone,) = with_digests([digested(tmp_path, document())])
+    assert alone.source == "log" and JUDGED_WITH not in alone.facts
+
+
+def test_a_log_gives_its_classes_to_a_schema_that_has_none(tmp_path: Path) -> None:
+    schema, log = dump(tmp_path, MYSQL_DUMP), digest.of_log(document(), "slow.log", Gathered())
+    first, second = with_digests([schema, log])
+    assert first.table("statements") == log.table("statements") and second.source == "digest"
+    # A server's own counts lack nothing.
+    counted = replace(schema, tables={**schema.tables, "statements": Table((), "a server")})
+    assert with_digests([counted, log]) == [counted, log]
+    # Which of two would be the schema's is not known.
+    assert with_digests([schema, log, log]) == [schema, log, log]
 
 
 def test_texts_of_servers_are_kept_without_literals() -> None:
@@ -299,11 +314,13 @@ def files(directory: Path) -> tuple[Path, Path]:
 
 def test_a_dump_and_a_digest_are_checked_together(tmp_path: Path) -> None:
     found = check(*files(tmp_path), "--json", "--fail-on", "critical")
-    assert {one["rule"] for one in found["findings"]} == set()  # month(placed) has its column...
+    # Of the tables none: month(placed) has its column...
+    assert {one["rule"] for one in found["findings"]} == {"mysql-log-rows-examined"}
     first, second = files(tmp_path)
     first.write_text(MYSQL_DUMP.replace("  KEY `by_year` ((year(`placed`))),", "  KEY p (placed),"))
     found = check(first, second, "--json", "--fail-on", "critical")
-    assert {one["rule"] for one in found["findings"]} == {"mysql-function-on-column"}
+    rules = {one["rule"] for one in found["findings"]}
+    assert rules == {"mysql-function-on-column", "mysql-log-rows-examined"}
 
 
 def test_a_bundle_has_no_statement_unless_asked(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ class Table:
 class Facts:
     """All that is known of one subject. `subject` names it without a secret; `source`: `server`,
     `file`, `manifest`, `log`, `directory`, `host` (of one of those, on this machine), `dump` (of a
-    schema), `digest` (of statements), `vschema` (of Vitess)."""
+    schema), `digest` (of statements, whose tables another subject has), `vschema` (of Vitess)."""
 
     subject: str
     source: str

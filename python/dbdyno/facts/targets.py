@@ -72,7 +72,7 @@ class Asked:
 
 def read(target: str, asked: Asked) -> list[Facts]:
     """Facts of a target; of a bundle, of all its subjects. DynoError if it cannot be read."""
-    return [_completed(one, asked) for one in _read(target, asked)]
+    return [completed(one, asked) for one in _read(target, asked)]
 
 
 def is_directory(target: str) -> bool:
@@ -114,9 +114,9 @@ def _read(target: str, asked: Asked) -> list[Facts]:
     if path.is_dir():
         read = datadir.read(path, Gathered(), packs=asked.packs, progress=asked.progress)
         return [read]
-    content = text.read(path, BUNDLE_BYTES_MAX)
+    content, _ = text.head(path, BUNDLE_BYTES_MAX)  # logs may be longer
     if content.lstrip()[:1] == "{" and document.FORMAT in content[:200]:
-        return document.parse(json.loads(content.encode()), target)
+        return document.parse(json.loads(text.read(path, BUNDLE_BYTES_MAX).encode()), target)
     return [_reader(path, content, asked.form)(path, Gathered())]
 
 
@@ -132,7 +132,7 @@ def _reader(path: Path, content: str, form: str | None) -> Callable[[Path, Gathe
     )
 
 
-def _completed(facts: Facts, asked: Asked) -> Facts:
+def completed(facts: Facts, asked: Asked) -> Facts:
     """With what only the user knows."""
     if asked.engine in facts.engine.split("|") and not facts.is_server:
         facts = replace(facts, engine=asked.engine, version=asked.version or facts.version)

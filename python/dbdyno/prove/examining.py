@@ -238,7 +238,8 @@ def _asking(group: GroupPlan, texts: Sequence[Mapping[str, Mapping[str, Any]]]) 
         for number, variants in enumerate(texts)
     }
     params = {
-        name: {**param, "per": "transaction"}
+        # A sum holds as long as its terms do, and says nothing itself.
+        name: {**param} if "sum" in param else {**param, "per": "transaction"}
         for name, param in group.options.get("params", {}).items()
     }
     options = {"params": params, "statements": {}, "transactions": transactions}

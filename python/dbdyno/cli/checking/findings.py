@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from dbdyno.cli import unprivileged
+from dbdyno.cli.checking import statements
 from dbdyno.cli.logs.reading import Progress
 from dbdyno.cli.terminal import output
 from dbdyno.errors import DynoError
@@ -83,7 +84,11 @@ def _facts_of(target: str, asked: Asked) -> list[Facts]:
     read = unprivileged.reading(
         lambda: facts_document.document(targets.read(target, asked)), [path, seen]
     )
-    found = facts_document.parse(read, target)
+    found = [
+        each
+        for one in facts_document.parse(read, target)
+        for each in statements.with_classes(one, path, asked)
+    ]
     _refuse_idle(found, target, asked)
     if asked.server is None:
         return found

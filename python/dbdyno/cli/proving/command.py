@@ -31,6 +31,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--workload", type=_FILE, metavar="FILE.yaml",
               help="The workload: an experiment with `kind: mix`, perhaps with its"
               " data.")  # fmt: skip
+@click.option("--for", "for_", metavar="TIME",
+              help="The workload: the statements that the server of --on URL counts meanwhile, such"
+              " as 10m. The time comes on top of --time.")  # fmt: skip
+@click.option("--every", metavar="TIME",
+              help="With --for: how often its counts are read. [default: 10s]")  # fmt: skip
 @click.option("--db", metavar="NAME", help="Only this default database of the logs.")
 @click.option("--index", "indexes", multiple=True, metavar="'TABLE (COLUMN, ...)'",
               help="Candidate: an index; may be repeated, then all are compared with"
@@ -54,8 +59,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--most", type=click.IntRange(1, 20), default=5, show_default=True,
               help="How many indexes are found at most.")  # fmt: skip
 @click.option("--sessions", type=click.IntRange(1, 10_000), metavar="N",
-              help="Sessions of a workload from logs. [default: the log's, at most one a"
-              " CPU]")  # fmt: skip
+              help="Sessions of a workload from logs or counts. [default: the log's, at most one"
+              " a CPU]")  # fmt: skip
 @click.option("--memory", default="256Mi", show_default=True, metavar="SIZE",
               help="What a server that is started for --dump or --on may cache.")  # fmt: skip
 @click.option("--time", "total_s", default="5m", show_default=True, metavar="TIME",
@@ -66,9 +71,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.option("--seed", type=click.IntRange(0), metavar="N",
               help="Seed of all random numbers. [default: drawn]")  # fmt: skip
 @click.option("--accept-censored", "accepts_censored", is_flag=True,
-              help="Accept logs whose settings omitted statements.")  # fmt: skip
+              help="Accept logs whose settings omitted statements, and counts that lack"
+              " some.")  # fmt: skip
 @click.option("--accept-partial", "accepts_partial", is_flag=True,
-              help="Accept logs of which less than 80 % can be carried over.")  # fmt: skip
+              help="Accept logs and counts of which less than 80 % can be carried"
+              " over.")  # fmt: skip
 @login.options
 @click.option("--dir", "directory", type=click.Path(path_type=Path),
               help="Directory of the run; the experiment is DIR.yaml."
@@ -83,13 +90,15 @@ def prove(**typed: Any) -> int:
     """Prove what an index, a setting or a rewrite changes, on a throw-away server.
 
     The server is private, of the kind and version that is asked for, on a copy of the data; the
-    workload comes from a log or an experiment. Today and the candidates are measured in balanced
-    blocks, by an ordinary experiment that is left to be read and run again. Without a candidate,
-    dbdyno finds indexes for the workload itself. Exit code 1: something is not shown.
+    workload comes from a log, from the statements that a server counts, or from an experiment.
+    Today and the candidates are measured in balanced blocks, by an ordinary experiment that is left
+    to be read and run again. Without a candidate, dbdyno finds indexes for the workload itself.
+    Exit code 1: something is not shown.
 
     \b
     dyno prove --index 'orders (customer_id, created)' --dump shop.sql.gz --log slow.log
     dyno prove --dump shop.sql.gz --log slow.log --space 500M
+    dyno prove --on mysql://app@db1/shop --for 10m
     dyno prove --rewrite by_year new.sql --workload shop.yaml
     """
     from dbdyno.cli.proving.proved import proved

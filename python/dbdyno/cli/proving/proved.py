@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from dbdyno.cli.logs.reading import seconds
 from dbdyno.cli.proving import asked, printing, sources
 from dbdyno.cli.proving.measuring import Measuring
 from dbdyno.cli.proving.selecting import select
@@ -53,7 +54,7 @@ def proved(typed: Mapping[str, Any]) -> int:
 
 
 def _proved(typed: Mapping[str, Any]) -> int:
-    begun = time.monotonic()
+    begun = time.monotonic() + _watched_s(typed)
     path = typed["directory"] or unnamed("prove")
     file = sources.beside(typed, path)
     base = sources.read(typed, file)
@@ -73,6 +74,11 @@ def _proved(typed: Mapping[str, Any]) -> int:
     if proof.candidates:
         return _named(proof, measuring, as_json=typed["as_json"])
     return _found(proof, measuring, typed)
+
+
+def _watched_s(typed: Mapping[str, Any]) -> float:
+    """How long a server's counts are watched before anything else."""
+    return seconds("--for", typed["for_"]) if typed["for_"] is not None else 0.0
 
 
 def _dry_run(proof: Proof, measuring: Measuring) -> int:

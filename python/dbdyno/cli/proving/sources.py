@@ -13,7 +13,7 @@ import click
 
 from dbdyno.cli.logs import workload as logs
 from dbdyno.cli.logs.reading import Options
-from dbdyno.cli.proving import copying
+from dbdyno.cli.proving import copying, counting
 from dbdyno.cli.terminal import login
 from dbdyno.cli.trying import experiment, sent, servers
 from dbdyno.cli.trying.tried import as_named
@@ -53,23 +53,38 @@ def beside(typed: Mapping[str, Any], path: Path) -> Path:
 
 
 def _workload(typed: Mapping[str, Any], file: Path) -> Source:
+    if typed["every"] is not None and typed["for_"] is None:
+        raise click.UsageError("--every is for --for")
     if typed["workload"] is not None and typed["logs"]:
         raise click.UsageError("--log and --workload are two workloads: give one of them")
     if typed["sessions"] is not None and typed["workload"] is not None:
-        raise click.UsageError("--sessions is for logs: change the experiment of --workload")
-    if typed["workload"] is not None:
+        raise click.UsageError(
+            "--sessions is for logs and counts: change the experiment of --workload"
+        )
+    if typed["workload"] is not None and typed["for_"] is None:
         return Source(Path(typed["workload"]).read_text(encoding="utf-8"), keeps_state=True)
+    if typed["for_"] is not None:
+        return Source(_of_counts(typed), keeps_state=False)
     if typed["logs"]:
         return Source(_of_logs(typed, file), keeps_state=False)
     olds = {old for old, _ in typed["rewrites"]}
     if len(olds) == 1 and Path(next(iter(olds))).is_file():
         return Source(_alone(typed, next(iter(olds))), keeps_state=False)
-    raise click.UsageError("name the workload: --log FILE, or --workload FILE.yaml")
+    raise click.UsageError(
+        "name the workload: --log FILE, --workload FILE.yaml, or --for TIME with --on URL"
+    )
+
+
+def _of_counts(typed: Mapping[str, Any]) -> str:
+    written = counting.made(typed)
+    if not typed["quiet"]:
+        logs.tell(written.coverage)
+    return _with_sessions(written.text, typed)
 
 
 def _of_logs(typed: Mapping[str, Any], file: Path) -> str:
     engine = (("--db", typed["db"]),) if typed["db"] else ()
-    url = dict.fromkeys(("for_", "every", *login.NAMES))
+    url: dict[str, Any] = dict.fromkeys(("for_", "every", *login.NAMES))
     schema_of = typed["on"] if server_url.is_url(typed["on"] or "") else None
     if schema_of:
         url |= login.given(typed)
@@ -90,12 +105,17 @@ def _of_logs(typed: Mapping[str, Any], file: Path) -> str:
         raise Interrupted
     if not typed["quiet"]:
         logs.tell(written.coverage)
+    return _with_sessions(written.text, typed)
+
+
+def _with_sessions(text: str, typed: Mapping[str, Any]) -> str:
+    """As many as were asked for, else those of the workload, at most one a CPU."""
 
     def sessions(found: re.Match[str]) -> str:
         most = typed["sessions"] or min(int(found[1]), os.cpu_count() or 1)
         return f"    sessions: {most}"
 
-    return re.sub(r"(?m)^    sessions: (\d+)$", sessions, written.text)
+    return re.sub(r"(?m)^    sessions: (\d+)$", sessions, text)
 
 
 def _alone(typed: Mapping[str, Any], old: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+SQUASHED = "/*, ... */"  # what PostgreSQL from 18 on writes for the rest of a list
 _PIECE = re.compile(
     r"""
     (?P<name>"(?:[^"]|"")*")
@@ -23,12 +24,14 @@ _PIECE = re.compile(
 
 
 def without_literals(statement: str) -> str:
-    """Strings and numbers as `?`, comments gone, white space single. Parameters (`$1`) and quoted
-    names stay. A string without an end reaches to the end."""
+    """Strings and numbers as `?`, comments gone but the mark of a list, white space single.
+    Parameters (`$1`) and quoted names stay. A string without an end reaches to the end."""
     return " ".join(_PIECE.sub(_kept, statement).split())
 
 
 def _kept(found: re.Match[str]) -> str:
+    if found["gone"] == SQUASHED:
+        return SQUASHED
     if found["name"] is not None or found["parameter"] is not None:
         return found[0]
     return " " if found["gone"] is not None else "?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,23 +75,39 @@ def _added(before: int | None, after: int | None) -> int:
     return 0 if before is None or after is None else max(0, after - before)
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """All samples of a server. `spread`: query times by statement; `known`: classes by text."""
+
+    seen: Watched
+    notes: Sequence[str]
+    spread: Mapping[str, Histogram]
+    known: Mapping[str, Identity]
+
+
 def watch(
+    source: Source, for_s: float, every_s: float, choice: Choice, **how: Any
+) -> dict[str, Any]:
+    """The document of a server over `for_s` seconds; `how` as in `sample`. DynoError as that, or if
+    nothing that was chosen was counted."""
+    return document(source, sample(source, for_s, every_s, **how), choice)
+
+
+def sample(
     source: Source,
     for_s: float,
     every_s: float,
-    choice: Choice,
     *,
     on_step: Callable[[float], None] = lambda seconds: None,
     on_interrupt: Callable[[], None] = lambda: None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     identify: Callable[[Iterable[str], str], Mapping[str, Identity]] = identify,
-) -> dict[str, Any]:
-    """The document of a server over `for_s` seconds, sampled every `every_s`. Ctrl-C ends it with
-    what has been seen, once there are two samples, and tells `on_interrupt`. `on_step` hears how
-    long it has been; `identify` gives the classes of texts in a language.
-
-    DynoError if the server cannot be read, or has counted nothing that was chosen.
+) -> Sampled:
+    """Samples a server for `for_s` seconds, every `every_s`. Ctrl-C ends it with what has been
+    seen, once there are two samples, and tells `on_interrupt`. `on_step` hears how long it has
+    been; `identify` gives the classes of texts in a language. DynoError if the server cannot be
+    read.
     """
     if every_s <= 0 or for_s < every_s:
         raise DynoError(
@@ -125,10 +141,15 @@ def watch(
     spread: Mapping[str, Histogram] = {}
     if histograms is not None and not seen.restarted and not seen.resets:
         spread = _between(histograms, source.histograms() or {})
-    known = identify((text for text in seen.texts.values() if _is_sql(text)), source.language)
-    if not any(choice.takes(row) for row in seen.rows.values()):
-        raise _nothing(source, seen)
-    return _document(source, seen, choice, [*notes, *_notes(seen)], spread, known)
+    known = identify((text for text in seen.texts.values() if is_sql(text)), source.language)
+    return Sampled(seen, [*notes, *_notes(seen)], spread, known)
+
+
+def document(source: Source, sampled: Sampled, choice: Choice) -> dict[str, Any]:
+    """The document of what was sampled. DynoError if nothing that was chosen was counted."""
+    if not any(choice.takes(row) for row in sampled.seen.rows.values()):
+        raise _nothing(source, sampled.seen)
+    return _document(source, sampled, choice)
 
 
 def _nothing(source: Source, seen: Watched) -> DynoError:
@@ -147,7 +168,7 @@ def _nothing(source: Source, seen: Watched) -> DynoError:
     )
 
 
-def _is_sql(text: str) -> bool:
+def is_sql(text: str) -> bool:
     """Whether a text is a statement, and not a placeholder for one."""
     return text not in (GONE, LUMPED) and not text.startswith("<")
 
@@ -179,6 +200,12 @@ def _notes(seen: Watched) -> list[str]:
     return said
 
 
+def counted_share(seen: Watched) -> float:
+    """Of the statements that clients have sent, those that the server's view counts; 1 where it
+    does not say how many were sent."""
+    return min(1.0, seen.counted / seen.executed) if seen.executed else 1.0
+
+
 def _uncounted(seen: Watched) -> str:
     """What the server's view omits of what clients have sent; empty: next to nothing."""
     missing = seen.executed - seen.counted
@@ -203,14 +230,8 @@ def _between(before: Mapping[str, Histogram], after: Mapping[str, Histogram]) ->
     return found
 
 
-def _document(
-    source: Source,
-    seen: Watched,
-    choice: Choice,
-    notes: list[str],
-    spread: Mapping[str, Histogram],
-    known: Mapping[str, Identity],
-) -> dict[str, Any]:
+def _document(source: Source, sampled: Sampled, choice: Choice) -> dict[str, Any]:
+    seen, spread, known = sampled.seen, sampled.spread, sampled.known
     by_fingerprint = {one.fingerprint: one for one in known.values()}
     rows = {key: row for key, row in seen.rows.items() if choice.takes(row)}
     groups: dict[str, list[Any]] = {}
@@ -248,7 +269,7 @@ def _document(
             }
         ],
         "censored": [],
-        "notes": notes,
+        "notes": list(sampled.notes),
         "overall": _stats(all_, source.units, {}) | ends,
         "classes_total": len(groups),
         "classes": shown,

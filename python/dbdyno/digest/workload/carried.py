@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbdyno.digest.document import Class, Document
+from dbdyno.digest.servers.watch import GONE, LUMPED
 from dbdyno.digest.workload.branching import alignment, building, likeness
 from dbdyno.digest.workload.branching.slots import Branched
 from dbdyno.digest.workload.profile import Counter, Shape, Statement, Step, Tie, Unit
@@ -55,6 +56,7 @@ PREPARATIONS = "preparations, which run nothing"
 DRIVERS = "connects, quits, pings and other commands of drivers"
 OURS = (SESSIONS, FRAMES, PREPARATIONS, DRIVERS)  # dyno sends its own
 UNTOLD = "times and errors without their statement in the log"
+NO_TEXT = "statements whose text the server does not tell"
 NOT_KEPT = "classes beyond those whose values are analysed"
 
 
@@ -159,6 +161,8 @@ def _refused(chosen: Chosen, number: int) -> str | None:
         return SEVERAL
     if word not in WORK or _OUTFILE.search(statement.template):
         return NO_WORK
+    if statement.refused is not None:
+        return statement.refused
     if places.refused is not None and not _takes_documents(chosen, number):
         return places.refused
     if statement.hints_differ:
@@ -203,6 +207,8 @@ def _no_statement(fingerprint: str) -> str:
     """What a class is that the shape does not have."""
     if fingerprint.startswith("PREPARE "):  # fingerprints of statements are small
         return PREPARATIONS
+    if fingerprint in (GONE, LUMPED) or fingerprint.startswith("<"):
+        return NO_TEXT
     if fingerprint.startswith("command: "):
         named = fingerprint.removeprefix("command: ").lower()
         if named in BARE:

@@ -14,6 +14,7 @@ from dbdyno.wording.plurals import count
 
 ACCEPT = "--accept-partial"
 SHARE_MIN = 0.8  # of calls and of time, below which a workload is another one than the log's
+REPLAY = "replay the log, which leaves nothing out: `dyno digest LOG --trace FILE`"
 REASONS_SHOWN = 5
 COLUMNS_SHOWN = 8
 OTHERS = "of no user, or of users beyond those that have a group"
@@ -111,8 +112,8 @@ def of_several(document: Document, parts: Sequence[tuple[Document, Chosen]]) -> 
     return Coverage(calls, time_s, ranked, keys.together([part.keys for part in found]))
 
 
-def refuse_little(coverage: Coverage) -> None:
-    """DynoError for what is another load than the log's."""
+def refuse_little(coverage: Coverage, whose: str = "the log's", instead: str = REPLAY) -> None:
+    """DynoError for what is another load than `whose`; `instead`: what leaves nothing out."""
     time = coverage.time_share
     if min(coverage.calls_share, 1.0 if time is None else time) >= SHARE_MIN:
         return
@@ -122,10 +123,9 @@ def refuse_little(coverage: Coverage) -> None:
         if not one.is_ours
     )
     raise DynoError(
-        f"{coverage.carried[:-1]}: less than {SHARE_MIN:.0%} is another load than the log's",
+        f"{coverage.carried[:-1]}: less than {SHARE_MIN:.0%} is another load than {whose}",
         cause="; ".join(list(reasons)[:REASONS_SHOWN]),
-        fix=f"take what there is with {ACCEPT}; or replay the log, which leaves nothing out:"
-        " `dyno digest LOG --trace FILE`",
+        fix=f"take what there is with {ACCEPT}; or {instead}",
     )
 
 

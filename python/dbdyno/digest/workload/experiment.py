@@ -72,7 +72,8 @@ def made(
     if not units:
         reasons = "; ".join(list(chosen.left.calls)[:3]) or "there is no statement"
         raise DynoError(
-            "nothing in these logs can be run as a workload",
+            f"nothing in these {'counts' if document.is_sampled else 'logs'} can be run as a"
+            " workload",
             cause=reasons,
             fix="check their digest: `dyno digest LOG...`",
         )
@@ -175,7 +176,7 @@ def _file(
 
 def _kind(document: Document) -> str:
     first = document.inputs[0]
-    if first.format.startswith("postgres"):
+    if first.format.startswith(("postgres", "pg_stat")):
         return "postgres"
     servers = " ".join(_servers(document))
     return "mariadb" if "mariadb" in servers.lower() else "mysql"

@@ -7,7 +7,7 @@ least and the greatest of numbers, dates and times, and the contents of hints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -35,7 +35,8 @@ class Text:
 class Summary:
     """The values of one place. `kind`: whole, decimal, date, moment, text, null, unknown; `nulls`:
     the share of NULL among them, which all else excludes; `least` and `greatest` of dates and
-    moments are Unix seconds; `hot`: shares of the most frequent ones."""
+    moments are Unix seconds; `hot`: shares of the most frequent ones. `given`: the generator, where
+    no values were seen (a server's counts), and `about`: where it is from."""
 
     count: int
     kind: str
@@ -49,6 +50,8 @@ class Summary:
     theta: float = 0.0
     hot: tuple[float, ...] = ()
     text: Text | None = None
+    given: Mapping[str, Any] | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +88,8 @@ class Range:
 class Statement:
     """A class in one database, in its most frequent form, with `:p1`, `:p2` for values and one
     element of lists. Hints are in it as they were written; `hints_differ`: their values are not
-    those of all calls. `in_no_unit`: calls in transactions that were cut off or are too long."""
+    those of all calls. `in_no_unit`: calls in transactions that were cut off or are too long;
+    `refused`: why it cannot be sent, where that is known before its places are."""
 
     id: str
     template: str
@@ -97,6 +101,7 @@ class Statement:
     ranges: tuple[Range, ...] = ()
     hints_differ: bool = False
     in_no_unit: int = 0
+    refused: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

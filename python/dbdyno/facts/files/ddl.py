@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dbdyno import kinds
 from dbdyno.facts.fact import EITHER, Facts, version_of
-from dbdyno.facts.files import text
+from dbdyno.facts.files import logs, text
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.schema import distribution, rows
 from dbdyno.sql.ddl import Tables
@@ -42,8 +42,8 @@ HEAD = 20_000  # characters: of a header, and of the statements that tell a dial
 
 
 def detect(path: Path, content: str) -> bool:
-    """A statement that creates a table."""
-    return bool(_TABLE.search(content))
+    """A statement that creates a table, and not one that a server has logged."""
+    return bool(_TABLE.search(content)) and not logs.statements_of(content)
 
 
 def read(path: Path, found: Gathered) -> Facts:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.facts import keyleaks
-from dbdyno.facts.fact import Facts
+from dbdyno.facts.fact import EITHER, Facts
 from dbdyno.facts.files import text
 from dbdyno.facts.gathered import Gathered
 
@@ -24,18 +24,29 @@ _STAMP = re.compile(r"msg=audit\((\d+)(?:\.\d+)?:(\d+)\)")
 _LOCK = re.compile(r"Unable to lock (\S+?)[,;]? error: (\d+)|Unable to lock (\S+)")
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\d[T ]\s?\d{1,2}:\d\d:\d\d|\d{6}\s+\d{1,2}:\d\d:\d\d)")
 _STATEMENTS = re.compile(
-    r"^Time\s+Id\s+Command\s+Argument|^# User@Host: "
-    r"|^.{0,200}\b(LOG:  (statement|duration|execute)|STATEMENT:  )",
+    r"^Time\s+Id\s+Command\s+Argument|^# User@Host: |(?P<postgres>"
+    r"^.{0,200}\b(?:LOG:  (?:statement|duration|execute)|STATEMENT:  )"
+    r"|^\d{4}-\d\d-\d\d [\d:.]+ [\w+-]+,.{0,300}?,LOG,"  # csvlog
+    r'|^\{"timestamp":".{0,600}?"error_severity":"LOG")',  # jsonlog
     re.M,
 )
+STATEMENTS = "log.statements"
 KILL = {"c000003e": {"62"}, "c00000b7": {"129"}, "40000003": {"37"}}  # x86-64, arm64, i386
 EACCES, EPERM = -13, -1
 
 
+def statements_of(content: str) -> str:
+    """Whose log of statements (general, slow, PostgreSQL's) it is; empty if it is none."""
+    found = _STATEMENTS.search(content, 0, _HEAD)
+    if found is None:
+        return ""
+    return "postgres" if found["postgres"] else EITHER
+
+
 def detect(path: Path, content: str) -> bool:
-    """Records of auditd, an error log, or a log of statements (general, slow, PostgreSQL's)."""
+    """Records of auditd, an error log, or a log of statements."""
     return bool(
-        _STATEMENTS.search(content, 0, _HEAD)
+        statements_of(content)
         or re.search(r"^(node=\S+ )?type=[A-Z_]+ msg=audit\(", content, re.M)
         or re.search(r"\[(ERROR|Warning|Note|System)\]", content)
         or "Unable to lock" in content
@@ -44,12 +55,16 @@ def detect(path: Path, content: str) -> bool:
 
 def read(path: Path, found: Gathered) -> Facts:
     """Table `events`: event, time, pid, target_pid, signal, exit, file, program, place; and that
-    of `keyleaks`."""
-    content = text.read(path, BYTES_MAX)
+    of `keyleaks`. Of a log of statements, whose it is."""
+    content, is_whole = text.head(path, BYTES_MAX)
+    if not is_whole:
+        found.lacks("lines after these", f"only {BYTES_MAX >> 20} MiB are searched for known ones")
     events = list(_events(path, content))
     found.table("events", events[:EVENTS_MAX], str(path))
     if len(events) > EVENTS_MAX:
         found.lacks("events after these", f"the log has {len(events):,} of them")
+    if engine := statements_of(content):
+        found.add(STATEMENTS, engine, str(path))
     keyleaks.tell(found, keyleaks.rows(str(path), content.encode()), str(path))
     return found.facts(str(path), "log", "linux")
 

@@ -18,11 +18,25 @@ def read(path: Path, most: int = BYTES_MAX) -> str:
     try:
         return diskfiles.read(path, most, links=True).decode("utf-8", "replace")
     except OSError as error:
-        raise DynoError(
-            f"{path} cannot be read: {error.strerror or error}",
-            cause="a misspelt path, its permissions, or something that is no file",
-            fix="name a file that you may read",
-        ) from None
+        raise _unreadable(path, error) from None
+
+
+def head(path: Path, most: int) -> tuple[str, bool]:
+    """Its text up to so many bytes, and whether that is all. DynoError as `read`."""
+    try:
+        with diskfiles.opened(path, links=True) as file:
+            raw: bytes = file.read(most + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return raw[:most].decode("utf-8", "replace"), len(raw) <= most
+
+
+def _unreadable(path: Path, error: OSError) -> DynoError:
+    return DynoError(
+        f"{path} cannot be read: {error.strerror or error}",
+        cause="a misspelt path, its permissions, or something that is no file",
+        fix="name a file that you may read",
+    )
 
 
 def column(line: str, word: str) -> int:

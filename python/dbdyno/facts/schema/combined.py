@@ -3,47 +3,66 @@ statements there are, and rules need both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dbdyno.errors import DynoError
-from dbdyno.facts.fact import Facts, Table
+from dbdyno.facts.fact import Fact, Facts, Table
 from dbdyno.facts.schema.bounds import STATEMENTS
-from dbdyno.facts.schema.workload import NOT_COLLECTED
+from dbdyno.facts.schema.workload import NOT_COLLECTED, dialect
 
-DIGEST = "digest"
+DIGEST, LOG = "digest", "log"  # sources
+JUDGED_WITH = "statements.judged_with"
 
 
 def with_digests(every: Sequence[Facts]) -> list[Facts]:
-    """The same subjects; those with tables have the classes of the digest of their engine instead
-    of their own. DynoError for a digest without a schema, or two of one engine."""
-    digests = [one for one in every if one.source == DIGEST]
-    if not digests:
-        return list(every)
-    used: set[str] = set()
+    """The same subjects; those with tables have the classes of the digest of their language instead
+    of their own, those without classes of their own those of the only log of it. DynoError for a
+    digest of another language than the tables', or two for one schema."""
+    schemas = [one for one in every if "user_columns" in one.tables]
+    used: dict[str, str] = {}
     made = []
     for one in every:
-        fitting = [
-            digest for digest in digests if "user_columns" in one.tables and _fits(digest, one)
-        ]
-        if len(fitting) > 1:
-            raise DynoError(
-                f"{', '.join(digest.subject for digest in fitting)} are all for {one.subject}",
-                cause="shares of time are of one digest",
-                fix="digest all logs together: dyno digest LOG... --json",
-            )
-        if fitting:
-            used.add(fitting[0].subject)
-            one = replace(one, tables={**one.tables, **_classes(fitting[0])})
+        found = _of(one, every) if one in schemas else None
+        if found is not None:
+            used[found.subject] = one.subject
+            one = replace(one, tables={**one.tables, **_classes(found)})
         made.append(one)
-    unused = [digest.subject for digest in digests if digest.subject not in used]
-    if unused:
+    unused = [one.subject for one in every if one.source == DIGEST and one.subject not in used]
+    if unused and schemas:
         raise DynoError(
-            f"{', '.join(unused)}: a digest alone has no indexes",
+            f"{', '.join(unused)}: no schema in this command is of its engine",
             cause="its tables are not known",
-            fix="name the server or a schema dump in the same command",
+            fix="name the server or a schema dump that it is of, or check it alone",
         )
-    return made
+    return [_told(one, used) for one in made]
+
+
+def _of(schema: Facts, every: Sequence[Facts]) -> Facts | None:
+    """The digest or log whose classes are a schema's."""
+    fitting = [one for one in every if "statements" in one.tables and _fits(one, schema)]
+    digests = [one for one in fitting if one.source == DIGEST]
+    if len(digests) > 1:
+        raise DynoError(
+            f"{', '.join(digest.subject for digest in digests)} are all for {schema.subject}",
+            cause="shares of time are of one digest",
+            fix="digest all logs together: dyno digest LOG... --json",
+        )
+    if digests:
+        return digests[0]
+    logs = [one for one in fitting if one.source == LOG]
+    return logs[0] if len(logs) == 1 and "statements" not in schema.tables else None
+
+
+def _told(one: Facts, used: Mapping[str, str]) -> Facts:
+    """A digest or log with the subject whose rules have its classes; alone it is a log, of which
+    rules on tables are not known."""
+    if one.source not in (DIGEST, LOG) or "statements" not in one.tables:
+        return one
+    if one.subject not in used:
+        return replace(one, source=LOG)
+    fact = Fact(JUDGED_WITH, used[one.subject], one.tables["statements"].place)
+    return replace(one, source=DIGEST, facts={**one.facts, JUDGED_WITH: fact})
 
 
 def without_statements(facts: Facts) -> Facts:
@@ -54,7 +73,10 @@ def without_statements(facts: Facts) -> Facts:
 
 
 def _fits(digest: Facts, other: Facts) -> bool:
-    return bool({*digest.engine.split("|")} & {*other.engine.split("|")})
+    """Whether both are of one language."""
+    if digest.source not in (DIGEST, LOG):
+        return False
+    return dialect(digest.engine) == dialect(other.engine)
 
 
 def _classes(digest: Facts) -> dict[str, Table]:

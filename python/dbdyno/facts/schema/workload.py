@@ -15,13 +15,16 @@ from dbdyno.sql.schema import Schema
 from dbdyno.sql.statement import read, without_literals
 
 LITERALS = {"mysql": kinds.MYSQL, "mariadb": kinds.MYSQL, "postgres": kinds.POSTGRES}
+_LOCKS = ("lock_time", "innodb_rec_lock_wait")
 NOT_COLLECTED = "a bundle omits statement classes: see --statements"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Class:
-    """`share`: of the time of all classes; `examined`, `sent`: rows an execution, on average;
-    `blocks`: pages an execution (PostgreSQL). None: the source does not have it."""
+    """`share`: of the time of all classes; `examined`, `sent`, `changed`: rows an execution, on
+    average; `blocks`: pages an execution (PostgreSQL); `scans`, `disk_tables`: whole tables that it
+    reads, and temporary ones on disk, an execution; `locked_s`: of its time, waiting for locks.
+    None: the source does not have it."""
 
     id: str
     text: str
@@ -32,6 +35,10 @@ class Class:
     examined: float | None = None
     sent: float | None = None
     blocks: float | None = None
+    changed: float | None = None
+    scans: float | None = None
+    disk_tables: float | None = None
+    locked_s: float | None = None
 
 
 def kept(rows: Iterable[Mapping[str, Any]], engine: str, found: Gathered) -> list[dict[str, Any]]:
@@ -74,6 +81,13 @@ def classes(facts: Facts, schema: Schema) -> list[Class]:
                 examined=_each(row, "rows_examined", count),
                 sent=_each(row, "rows_sent", count),
                 blocks=_each(row, "blocks", count),
+                changed=_each(row, "rows_affected", count),
+                scans=_each(row, "full_scan", count),
+                disk_tables=_most(
+                    _each(row, name, count) for name in ("tmp_disk_tables", "tmp_table_on_disk")
+                ),
+                # Lock_time counts row locks in some versions, and Percona Server these alone.
+                locked_s=_most(_number(row.get(name)) for name in _LOCKS),
             )
         )
     return sorted(found, key=lambda one: (-one.time_s, one.id))
@@ -82,6 +96,10 @@ def classes(facts: Facts, schema: Schema) -> list[Class]:
 def dialect(engine: str) -> str:
     """The language of an engine, or of either of two."""
     return LITERALS[engine.partition("|")[0]]
+
+
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _each(row: Mapping[str, Any], name: str, count: int) -> float | None:

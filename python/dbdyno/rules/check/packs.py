@@ -15,6 +15,7 @@ from dbdyno.rules.check import (
     replication,
     security,
     space,
+    statements,
 )
 from dbdyno.rules.check.encryption import matrix
 from dbdyno.rules.check.overview import Maker
@@ -29,6 +30,7 @@ PACKS: Mapping[str, Sequence[ModuleType]] = {
     "replication": replication.FAMILIES,
     "security": security.FAMILIES,
     "space": space.FAMILIES,
+    "statements": statements.FAMILIES,
 }
 RULES: tuple[Rule, ...] = tuple(
     rule for families in PACKS.values() for family in families for rule in family.RULES

@@ -42,9 +42,9 @@ def _present(summary: Summary, ends: tuple[float, float] | None, *, is_new: bool
         return _text(summary, summary.text)
     least, greatest = summary.least or 0.0, summary.greatest or 0.0
     if summary.kind == "date":
-        return {"dates": [_moment(least)[:10], _moment(greatest)[:10]]}
+        return {"dates": [moment(least)[:10], moment(greatest)[:10]]}
     if summary.kind == "moment":
-        return {"times": [_moment(least), _moment(greatest)]}
+        return {"times": [moment(least), moment(greatest)]}
     if summary.distinct == 1 and least == greatest and summary.kind == "whole":
         return {"const": str(int(least)) if summary.is_quoted else int(least)}
     if is_new and summary.is_sequence and summary.kind == "whole":
@@ -173,7 +173,7 @@ def _numbered(pattern: str, number: int) -> str:
     return "".join(reversed(made))
 
 
-def _moment(unix_s: float) -> str:
+def moment(unix_s: float) -> str:
     """The inverse of how the engine counts seconds of dates without a time zone."""
     limited = max(-62135596800.0, min(253402300799.0, unix_s))
     return datetime.fromtimestamp(limited, UTC).strftime("%Y-%m-%d %H:%M:%S").rjust(19, "0")

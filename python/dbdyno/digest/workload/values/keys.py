@@ -157,6 +157,9 @@ def _looked_for(chosen: Chosen, number: int) -> Iterator[str | None]:
         if not place.is_key or place.number > len(statement.parameters):
             continue
         summary = statement.parameters[place.number - 1]
+        if summary.given is not None:
+            yield from [str(summary.given["column"])] if "column" in summary.given else []
+            continue
         found = chosen.found(statement, place)
         made = None
         if catalog is not None and found is not None:

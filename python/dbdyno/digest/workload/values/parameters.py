@@ -164,6 +164,12 @@ class Parameters:
         summary = _summary(statement, place)
         assert summary is not None, "statements with more places are refused"
         key = _column(self._chosen, statement, place)
+        if summary.given is not None:
+            found = self._chosen.found(statement, place)
+            # By the schema's name: an INSERT without columns has new keys of the same sequence.
+            key = (found.table.name, found.column.name) if found is not None else key
+            drawn = {**summary.given, "per": "statement"}
+            return self._name(_wanted(key, place), drawn, summary.about, used)
         ends = self._range(key, summary)
         is_low = any(one.low == place.number for one in _uppers(statement).values())
         if is_low and not summary.hot:

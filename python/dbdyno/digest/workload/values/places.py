@@ -61,13 +61,15 @@ class Expression(str):
 @dataclass(frozen=True)
 class Place:
     """The place of a value: `column` as written, if it is known; `is_key`: rows are selected that
-    have it there; `is_set`: it is what rows get there."""
+    have it there; `is_set`: it is what rows get there; `operator`: by which it is compared, in
+    small letters."""
 
     number: int  # from 1
     column: str | None = None
     is_key: bool = False
     is_set: bool = False
     qualifier: str | None = None  # of the column
+    operator: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,7 @@ def look(
     template: str, parameters: Sequence[Summary], texts: Mapping[int, str] | None = None
 ) -> Places:
     """Takes a template apart. `texts`: the contents of some places, as SQL."""
-    tokens = [
-        _Token(match.group(), int(match["number"]) if match["number"] else None)
-        for match in _TOKEN.finditer(template)
-        if not match.group().isspace()
-    ]
+    tokens = _tokens(template)
     fixed = {
         number: str(int(summary.least))
         for number in _in_syntax(tokens)
@@ -124,12 +122,14 @@ def look(
             continue
         column = columns.get(at) or _compared(tokens, at)
         qualifier = _qualifier(tokens, at) if at not in columns else None
+        operator = _operator(tokens, at) if at not in columns else None
         place = Place(
             token.number,
             column,
             is_key=_chosen_by(tokens, at) in _FILTERS,
             is_set=at in columns or _chosen_by(tokens, at) in ("set", "update"),
             qualifier=qualifier,
+            operator="" if operator is None else tokens[operator].low,
         )
         places.append(place)
         if token.number > len(parameters):
@@ -138,6 +138,19 @@ def look(
             asked += [token.number] if why.startswith(QUESTION) else []
             refused = refused or why
     return Places(_put(template, fixed), tuple(places), refused, fixed, tuple(asked))
+
+
+def _tokens(template: str) -> list[_Token]:
+    return [
+        _Token(match.group(), int(match["number"]) if match["number"] else None)
+        for match in _TOKEN.finditer(template)
+        if not match.group().isspace()
+    ]
+
+
+def in_syntax(template: str) -> set[int]:
+    """Places of numbers that are part of the syntax: columns by number, lengths of types."""
+    return {*_in_syntax(_tokens(template))}
 
 
 def pieces(template: str) -> Iterator[tuple[str, int | None]]:

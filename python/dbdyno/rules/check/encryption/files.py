@@ -179,7 +179,7 @@ RULES = (
         " logs, and no argument of a function.",
         "high",
         _leaks,
-        applies=("linux", "mysql", "mariadb"),
+        applies=("linux", "mysql", "mariadb", "postgres"),
         sources=("log", "directory"),
         needs=("key_leaks", "log.key_leaks"),
         source=_MYSQL + "password-logging.html",

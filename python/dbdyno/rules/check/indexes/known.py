@@ -15,7 +15,7 @@ from dbdyno.sql.parts import Predicate, Statement, Use
 from dbdyno.sql.schema import BTREE, Index, Schema, Table
 from dbdyno.wording import plurals
 
-SOURCES = ("server", "dump")
+SOURCES = ("server", "dump", "log")
 TABLES = ("user_tables", "user_columns", "user_indexes", "user_foreign_keys")
 STATEMENTS = (*TABLES, "statements", "statements_total")
 SHARE_MIN = 0.001  # of all time: classes below are noise
