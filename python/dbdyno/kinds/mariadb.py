@@ -27,6 +27,7 @@ KIND = Kind(
     backups=("mariabackup", "dump"),
     backups_with_logs=("mariabackup", "dump"),
     log_setting="log_bin",
+    schema_changes=mysqlfamily.SCHEMA_CHANGES,
     upgrades=True,
     programs="mariadbd mysqld",
     clients="mariadb mysql",

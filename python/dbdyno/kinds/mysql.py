@@ -18,6 +18,7 @@ KIND = Kind(
     backups=("clone", "dump"),
     backups_with_logs=("dump",),
     log_setting="log_bin",
+    schema_changes=mysqlfamily.SCHEMA_CHANGES,
     programs="mysqld",
     clients="mysql mariadb",
     client_package="default-mysql-client",

@@ -311,6 +311,16 @@ def check(plan: Plan) -> None:
         FAULTS[name].check(fault)
 
 
+def impossible(fault: Fault) -> DynoError | None:
+    """Why this machine cannot have a fault; None if it can."""
+    try:
+        for name in _kinds(fault):
+            FAULTS[name].check(fault)
+    except DynoError as error:
+        return error
+    return None
+
+
 def _used(plan: Plan) -> Iterator[tuple[str, Fault]]:
     faults = dict.fromkeys(fault for cell in plan.cells for fault in cell.faults)
     return ((name, fault) for fault in faults for name in _kinds(fault))

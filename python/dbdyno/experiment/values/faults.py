@@ -34,7 +34,7 @@ class Fault:
     peers: tuple[str, ...] = ()  # of faults on links: NODES, CLIENTS, names of nodes
     one_way: str = ""  # of these: OUT, IN, or both ways
     line: Line = field(default_factory=Line)  # of `link`
-    sql: str = ""  # of `sql`: the first statement
+    sql: str = ""  # of `sql`: the first statement; of `alter`: the change of the table
     more_sql: tuple[str, ...] = ()  # of `sql`: what its session sends then
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
@@ -44,11 +44,12 @@ class Fault:
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
-    tool: str = ""  # of `backup`
+    tool: str = ""  # of `backup` and `alter`
     logs: str = ""  # of `backup`: `streamed` or `kept`; empty: none
     to_s: float | None = None  # of `restore`: moment up to which logs are replayed; None: their end
     version: str = ""  # of `upgrade`: leading numbers
     kind: str = ""  # of `upgrade`: that of its target
+    table: str = ""  # of `alter`
 
     @property
     def is_between_nodes(self) -> bool:

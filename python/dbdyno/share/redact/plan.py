@@ -122,6 +122,7 @@ RULES: Mapping[str, Rule] = {
     "Fault.more_sql": Texts.sql,
     "Fault.of": _keep,
     "Fault.tool": _keep,
+    "Fault.table": _of_kind("table"),
     "Fault.logs": _keep,
     "Fault.version": _keep,
     "Fault.kind": _keep,
