@@ -287,6 +287,7 @@ class _Reader:
             version=getattr(model, "version", ""),
             kind=target.kind if model.do == drills.UPGRADE else "",
             table=getattr(model, "table", ""),
+            register=drills.register(model),
         )
 
     def _sql(self) -> list[str]:

@@ -150,6 +150,7 @@ class TrialFaults:
                 *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced),
                 operations=self._operator(deployment),
                 clock=deployment.clocks.get(name),
+                names=deployment.named,
             )
         return self._nodes[name]
 

@@ -8,6 +8,7 @@ ANY_NODE = "any"  # of a fault: the trial's seed chooses
 ALL_NODES = "all"  # of a fault: each of them, at once
 
 NODES, CLIENTS = "nodes", "clients"  # other ends of links: the nodes of the target, the load
+AFTER = "after"  # of `replace`: records change once the new node works
 OUT, IN = "out", "in"  # what the fault's nodes send, what is sent to them
 
 
@@ -50,6 +51,7 @@ class Fault:
     version: str = ""  # of `upgrade`: leading numbers
     kind: str = ""  # of `upgrade`: that of its target
     table: str = ""  # of `alter`
+    register: str = ""  # of `replace`: AFTER; empty: before the new node starts
 
     @property
     def is_between_nodes(self) -> bool:
