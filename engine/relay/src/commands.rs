@@ -75,12 +75,12 @@ impl<W: Write> Relay<W> {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return Ok(()) };
         let conditions = link.of(&listener.conditions)?;
-        let is_named_anew = conditions.resolve != listener.conditions.resolve;
+        let has_another_name = conditions.resolve != listener.conditions.resolve;
         let is_filtered_anew = conditions.ways.map(lossy) != listener.conditions.ways.map(lossy);
         listener
             .change(conditions, now_ns)
             .map_err(|error| format!("cannot change {}: {error}", listener.name))?;
-        if is_named_anew {
+        if has_another_name {
             self.forget_name(key);
         }
         let open = self.open_connections(Some(key));

@@ -58,7 +58,7 @@ fn resolve(server: SocketAddr, port: u16, keep_s: Option<f64>) -> Value {
 }
 
 #[test]
-fn new_connections_ask_anew_once_the_ttl_is_over_and_open_ones_stay() {
+fn new_connections_ask_again_once_the_ttl_is_over_and_open_ones_stay() {
     let record: Record = Arc::new(Mutex::new(Some((ONE, 0))));
     let server = name_server(&record);
     let mut relay = Relay::start();
@@ -102,12 +102,12 @@ fn without_an_address_a_connection_is_reset() {
     let address = relay.listen(toy::echo(), resolve(server, port, None));
     assert!(is_reset(&mut client(address)), "there is no such name");
     *record.lock().unwrap() = Some((Ipv4Addr::new(192, 0, 2, 1), 0));
-    assert!(is_reset(&mut client(address)), "the relay leaves loopback for nobody");
+    assert!(is_reset(&mut client(address)), "the relay stays on loopback");
     *record.lock().unwrap() = Some((ONE, 0));
     assert_eq!(word(&mut client(address), 1), "1");
     let nobody = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     relay.change(resolve(nobody, port, None));
-    assert!(is_reset(&mut client(address)), "no name server is there");
+    assert!(is_reset(&mut client(address)), "there is no name server");
     relay.end();
 }
 

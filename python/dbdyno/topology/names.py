@@ -23,7 +23,7 @@ from dbdyno.systems.process.managed import ENVIRONMENT
 from dbdyno.systems.process.paths import LOOPBACK, free_port, program, socket_directory
 from dbdyno.systems.process.starting import TRIES, PortTaken
 
-ZONE = "dyno.test"  # RFC 6761: names below `test` are nobody's
+ZONE = "dyno.test"  # RFC 6761: `test` is reserved
 KEY = "dyno"
 SBIN = (Path("/usr/sbin"), Path("/usr/local/sbin"))  # not in everybody's PATH
 PACKAGES = {"named": "bind9", "nsupdate": "bind9-dnsutils"}
@@ -57,7 +57,7 @@ zone "{zone}" {{
 """
 _ZONE = """\
 $TTL 1
-@ IN SOA ns.{zone}. nobody.{zone}. 1 3600 600 86400 1
+@ IN SOA ns.{zone}. hostmaster.{zone}. 1 3600 600 86400 1
 @ IN NS ns.{zone}.
 ns IN A {loopback}
 """
