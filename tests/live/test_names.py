@@ -36,7 +36,7 @@ groups:
   writer: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 2, rate: 50/s, route: primary, deadline: 2s}
   reader: {kind: oltp, preset: point_select, tables: 1, rows: 1000, sessions: 2, rate: 50/s, route: db.3, deadline: 2s}
 faults:
-  - {at: 500ms, do: replace, node: db.3, register: after}
+  - {at: 500ms, do: replace, node: db.3, record: after}
   - {at: 3s, do: kill, node: primary}
 blocks: 1
 warmup: 200ms

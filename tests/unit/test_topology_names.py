@@ -54,17 +54,17 @@ def test_names_have_a_ttl_and_clients_that_keep_them() -> None:
 
 
 def test_a_node_is_registered_before_it_starts_unless_the_file_says_otherwise() -> None:
-    for written, register in (("", ""), (", register: before", ""), (", register: after", AFTER)):
+    for written, record in (("", ""), (", record: before", ""), (", record: after", AFTER)):
         faults = f"faults: [{{at: 1s, do: replace, node: db.2{written}}}]\n"
         [fault] = loaded(rest=faults).cells[0].faults
-        assert fault.register == register
+        assert fault.record == record
 
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
         ({"dns": ", dns: {ttl: 1500ms}"}, "whole seconds"),
-        ({"dns": ", dns: {}"}, "`ttl` is missing"),
+        ({"dns": ", dns: {}"}, "dns.ttl` is missing"),
         ({"more": ", transport: socket"}, "do not find its nodes by names"),
         ({"dns": ", router: {kind: haproxy}, dns: {ttl: 1s}"}, "do not find its nodes by names"),
         ({"kind": "redis", "form": "cluster"}, "do not find its nodes by names"),
@@ -74,7 +74,7 @@ def test_a_node_is_registered_before_it_starts_unless_the_file_says_otherwise() 
             "on links to clients",
         ),
         (
-            {"dns": "", "rest": "faults: [{at: 1s, do: replace, node: db.2, register: after}]\n"},
+            {"dns": "", "rest": "faults: [{at: 1s, do: replace, node: db.2, record: after}]\n"},
             "do not find nodes of `db` by names",
         ),
     ],

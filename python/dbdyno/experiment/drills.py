@@ -63,7 +63,7 @@ class Planned(Strict):
 class Replace(Strict):
     """A node is lost with its data, and another one takes its place under its name."""
 
-    register: Literal["before", "after"] | None = Field(
+    record: Literal["before", "after"] | None = Field(
         None,
         description="of `topology: {dns: ...}`: when the record of its name gets the new machine's"
         " address: `before` its server starts (default), or `after` it works",
@@ -109,9 +109,9 @@ def logs(model: Any) -> str:
     return "" if found == NO_LOGS else found
 
 
-def register(model: Any) -> str:
+def record(model: Any) -> str:
     """When a replaced node's record changes: AFTER, or empty: before it starts."""
-    return AFTER if getattr(model, "register", None) == AFTER else ""
+    return AFTER if getattr(model, "record", None) == AFTER else ""
 
 
 def check(model: Any, target: Target, wrong: Wrong) -> None:
@@ -126,11 +126,11 @@ def check(model: Any, target: Target, wrong: Wrong) -> None:
         _check_switchover(model, target, wrong)
     if model.do in (REPLACE, DETACH):
         _check_replica(model, target, wrong)
-    if model.do == REPLACE and model.register and not (target.topology and target.topology.dns):
+    if model.do == REPLACE and model.record and not (target.topology and target.topology.dns):
         raise wrong(
-            "register",
+            "record",
             f"clients do not find nodes of `{target.name}` by names",
-            "add `dns: {ttl: 5s}` to its `topology`, or remove `register`",
+            "add `dns: {ttl: 5s}` to its `topology`, or remove `record`",
             "there is no record that could change",
         )
     if model.do == UPGRADE and not kinds.of(target.kind).upgrades:

@@ -287,7 +287,7 @@ class _Reader:
             version=getattr(model, "version", ""),
             kind=target.kind if model.do == drills.UPGRADE else "",
             table=getattr(model, "table", ""),
-            register=drills.register(model),
+            record=drills.record(model),
         )
 
     def _sql(self) -> list[str]:

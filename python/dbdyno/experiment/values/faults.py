@@ -51,7 +51,7 @@ class Fault:
     version: str = ""  # of `upgrade`: leading numbers
     kind: str = ""  # of `upgrade`: that of its target
     table: str = ""  # of `alter`
-    register: str = ""  # of `replace`: AFTER; empty: before the new node starts
+    record: str = ""  # of `replace`: AFTER; empty: before the new node starts
 
     @property
     def is_between_nodes(self) -> bool:

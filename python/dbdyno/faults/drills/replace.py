@@ -33,11 +33,11 @@ class Replace(Drill):
             lose(node.server.directory / "data")
             if node.names is not None:
                 node.names.leave(node.name)
-        if fault.register != AFTER:
+        if fault.record != AFTER:
             _register(node, steps)
         said = node.operations.replace(node.name, steps, node.check)
         node.is_down = False
-        if fault.register == AFTER:
+        if fault.record == AFTER:
             _register(node, steps)
         return said
 

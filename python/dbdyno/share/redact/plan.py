@@ -123,7 +123,7 @@ RULES: Mapping[str, Rule] = {
     "Fault.of": _keep,
     "Fault.tool": _keep,
     "Fault.table": _of_kind("table"),
-    "Fault.register": _keep,
+    "Fault.record": _keep,
     "Fault.logs": _keep,
     "Fault.version": _keep,
     "Fault.kind": _keep,
