@@ -33,8 +33,24 @@ targets:
     durability: os_crash_unsafe
     topology: {kind: replicas, nodes: 3, failover: {after: 500ms}, dns: {ttl: 1s}}
 groups:
-  writer: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 2, rate: 50/s, route: primary, deadline: 2s}
-  reader: {kind: oltp, preset: point_select, tables: 1, rows: 1000, sessions: 2, rate: 50/s, route: db.3, deadline: 2s}
+  writer:
+    kind: oltp
+    preset: update_index
+    route: primary
+    tables: 1
+    rows: 1000
+    sessions: 2
+    rate: 50/s
+    deadline: 2s
+  reader:
+    kind: oltp
+    preset: point_select
+    route: db.3
+    tables: 1
+    rows: 1000
+    sessions: 2
+    rate: 50/s
+    deadline: 2s
 faults:
   - {at: 500ms, do: replace, node: db.3, record: after}
   - {at: 3s, do: kill, node: primary}

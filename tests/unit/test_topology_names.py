@@ -1,4 +1,5 @@
-"""Nodes that are found by names: what may be written, where records lead, which addresses there are."""
+"""Nodes that are found by names: what may be written, where records lead, which addresses nodes
+have."""
 
 from __future__ import annotations
 

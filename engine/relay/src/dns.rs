@@ -110,7 +110,8 @@ pub fn answer(message: &[u8], question: &[u8]) -> Option<Answer> {
             (number(message, at)?, number(message, at + 2)?, number(message, at + 8)?);
         let data = message.get(at + 10..at + 10 + usize::from(length))?;
         if let (ADDRESS, INTERNET, &[a, b, c, d]) = (kind, class, data) {
-            let ttl_s = u32::from(number(message, at + 4)?) << 16 | u32::from(number(message, at + 6)?);
+            let ttl_s =
+                u32::from(number(message, at + 4)?) << 16 | u32::from(number(message, at + 6)?);
             return Some(Answer::Address(Ipv4Addr::new(a, b, c, d), ttl_s));
         }
         at += 10 + data.len();
@@ -189,7 +190,8 @@ impl Resolver {
     /// The system's.
     pub fn ask(&mut self, resolve: &Resolve, now_ns: u64) -> io::Result<RawFd> {
         self.lookups += 1;
-        let question = question(self.lookups as u16, &resolve.name).ok_or(ErrorKind::InvalidInput)?;
+        let question =
+            question(self.lookups as u16, &resolve.name).ok_or(ErrorKind::InvalidInput)?;
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
         socket.connect(resolve.server)?;

@@ -102,9 +102,7 @@ impl Listener {
     pub fn address(&self, now_ns: u64) -> Option<SocketAddr> {
         match &self.conditions.resolve {
             None => Some(self.conditions.to),
-            Some(resolve) => {
-                self.resolver.address(now_ns).map(|ip| (ip, resolve.port).into())
-            }
+            Some(resolve) => self.resolver.address(now_ns).map(|ip| (ip, resolve.port).into()),
         }
     }
 

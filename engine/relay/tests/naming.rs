@@ -115,8 +115,7 @@ fn without_an_address_a_connection_is_reset() {
 fn a_listener_elsewhere_than_on_loopback_is_refused() {
     let mut relay = Relay::start();
     let link = json!({"to": "127.0.0.1:1"});
-    let refused =
-        relay.ask(&json!({"do": "listen", "name": "x", "ip": "0.0.0.0", "link": link}));
+    let refused = relay.ask(&json!({"do": "listen", "name": "x", "ip": "0.0.0.0", "link": link}));
     assert!(refused["error"].as_str().unwrap().contains("loopback"), "{refused}");
     relay.end();
 }

@@ -1,5 +1,5 @@
-"""A name server of a topology's own: BIND 9 on loopback, for one zone, whose records are changed as a
-new machine changes its own at boot: by a signed update (TSIG).
+"""A name server of a topology's own: BIND 9 on loopback, for one zone, whose records are changed as
+a new machine changes its own at boot: by a signed update (TSIG).
 
 Sources: BIND 9.18's Administrator Reference Manual (`zone`, `update-policy`, `session-keyfile`,
 `pid-file`), named(8), nsupdate(1); RFC 2136, RFC 8945. BIND is a program of its own under the MPL,
@@ -177,10 +177,11 @@ class NameServer:
         self._updates += 1
         file = self._directory / f"update-{self._updates}"
         private_file(file, "\n".join([*lines, "send", ""]), self._account)
+        command = [find("nsupdate"), "-k", self._directory / "key"]
         done = run_as(
             self._host,
             self._account,
-            [find("nsupdate"), "-k", self._directory / "key", "-t", f"{UPDATE_TIMEOUT_S:.0f}", file],
+            [*command, "-t", f"{UPDATE_TIMEOUT_S:.0f}", file],
             ENVIRONMENT,
             2 * UPDATE_TIMEOUT_S,
         )

@@ -1,4 +1,5 @@
-"""`dns:` of a topology: names that sessions find its nodes by, as written, and what cannot be meant.
+"""`dns:` of a topology: names that sessions find its nodes by, as written, and what cannot be
+meant.
 
 `dbdyno.topology.names` has the name server; here are the checks before anything starts.
 """

@@ -1,8 +1,8 @@
 """A node is lost with its data, and another one takes its place under its name: it gets the data of
 a node that lives, on the same port and with the same password, and joins the others.
 
-Where clients find nodes by names, its machine is lost, too: the new one has another address, and the
-record of the name is changed before its server starts, or only after that."""
+Where clients find nodes by names, its machine is lost, too: the new one has another address, and
+the record of the name is changed before its server starts, or only after that."""
 
 from __future__ import annotations
 

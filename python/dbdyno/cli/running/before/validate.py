@@ -71,6 +71,6 @@ def _not_here(loaded: Spec) -> list[str]:
         except DynoError as error:
             said[f"not tested here: target `{name}`: {error.what}; {error.fix}"] = None
     for fault in dict.fromkeys(fault for cell in loaded.cells for fault in cell.faults):
-        if error := impossible(fault):
-            said[f"not tested here: fault `{fault.do}`: {error.what}; {error.fix}"] = None
+        if why := impossible(fault):
+            said[f"not tested here: fault `{fault.do}`: {why.what}; {why.fix}"] = None
     return list(said)

@@ -2,9 +2,9 @@
 record that leads there.
 
 The machine is a listener of the relay at that address, on the same port for all nodes, with the
-node's server behind it. The client is a listener, too: when a session connects, it resolves the name
-as a client's machine does, with a cache (`dyno-engine relay`, `resolve`). A machine that is replaced
-has another address; its old one refuses connections.
+node's server behind it. The client is a listener, too: when a session connects, it resolves the
+name as a client's machine does, with a cache (`dyno-engine relay`, `resolve`). A machine that is
+replaced has another address; its old one refuses connections.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ class NamedNodes:
     def _boot(self, node: str) -> None:
         self._made += 1
         address = NETWORK.format(*(each + 1 for each in divmod(self._made - 1, HOSTS)))
-        state = self._relay.listen(
-            _listener(address), self._ports[node], at=address, on=self._port
-        )
+        state = self._relay.listen(_listener(address), self._ports[node], at=address, on=self._port)
         self._port = state.port
         self._machines[node] = address
 
