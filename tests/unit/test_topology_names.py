@@ -4,6 +4,7 @@ have."""
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ from dbdyno.errors import DynoError
 from dbdyno.execute.servers.network.names import NamedNodes
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Dns
-from dbdyno.experiment.values.faults import AFTER
+from dbdyno.experiment.values.faults import AFTER, Fault
+from dbdyno.faults.base import Node
+from dbdyno.faults.drills import replace
+from dbdyno.faults.drills.base import Steps
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.stored.json import from_json, to_json
@@ -205,3 +209,53 @@ def test_a_further_cell_goes_on_with_the_same_machines() -> None:
     made.open({"db": 41, "db.2": 42}, {"db": "db"})
     assert len(relay.listeners) == 2
     assert server.records["db"] == "127.0.1.1"
+
+
+# ---- a node that is replaced
+
+
+class Operations:
+    def __init__(self, done: list[str]) -> None:
+        self._done = done
+
+    def replace(self, name: str, step: Any, check: Any) -> str:
+        self._done.append(f"start {name}")
+        return "follows"
+
+
+class Names:
+    def __init__(self, done: list[str]) -> None:
+        self._done = done
+
+    def leave(self, node: str) -> None:
+        self._done.append(f"leave {node}")
+
+    def register(self, node: str) -> None:
+        self._done.append(f"register {node}")
+
+
+@pytest.mark.parametrize(
+    ("record", "order"),
+    [
+        ("", ["leave db.2", "register db.2", "start db.2"]),
+        (AFTER, ["leave db.2", "start db.2", "register db.2"]),
+    ],
+)
+def test_a_record_changes_before_the_server_starts_or_after(
+    record: str, order: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replace, "Managed", SimpleNamespace)
+    done: list[str] = []
+    process = SimpleNamespace(alive=lambda: True)
+    server: Any = SimpleNamespace(process=process, kill=lambda: None, directory=tmp_path)
+    operations: Any = Operations(done)
+    node = Node("db.2", server, "db", operations=operations, names=Names(done))
+    steps = Steps()
+    fault = Fault(1.0, "replace", ("db.2",), "db", record=record)
+    assert replace.FAULT.carry_out(node, fault, steps) == "follows"
+    assert done == order
+    assert [step.name for step in steps.done] == ["loss", "register"]
+    done.clear()
+    node.names = None
+    replace.FAULT.carry_out(node, fault, Steps())
+    assert done == ["start db.2"]
