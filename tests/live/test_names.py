@@ -43,7 +43,7 @@ workload:
 faults: [{at: 500ms, do: kill, node: primary}]
 blocks: 1
 warmup: 200ms
-duration: 5s
+duration: 4s
 interval: 500ms
 """
 

@@ -177,7 +177,7 @@ class NameServer:
         self._updates += 1
         file = self._directory / f"update-{self._updates}"
         private_file(file, "\n".join([*lines, "send", ""]), self._account)
-        command = [find("nsupdate"), "-k", self._directory / "key"]
+        command: list[str | Path] = [find("nsupdate"), "-k", self._directory / "key"]
         done = run_as(
             self._host,
             self._account,
