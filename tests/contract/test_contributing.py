@@ -82,7 +82,8 @@ ROWS = {
         PACKAGE,
         r"\b{name}\.WIRING\b",
         ("python/dbdyno/topology/__init__.py",),
-        frozenset({"base", "cluster", "failover", "mysqlfamily", "nodes", "planned"}) | ROUTERS,
+        frozenset({"base", "cluster", "failover", "mysqlfamily", "names", "nodes", "planned"})
+        | ROUTERS,
     ),
     "a router": Row(
         "python/dbdyno/topology/routers",

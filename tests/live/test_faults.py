@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -120,6 +121,25 @@ def test_the_journal_has_a_line_before_and_after_each_step(there: Place) -> None
     (record,) = records(there)
     assert record["metrics"]["outage_s"] >= 0.9
     assert record["outages"] == []  # connections stay
+
+
+def test_a_program_changes_a_table_that_is_in_use(there: Place) -> None:
+    if shutil.which("pt-online-schema-change") is None:
+        missing("pt-online-schema-change is not installed: run `make servers`")
+    (record,) = ran(
+        there,
+        experiment(
+            "mariadb",
+            "faults:\n"
+            "  - {at: 500ms, do: alter, table: sbtest1, change: 'ADD INDEX by_pad (pad)'}\n"
+            # It would fail, and void the trial, if there were no such index.
+            "  - {at: 4s, do: sql, sql: ALTER TABLE sbtest1 DROP INDEX by_pad}\n",
+        ),
+    )
+    changed, dropped = record["faults"]
+    assert changed["begun_s"] < changed["in_force_s"] < dropped["begun_s"]
+    assert record["metrics"]["sql_s"] >= changed["in_force_s"] - changed["begun_s"]
+    assert "pt-online-schema-change changed sbtest1" in [line["said"] for line in journal(there)]
 
 
 @pytest.mark.parametrize("kind", ["postgres", "redis"])

@@ -30,7 +30,7 @@ SETTINGS = {"write-back": Path("/proc/sys/vm/dirty_background_ratio")}
 TRIED = {
     "galera-hot-rows": {"delay": ["far"], "rows": ["1"], "writers": ["one", "three"]},
     "galera-nodes": {"nodes": ["1", "2"], "delay": ["far"]},
-    "online-ddl": {"ddl": ["rsu_inplace", "group_inplace"]},
+    "online-ddl": {"ddl": ["rsu_inplace", "group_pt_osc"]},
 }
 SHORT = ("--set", "warmup=100ms", "--set", "interval=500ms")
 

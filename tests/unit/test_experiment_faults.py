@@ -30,6 +30,7 @@ faults:
   - {at: 8s, do: limit, cpu: 0.5, memory: 256Mi, for: 1s}
   - {at: 9s, do: sql, sql: CHECKPOINT}
   - {at: 9s, do: sql, sql: [SET a = 1, BEGIN, COMMIT]}
+  - {at: 9s, do: alter, table: sbtest1, change: ADD INDEX by_pad (pad)}
   - {at: 10s, do: nemesis, for: 15s, every: 2s, hold: 1s, of: [kill, restart]}
 """
 )
@@ -63,6 +64,12 @@ def test_every_fault_as_it_is_written() -> None:
         Fault(8.0, "limit", ("primary",), "db", 1.0, cpu_cores=0.5, memory_bytes=256 << 20),
         Fault(9.0, "sql", ("primary",), "db", sql="CHECKPOINT"),
         Fault(9.0, "sql", ("primary",), "db", sql="SET a = 1", more_sql=("BEGIN", "COMMIT")),
+        Fault(
+            *(9.0, "alter", ("primary",), "db"),
+            sql="ADD INDEX by_pad (pad)",
+            table="sbtest1",
+            tool="pt-online-schema-change",
+        ),
         Fault(
             *(10.0, "nemesis", ("any",), "db", 15.0),
             every_s=2.0,
@@ -137,6 +144,14 @@ def test_a_pilot_keeps_the_length_that_they_belong_to() -> None:
         (ONE, "[{at: 1s, do: ¶limit}]", "limits nothing"),
         (ONE, "[{at: 1s, do: limit, cpu: ¶0}]", "at least 0.01"),
         (ONE, "[{at: 1s, do: nemesis, for: 9s, every: 1s, of: [¶sql]}]", "cannot be `sql`"),
+        (ONE, "[{at: 1s, do: alter, table: ¶a.b, change: ADD a INT}]", "cannot be"),
+        (ONE, "[¶{at: 1s, do: alter, table: a}]", "change` is missing"),
+        (ONE, "[{at: 1s, do: alter, tool: ¶gh-ost, table: a, change: b}]", "gh-ost"),
+        (
+            ONE.replace("mariadb", "postgres"),
+            "[{at: 1s, do: ¶alter, table: a, change: ADD a INT}]",
+            "use a target of kind mariadb, mysql",
+        ),
         (EXTERNAL, "[¶{at: 1s, do: kill}]", "no fault on target `db`"),
         (EXTERNAL, "[{at: 1s, do: kill, node: ¶db}]", "no fault on target `db`"),
         (BOTH, "[¶{at: 1s, do: kill}]", "does not say of which target"),

@@ -43,14 +43,20 @@ faults:
   - {at: 2s, do: sql, sql: [SET GLOBAL x = 1, "DELETE FROM ledger WHERE iban = 'DE89'"]}
   - {at: 3s, do: nemesis, for: 9s, every: 1s, of: [kill, partition]}
   - {at: 4s, do: meridian}
+  - {at: 5s, do: alter, tool: pt-online-schema-change, table: ledger, change: "ADD INDEX x (iban)"}
+  - {at: 6s, do: alter, tool: meridian-osc, table: ledger, change: "ADD INDEX x (iban)"}
 """
-    clock, sql, nemesis, unknown = YAML(typ="safe").load(
+    clock, sql, nemesis, unknown, alter, foreign = YAML(typ="safe").load(
         redacted_experiment(Texts(Aliases()), text)
     )["faults"]
     assert (clock["do"], clock["by"]) == ("clock", "-1h")
     assert sql["sql"] == ["SET GLOBAL x = 1", "DELETE FROM table-1 WHERE column-1 = ?"]
     assert nemesis["of"] == ["kill", "partition"]
     assert unknown["do"].startswith("text-")
+    assert (alter["do"], alter["tool"]) == ("alter", "pt-online-schema-change")
+    assert alter["table"] == "table-1"
+    assert "iban" not in alter["change"] and alter["change"].startswith("ADD INDEX ")
+    assert foreign["tool"].startswith("text-")
 
 
 def test_sums_and_lists_name_the_same_parameters_as_their_statement() -> None:

@@ -8,6 +8,7 @@ use crate::table::Key;
 use dyno_core::clock::Clock;
 use dyno_generator::machine;
 use std::io::Write;
+use std::net::Ipv4Addr;
 
 impl<W: Write> Relay<W> {
     /// Carries out a line.
@@ -20,7 +21,7 @@ impl<W: Write> Relay<W> {
 
     fn command(&mut self, command: Command) -> Result<Done, String> {
         match command {
-            Command::Listen { name, link, port } => self.listen(&name, &link, port),
+            Command::Listen { name, link, port, ip } => self.listen(&name, &link, ip, port),
             Command::Change { name, link, reset } => {
                 let key = self.key(&name)?;
                 self.change(key, &link)?;
@@ -45,13 +46,22 @@ impl<W: Write> Relay<W> {
         }
     }
 
-    fn listen(&mut self, name: &str, link: &Change, port: u16) -> Result<Done, String> {
+    fn listen(
+        &mut self,
+        name: &str,
+        link: &Change,
+        ip: Ipv4Addr,
+        port: u16,
+    ) -> Result<Done, String> {
         if self.key(name).is_ok() {
             return Err(format!("there is a listener {name} already: change or close it"));
         }
+        if !ip.is_loopback() {
+            return Err(format!("ip: {ip} is no address of loopback"));
+        }
         let to = link.to.ok_or("listen needs link.to, the address that connections go to")?;
         let conditions = link.of(&Conditions::to(to))?;
-        let listener = Listener::open(name, port, conditions, self.clock.now_ns())
+        let listener = Listener::open(name, ip, port, conditions, self.clock.now_ns())
             .map_err(|error| format!("cannot listen for {name}: {error}"))?;
         let key = self.listeners.insert(listener);
         if let Err(error) = self.watch(key) {
@@ -65,10 +75,14 @@ impl<W: Write> Relay<W> {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return Ok(()) };
         let conditions = link.of(&listener.conditions)?;
+        let has_another_name = conditions.resolve != listener.conditions.resolve;
         let is_filtered_anew = conditions.ways.map(lossy) != listener.conditions.ways.map(lossy);
         listener
             .change(conditions, now_ns)
             .map_err(|error| format!("cannot change {}: {error}", listener.name))?;
+        if has_another_name {
+            self.forget_name(key);
+        }
         let open = self.open_connections(Some(key));
         if is_filtered_anew {
             self.filter(key, &open)?;
@@ -138,6 +152,7 @@ impl<W: Write> Relay<W> {
                 bytes_to_server: bytes[Direction::ToServer as usize],
                 bytes_to_client: bytes[Direction::ToClient as usize],
                 swallowed: listener.swallowed.get(),
+                lookups: listener.resolver.lookups,
             },
         })
     }

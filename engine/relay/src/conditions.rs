@@ -1,5 +1,6 @@
 //! What a listener's network is like.
 
+use crate::dns::Resolve;
 use crate::swallow::Swallow;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -47,8 +48,10 @@ pub struct Way {
 /// The conditions of a listener.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conditions {
-    /// Address that new connections go to.
+    /// Address that new connections go to, unless they resolve a name.
     pub to: SocketAddr,
+    /// The name that new connections resolve.
+    pub resolve: Option<Resolve>,
     /// By [`Direction`].
     pub ways: [Way; 2],
     /// Whether new connections are refused.
@@ -60,7 +63,7 @@ pub struct Conditions {
 impl Conditions {
     /// Those of loopback itself.
     pub fn to(to: SocketAddr) -> Self {
-        Self { to, ways: [Way::default(); 2], is_refusing: false, swallow: None }
+        Self { to, resolve: None, ways: [Way::default(); 2], is_refusing: false, swallow: None }
     }
 
     /// The conditions of one direction.
@@ -120,8 +123,10 @@ pub enum Dropped {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Change {
-    /// See [`Conditions::to`].
+    /// See [`Conditions::to`]; ends `resolve`.
     pub to: Option<SocketAddr>,
+    /// See [`Conditions::resolve`].
+    pub resolve: Option<Resolve>,
     /// See [`Way::delay_ns`].
     pub delay_s: Option<Each<f64>>,
     /// See [`Way::jitter_ns`].
@@ -147,6 +152,11 @@ impl Change {
         let mut after = before.clone();
         if let Some(to) = self.to {
             after.to = loopback(to)?;
+            after.resolve = None;
+        }
+        if let Some(resolve) = &self.resolve {
+            resolve.check()?;
+            after.resolve = Some(resolve.clone());
         }
         for (index, way) in after.ways.iter_mut().enumerate() {
             let seconds = |name: &str, each: Option<Each<f64>>, old: u64| match each {
@@ -224,6 +234,14 @@ mod tests {
         let healed: Change = serde_json::from_str(r#"{"drop":"none"}"#).unwrap();
         assert!(!healed.of(&cut).unwrap().ways[1].is_dropped);
         assert_eq!(changed("{}").unwrap(), base());
+        let named: Change = serde_json::from_str(
+            r#"{"resolve":{"name":"db.test","server":"127.0.0.1:53","port":3306}}"#,
+        )
+        .unwrap();
+        let named = named.of(&slow).unwrap();
+        assert_eq!(named.resolve.as_ref().unwrap().name, "db.test");
+        let led: Change = serde_json::from_str(r#"{"to":"127.0.0.1:1"}"#).unwrap();
+        assert_eq!(led.of(&named).unwrap().resolve, None);
     }
 
     #[test]
@@ -240,6 +258,7 @@ mod tests {
             (r#"{"to":"8.8.8.8:53"}"#, "loopback"),
             (r#"{"to":"127.0.0.1:0"}"#, "loopback"),
             (r#"{"latency":1}"#, "latency"),
+            (r#"{"resolve":{"name":"","server":"127.0.0.1:53","port":1}}"#, "name"),
         ] {
             let why = changed(json).unwrap_err();
             assert!(why.contains(named), "{json}: {why}");

@@ -8,7 +8,7 @@ use crate::table::Key;
 use dyno_core::clock::Clock;
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
 /// One of the two ends of a connection.
@@ -69,19 +69,19 @@ impl Connection {
         &self.client
     }
 
-    /// Begins to connect to the server; its socket, which is writable once the outcome is known.
+    /// Begins to connect to the server at `to`; its socket, which is writable once the outcome is known.
     ///
     /// # Errors
     /// The system's: out of descriptors, or refused.
-    pub fn connect(&mut self, conditions: &Conditions) -> io::Result<&Socket> {
-        let socket = Socket::new(Domain::for_address(conditions.to), Type::STREAM, None)?;
+    pub fn connect(&mut self, to: SocketAddr, conditions: &Conditions) -> io::Result<&Socket> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
         socket.set_tcp_nodelay(true)?;
         let way = conditions.way(Direction::ToClient);
         if filter::is_lossy(way) {
             filter::apply(&socket, way)?;
         }
-        match socket.connect(&conditions.to.into()) {
+        match socket.connect(&to.into()) {
             Err(why) if why.raw_os_error() != Some(libc::EINPROGRESS) => Err(why),
             _ => Ok(self.server.insert(socket)),
         }

@@ -2,6 +2,7 @@
 
 use crate::conditions::Change;
 use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
 
 /// Longest command, in bytes.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
@@ -10,7 +11,7 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Listens on 127.0.0.1.
+    /// Listens on loopback.
     Listen {
         /// Name for further commands.
         name: String,
@@ -19,6 +20,9 @@ pub enum Command {
         /// Port; 0: any free one.
         #[serde(default)]
         port: u16,
+        /// Address of loopback.
+        #[serde(default = "localhost")]
+        ip: Ipv4Addr,
     },
     /// Changes conditions, of open connections too.
     Change {
@@ -50,7 +54,7 @@ pub enum Command {
 /// What a listener has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Figures {
-    /// Port on 127.0.0.1.
+    /// Port on the listener's address.
     pub port: u16,
     /// Open connections, after the command.
     pub connections: u64,
@@ -62,6 +66,8 @@ pub struct Figures {
     pub bytes_to_client: u64,
     /// Commits that were swallowed.
     pub swallowed: u64,
+    /// Questions to the name server so far.
+    pub lookups: u64,
 }
 
 /// The answer to a command that was carried out.
@@ -85,6 +91,10 @@ pub struct Failed {
     pub error: String,
 }
 
+fn localhost() -> Ipv4Addr {
+    Ipv4Addr::LOCALHOST
+}
+
 /// Parses a line.
 ///
 /// # Errors
@@ -100,8 +110,8 @@ mod tests {
     #[test]
     fn commands_are_read_strictly() {
         let listen = parse(br#"{"do":"listen","name":"db","link":{"to":"127.0.0.1:3306"}}"#);
-        let Command::Listen { name, link, port } = listen.unwrap() else { panic!() };
-        assert_eq!((name.as_str(), port), ("db", 0));
+        let Command::Listen { name, link, port, ip } = listen.unwrap() else { panic!() };
+        assert_eq!((name.as_str(), port, ip), ("db", 0, Ipv4Addr::LOCALHOST));
         assert_eq!(link.to.unwrap().port(), 3306);
         for (line, named) in [
             (&b"{"[..], "EOF"),

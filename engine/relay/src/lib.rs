@@ -10,6 +10,7 @@
 //! | [`conditions`] | what a listener's network is like |
 //! | [`mod@line`], [`flow`] | bandwidth that connections share; bytes under way in one direction. No sockets, no clock |
 //! | [`connection`], [`listener`], [`filter`] | the sockets |
+//! | [`dns`], `naming` | servers that are found by a name; connections that wait for its address |
 //! | [`redirect`] | a library that leads connections of servers here |
 //! | [`swallow`] | planted defects: commits that are acknowledged and rolled back |
 //! | [`relay`], `passing`, `commands`, [`table`], [`timers`], [`input`] | the event loop |
@@ -20,11 +21,13 @@ mod commands;
 pub mod conditions;
 pub mod connection;
 pub mod control;
+pub mod dns;
 pub mod filter;
 pub mod flow;
 pub mod input;
 pub mod line;
 pub mod listener;
+mod naming;
 mod passing;
 pub mod redirect;
 pub mod relay;
@@ -41,12 +44,13 @@ use std::path::Path;
 pub const HELP: &str = "\
 Usage: dyno-engine relay [--cpus LIST | --redirect FILE]
 
-Passes TCP connections on, on 127.0.0.1 only, under the conditions of a network: delay, jitter, bandwidth,
+Passes TCP connections on, on loopback only, under the conditions of a network: delay, jitter, bandwidth,
 loss, partition. Commands are JSON objects, one a line, on standard input; each is answered by one line on
 standard output, with the time from which it holds (at_unix_s) or an error. The end of standard input ends
 the relay and resets its connections.
 
-  {\"do\":\"listen\",\"name\":\"db\",\"link\":{\"to\":\"127.0.0.1:3306\"},\"port\":0}   0, the default: any free port
+  {\"do\":\"listen\",\"name\":\"db\",\"link\":{\"to\":\"127.0.0.1:3306\"},\"port\":0}   0, the default: any free port; on
+                                                       \"ip\":\"127.0.0.1\" or another address of loopback
   {\"do\":\"change\",\"name\":\"db\",\"link\":{\"delay_s\":0.005}}     what is not named stays; \"reset\":true too
   {\"do\":\"reset\",\"name\":\"db\"}                             reset all its connections
   {\"do\":\"close\",\"name\":\"db\"}                             the same, and stop listening
@@ -54,6 +58,9 @@ the relay and resets its connections.
 
 A link, each value one number or {\"to_server\":N,\"to_client\":N}:
   to           address on loopback that new connections go to
+  resolve      {\"name\":\"db.dyno.test\",\"server\":\"127.0.0.1:53\",\"port\":N,\"keep_s\":S}: new connections go to
+               the port at the address that this name server says; it is asked again once the answer's TTL
+               is over, or after keep_s
   delay_s      delay of one way; a connection costs three of them before the server sees it, as in TCP
   jitter_s     up to so much more, evenly distributed; bytes stay in order
   bytes_per_s  bandwidth that all connections share, in payload; 0: no limit

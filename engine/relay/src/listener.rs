@@ -1,6 +1,7 @@
-//! A port on 127.0.0.1, and the conditions of the connections that it accepts.
+//! A port on loopback, and the conditions of the connections that it accepts.
 
 use crate::conditions::{Conditions, Direction};
+use crate::dns::Resolver;
 use crate::filter;
 use crate::line::Line;
 use crate::table::Key;
@@ -22,13 +23,15 @@ const TRIES: u32 = 16;
 pub struct Listener {
     /// Name in commands.
     pub name: String,
-    /// Port on 127.0.0.1.
+    /// Port on its address of loopback.
     pub port: u16,
     socket: Socket,
     /// A reserved descriptor, released to accept and close a connection when descriptors run out.
     spare: Option<File>,
     /// Its network.
     pub conditions: Conditions,
+    /// Where connections go that resolve a name.
+    pub resolver: Resolver,
     /// By [`Direction`]: the bandwidth.
     pub lines: [Line; 2],
     /// By [`Direction`]: connections that wait for their turn on the line.
@@ -44,12 +47,18 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on a port; 0: any free one.
+    /// Listens on a port of an address of loopback; 0: any free one.
     ///
     /// # Errors
     /// The system's: the port is taken.
-    pub fn open(name: &str, port: u16, conditions: Conditions, now_ns: u64) -> io::Result<Self> {
-        let (socket, port) = bound(port)?;
+    pub fn open(
+        name: &str,
+        ip: Ipv4Addr,
+        port: u16,
+        conditions: Conditions,
+        now_ns: u64,
+    ) -> io::Result<Self> {
+        let (socket, port) = bound(ip, port)?;
         let mut listener = Self {
             name: name.to_owned(),
             port,
@@ -61,6 +70,7 @@ impl Listener {
             accepted: 0,
             ended_bytes: [0; 2],
             swallowed: Rc::default(),
+            resolver: Resolver::default(),
             conditions: Conditions { is_refusing: true, ..Conditions::to(conditions.to) },
         };
         listener.change(conditions, now_ns)?;
@@ -86,6 +96,14 @@ impl Listener {
         }
         self.conditions = conditions;
         Ok(())
+    }
+
+    /// Where a connection goes now; `None`: a name server is to be asked.
+    pub fn address(&self, now_ns: u64) -> Option<SocketAddr> {
+        match &self.conditions.resolve {
+            None => Some(self.conditions.to),
+            Some(resolve) => self.resolver.address(now_ns).map(|ip| (ip, resolve.port).into()),
+        }
     }
 
     /// The listening socket.
@@ -114,18 +132,18 @@ impl Listener {
     }
 }
 
-/// A socket that is bound to a port of 127.0.0.1. It must be bound by number, or else it would lose the port
+/// A socket that is bound to a port of an address. It must be bound by number, or else it would lose the port
 /// when it stops to listen.
-fn bound(port: u16) -> io::Result<(Socket, u16)> {
+fn bound(ip: Ipv4Addr, port: u16) -> io::Result<(Socket, u16)> {
     for attempt in 1.. {
         let number = match port {
-            0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port(),
+            0 => TcpListener::bind((ip, 0))?.local_addr()?.port(),
             given => given,
         };
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
-        match socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, number)).into()) {
+        match socket.bind(&SocketAddr::from((ip, number)).into()) {
             Ok(()) => return Ok((socket, number)),
             Err(why) if port != 0 || attempt == TRIES => {
                 return Err(io::Error::new(why.kind(), format!("port {number}: {why}")));

@@ -12,6 +12,7 @@ use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_generator::transport::poller::{Epoll, Poller, Ready};
 use socket2::Socket;
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 /// Maximum number of sockets that one wait reports.
@@ -35,30 +36,34 @@ pub struct Relay<W> {
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
+pub(crate) enum Token {
     Control,
     Listener(Key),
     Socket(Key, Side),
+    /// The socket that a listener's name server answers to.
+    Answer(Key),
 }
 
 impl Token {
-    fn to_u64(self) -> u64 {
-        let pack = |key: Key, kind| u64::from(key.life) << 32 | u64::from(key.place) << 2 | kind;
+    pub(crate) fn to_u64(self) -> u64 {
+        let pack = |key: Key, kind| u64::from(key.life) << 32 | u64::from(key.place) << 3 | kind;
         match self {
             Self::Control => 0,
             Self::Listener(key) => pack(key, 1),
             Self::Socket(key, Side::Client) => pack(key, 2),
             Self::Socket(key, Side::Server) => pack(key, 3),
+            Self::Answer(key) => pack(key, 4),
         }
     }
 
     fn from_u64(token: u64) -> Self {
-        let key = Key { place: (token as u32) >> 2, life: (token >> 32) as u32 };
-        match token & 3 {
+        let key = Key { place: (token as u32) >> 3, life: (token >> 32) as u32 };
+        match token & 7 {
             0 => Self::Control,
             1 => Self::Listener(key),
             2 => Self::Socket(key, Side::Client),
-            _ => Self::Socket(key, Side::Server),
+            3 => Self::Socket(key, Side::Server),
+            _ => Self::Answer(key),
         }
     }
 }
@@ -116,6 +121,10 @@ impl<W: Write> Relay<W> {
                 self.note(key, side, event);
                 Ok(())
             }
+            Token::Answer(key) => {
+                self.receive_answer(key);
+                Ok(())
+            }
         }
     }
 
@@ -137,6 +146,7 @@ impl<W: Write> Relay<W> {
         while let Some((at_ns, due)) = self.timers.take_due(now_ns) {
             match due {
                 Due::Connect(key) => self.connect(key),
+                Due::Answer(key) => self.repeat_question(key),
                 Due::Flow(key, direction) => {
                     self.forget_timer(key, direction, at_ns);
                     self.advance(key, direction);
@@ -192,10 +202,22 @@ impl<W: Write> Relay<W> {
         Ok(())
     }
 
-    fn connect(&mut self, key: Key) {
+    /// Connects to the server, once its address is known.
+    pub(crate) fn connect(&mut self, key: Key) {
+        let now_ns = self.clock.now_ns();
+        let Some(connection) = self.connections.get(key) else { return };
+        let Some(listener) = self.listeners.get(connection.listener) else { return };
+        match listener.address(now_ns) {
+            Some(to) => self.connect_to(key, to),
+            None => self.look_up(key),
+        }
+    }
+
+    /// Connects to the server at an address.
+    pub(crate) fn connect_to(&mut self, key: Key, to: SocketAddr) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let Some(listener) = self.listeners.get(connection.listener) else { return };
-        let begun = connection.connect(&listener.conditions).and_then(|server| {
+        let begun = connection.connect(to, &listener.conditions).and_then(|server| {
             let token = Token::Socket(key, Side::Server).to_u64();
             self.epoll.watch(server.as_raw_fd(), token, true, false)
         });
@@ -239,6 +261,7 @@ mod tests {
             Token::Listener(key),
             Token::Socket(key, Side::Client),
             Token::Socket(key, Side::Server),
+            Token::Answer(key),
         ] {
             assert_eq!(Token::from_u64(token.to_u64()), token);
         }

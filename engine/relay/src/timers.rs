@@ -14,6 +14,8 @@ pub enum Due {
     Flow(Key, Direction),
     /// The line of a listener takes the next piece.
     Line(Key, Direction),
+    /// A name server has not answered a listener.
+    Answer(Key),
 }
 
 /// Timers by time; equal times in a fixed order.

@@ -17,6 +17,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
 from dbdyno.experiment.types import GALERA, PRIMARY, REPLICA, REPLICAS, Target
 from dbdyno.experiment.values.faults import (
+    AFTER,
     ALL_NODES,
     ANY_NODE,
     Fault,
@@ -65,6 +66,16 @@ class Planned(Strict):
     """Work of an operator on nodes of a topology."""
 
 
+class Replace(Strict):
+    """A node is lost with its data, and another one takes its place under its name."""
+
+    record: Literal["before", "after"] | None = Field(
+        None,
+        description="of `topology: {dns: ...}`: when the record of its name gets the new machine's"
+        " address: `before` its server starts (default), or `after` it works",
+    )
+
+
 class Upgrade(Strict):
     """A node goes on with programs of another version, on its data."""
 
@@ -90,7 +101,7 @@ KEYS: Mapping[str, type[Strict]] = {
     BACKUP: Backup,
     RESTORE: Restore,
     SWITCHOVER: Planned,
-    REPLACE: Planned,
+    REPLACE: Replace,
     UPGRADE: Upgrade,
     DETACH: Detach,
 }
@@ -109,6 +120,11 @@ def logs(model: Any) -> str:
     return "" if found == NO_LOGS else found
 
 
+def record(model: Any) -> str:
+    """When a replaced node's record changes: AFTER, or empty: before it starts."""
+    return AFTER if getattr(model, "record", None) == AFTER else ""
+
+
 def check(model: Any, target: Target, wrong: Wrong) -> None:
     """DynoError for a drill that the target cannot have."""
     if model.do in (BACKUP, RESTORE):
@@ -121,6 +137,13 @@ def check(model: Any, target: Target, wrong: Wrong) -> None:
         _check_switchover(model, target, wrong)
     if model.do in (REPLACE, DETACH):
         _check_replica(model, target, wrong)
+    if model.do == REPLACE and model.record and not (target.topology and target.topology.dns):
+        raise wrong(
+            "record",
+            f"clients do not find nodes of `{target.name}` by names",
+            "add `dns: {ttl: 5s}` to its `topology`, or remove `record`",
+            "there is no record that could change",
+        )
     if model.do == UPGRADE:
         _check_upgrade(model, target, wrong)
 

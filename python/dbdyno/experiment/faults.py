@@ -28,6 +28,7 @@ from dbdyno.experiment.values.scalars import Duration, Pause, Shift, Size, Stric
 from dbdyno.experiment.values.unions import one_of
 
 FAULTS_MAX = 100  # of a cell
+ALTER = "alter"
 Nodes = str | Annotated[list[str], Field(min_length=1, max_length=64)]
 
 
@@ -61,6 +62,21 @@ class Sql(Strict):
 
     sql: Statement | Annotated[list[Statement], Field(min_length=1, max_length=100)] = Field(
         description="the statement, or a list of them, which one session sends in turn"
+    )
+
+
+class Alter(Strict):
+    """A table is changed under load by a program that copies it: each row, while triggers keep the
+    copy up to date, and then the copy takes the table's name."""
+
+    tool: Literal["pt-online-schema-change"] = Field(
+        "pt-online-schema-change", description="the program, of percona-toolkit"
+    )
+    table: Annotated[str, Field(pattern=r"^[0-9A-Za-z_$]{1,64}$")] = Field(
+        description="a table of the load, with a primary or unique key"
+    )
+    change: Statement = Field(
+        description="what follows `ALTER TABLE` and the table's name: `ADD INDEX by_pad (pad)`"
     )
 
 
@@ -134,6 +150,7 @@ KEYS: Mapping[str, type[Strict]] = {
     "partition": Partition,
     "link": Link,
     "sql": Sql,
+    ALTER: Alter,
     "clock": Clock,
     "nemesis": Nemesis,
     **drills.KEYS,
@@ -240,6 +257,10 @@ class _Reader:
         if model.do == "sql" and not kinds.of(target.kind).speaks_sql:
             title = kinds.of(target.kind).title
             raise self._wrong("do", f"`{target.name}` is {title}, which knows no SQL", "")
+        if model.do == ALTER and model.tool not in kinds.of(target.kind).schema_changes:
+            able = [name for name, each in kinds.KINDS.items() if model.tool in each.schema_changes]
+            what = f"`{model.tool}` changes no table of {kinds.of(target.kind).title}"
+            raise self._wrong("do", what, f"use a target of kind {listed(able)}")
         self._check_limits(target)
         drills.check(model, target, self._wrong)
         nodes = self._nodes(target)
@@ -263,17 +284,20 @@ class _Reader:
             every_s=getattr(model, "every", 0.0),
             hold_s=getattr(model, "hold", 0.0),
             of=tuple(getattr(model, "of", ())),
-            tool=drills.tool(model, target),
+            tool=model.tool if model.do == ALTER else drills.tool(model, target),
             logs=drills.logs(model),
             to_s=getattr(model, "to", None),
             version=getattr(model, "version", ""),
             basedir=getattr(model, "basedir", None) or "",
             kind=target.kind if model.do == drills.UPGRADE else "",
+            table=getattr(model, "table", ""),
+            record=drills.record(model),
         )
 
     def _sql(self) -> list[str]:
-        """The statements of a fault `sql`; none of others."""
-        found: str | list[str] = getattr(self.model, "sql", [])
+        """The statements of a fault `sql`, the change of `alter`; none of others."""
+        key = "change" if self.model.do == ALTER else "sql"
+        found: str | list[str] = getattr(self.model, key, [])
         return [found] if isinstance(found, str) else found
 
     def _of_disk(self, key: str) -> int | None:

@@ -21,7 +21,7 @@ from dbdyno.experiment.file import document, overrides, paths, problems
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.model import HeadModel, SetupModel
-from dbdyno.experiment.targets import hooks, routers, server_url
+from dbdyno.experiment.targets import hooks, names, routers, server_url
 from dbdyno.experiment.types import About, Cell, Factor, Looks, Needs, Spec
 from dbdyno.experiment.workloads import measuring
 
@@ -239,6 +239,7 @@ def _cell(
     checks.routes(cell, patched)
     checks.pipelines(cell, patched)
     routers.check(cell, patched)
+    names.check(cell, patched)
     audit.check(cell, patched)
     return cell
 

@@ -125,6 +125,14 @@ SESSION_POOL, TRANSACTION_POOL = "session", "transaction"
 
 
 @dataclass(frozen=True)
+class Dns:
+    """Clients find the nodes of a topology by names."""
+
+    ttl_s: float  # of the records, whole seconds
+    keep_s: float | None = None  # how long clients keep an answer; None: for its TTL
+
+
+@dataclass(frozen=True)
 class Router:
     """A pooler or load balancer in front of a topology. What means nothing to its kind has the
     value here."""
@@ -148,6 +156,7 @@ class Topology:
     network: Network | None = None  # between the nodes; None: loopback itself
     cluster_replicas: int = 0  # of each primary of a `cluster`
     router: Router | None = None  # in front of them
+    dns: Dns | None = None  # None: clients know addresses
 
     @property
     def primaries(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdyno.faults import clock, kill, limit, pause, restart, resume, sql, stop
+from dbdyno.faults import alter, clock, kill, limit, pause, restart, resume, sql, stop
 from dbdyno.faults.base import FaultKind
 from dbdyno.faults.disk import fsync_error, power_cut
 from dbdyno.faults.drills import backup, detach, replace, restore, switchover, upgrade
@@ -24,6 +24,7 @@ FAULTS: Mapping[str, FaultKind] = {
         partition.FAULT,
         link.FAULT,
         sql.FAULT,
+        alter.FAULT,
         clock.FAULT,
         backup.FAULT,
         restore.FAULT,

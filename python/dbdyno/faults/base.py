@@ -144,6 +144,16 @@ class Operations(Protocol):
         """Returns once a node that was started again has what the others have committed by now."""
 
 
+class Names(Protocol):
+    """How clients find nodes by names. DynoError where the name server refuses."""
+
+    def leave(self, node: str) -> None:
+        """A node's machine is gone: nobody listens at its address any more."""
+
+    def register(self, node: str) -> None:
+        """Another machine, with another address, has the node's name from now on."""
+
+
 @dataclass
 class Node:
     """A server and what faults must know of it. `lock`: one is begun or undone at a time. `others`:
@@ -161,6 +171,7 @@ class Node:
     clock: Clock | None = None  # None: it has that of the machine
     is_down: bool = False  # whether a fault has ended the server, and is not undone
     operations: Operations | None = None  # None: it is alone
+    names: Names | None = None  # None: clients know its address
     backups: list[Backup] = field(default_factory=list)  # of this trial, the last one last
 
     def check(self) -> None:

@@ -49,6 +49,7 @@ class Kind:
     backups_with_logs: tuple[str, ...] = ()  # those after which logs can be replayed
     log_setting: str = ""  # that switches such logs on; empty: they are always written
     log_off_settings: tuple[str, ...] = ()  # those that switch them off, whatever that one says
+    schema_changes: tuple[str, ...] = ()  # tools of the fault `alter`, the default first
     upgrades: bool = False  # whether newer programs can go on with older data
     programs: str = ""  # names of a server's main process, separated by spaces
     clients: str = ""  # names of its own client program, the likeliest first, separated by spaces

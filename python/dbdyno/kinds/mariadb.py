@@ -28,6 +28,7 @@ KIND = Kind(
     backups_with_logs=("mariabackup", "dump"),
     log_setting=mysqlfamily.LOG_SETTING,
     log_off_settings=mysqlfamily.LOG_OFF_SETTINGS,
+    schema_changes=mysqlfamily.SCHEMA_CHANGES,
     upgrades=True,
     programs="mariadbd mysqld",
     clients="mariadb mysql",

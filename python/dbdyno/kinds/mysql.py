@@ -19,6 +19,7 @@ KIND = Kind(
     backups_with_logs=("dump",),
     log_setting=mysqlfamily.LOG_SETTING,
     log_off_settings=mysqlfamily.LOG_OFF_SETTINGS,
+    schema_changes=mysqlfamily.SCHEMA_CHANGES,
     programs="mysqld",
     clients="mysql mariadb",
     client_package="default-mysql-client",

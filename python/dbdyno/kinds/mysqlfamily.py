@@ -12,6 +12,7 @@ _CACHE, _POOL = "status.Qcache_", "status.Innodb_buffer_pool_"
 PORT = 3306
 DROP_SCHEMA = "DROP DATABASE {}"
 SEES_SESSIONS = "PROCESS"
+SCHEMA_CHANGES = ("pt-online-schema-change",)
 DEFAULT_ISOLATION = "repeatable_read"
 # "Transaction Isolation Levels" and "Consistent Nonlocking Reads": repeatable read reads a
 # snapshot, and writes to what is committed by then, so that it permits lost updates.

@@ -16,6 +16,7 @@ from dbdyno.experiment import types as spec_types
 from dbdyno.experiment.claims.grammar import resolve
 from dbdyno.experiment.file.hidden import without_commands
 from dbdyno.experiment.types import Cpus, Hooks, Looks, Needs, Spec
+from dbdyno.experiment.values.faults import Fault
 from dbdyno.plan import cpus, data, external, hard, order, quick
 from dbdyno.plan.claims import words_of
 from dbdyno.plan.machine import Machine
@@ -34,6 +35,7 @@ from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.numbers import gib
 
 Available = Callable[[TargetPlan], str | None]
+Impossible = Callable[[Fault], DynoError | None]
 
 
 def make(
@@ -42,6 +44,7 @@ def make(
     *,
     quick: bool = False,
     available: Available = lambda target: None,
+    impossible: Impossible = lambda fault: None,
     data_settings: data.DataSettings = data.settings_of_files,
     write_to: Collection[str] = (),
     base: Base | None = None,
@@ -49,19 +52,19 @@ def make(
 ) -> Plan:
     """The plan of an experiment on a machine.
 
-    `available` says why a target cannot be used here, or None if it can; `data_settings` which
-    settings its files depend on; `write_to` names schemas that exist already and that groups
-    may change, which a plan that is not run (`runs`) need not. With a `base` the plan has both
-    versions of every cell that both have (`plan.against`). DynoError if a system that is not
-    optional is missing, or refuses what is asked of it, if CPUs or budget do not suffice, or if no
-    cell is left.
+    `available` says why a target cannot be used here, or None if it can; `impossible` the same of
+    a fault, of optional targets; `data_settings` which settings its files depend on; `write_to`
+    names schemas that exist already and that groups may change, which a plan that is not run
+    (`runs`) need not. With a `base` the plan has both versions of every cell that both have
+    (`plan.against`). DynoError if a system that is not optional is missing, or refuses what is
+    asked of it, if CPUs or budget do not suffice, or if no cell is left.
     """
     external.check(spec, write_to, runs=runs)
     if base is None:
-        return _Maker(spec, machine, quick, available, data_settings).plan()
+        return _Maker(spec, machine, quick, available, impossible, data_settings).plan()
     external.check(base.spec, write_to, runs=runs)
     union = unite(spec, base)
-    return _Maker(union.spec, machine, quick, available, data_settings, union).plan()
+    return _Maker(union.spec, machine, quick, available, impossible, data_settings, union).plan()
 
 
 def check_settings(spec: Spec) -> None:
@@ -89,6 +92,19 @@ class _Draft:
         return (self.source.cpus.servers, self.source.cache)
 
 
+@dataclass(frozen=True)
+class _Lack:
+    """Why cells with a target cannot run here."""
+
+    target: spec_types.Target
+    why: str
+    fix: str
+
+    def skipped(self, what: str) -> Skipped:
+        """`what`: the levels that are omitted; empty: there is no factor."""
+        return Skipped(what or f"target {self.target.name}", self.why, self.fix)
+
+
 class _Maker:
     def __init__(
         self,
@@ -96,6 +112,7 @@ class _Maker:
         machine: Machine,
         quick_: bool,
         available: Available,
+        impossible: Impossible,
         data_settings: data.DataSettings,
         union: Union | None = None,
     ) -> None:
@@ -104,6 +121,7 @@ class _Maker:
         self.machine = machine
         self.quick = quick_
         self.available = available
+        self.impossible = impossible
         self.data_settings = data_settings
         self.pace = 1.0  # of trials that are shortened: what is left of the measured time
         self.notes: list[str] = list(union.notes) if union else []
@@ -164,38 +182,48 @@ class _Maker:
 
     def _present(
         self, cells: Sequence[spec_types.Cell]
-    ) -> tuple[list[spec_types.Cell], dict[int, tuple[spec_types.Target, str]]]:
+    ) -> tuple[list[spec_types.Cell], dict[int, _Lack]]:
         """The cells whose systems are here, and by index why the others are not."""
         reasons: dict[tuple[object, ...], str | None] = {}
         present, missing = [], {}
         for cell in cells:
-            for target in cell.targets:
-                key = (target.kind, target.version, target.basedir, target.url, target.volume)
-                if key not in reasons:
-                    reasons[key] = self.available(target)
-                reason = reasons[key]
-                if reason is None:
-                    continue
-                if not target.optional:
-                    raise DynoError(
-                        f"target `{target.name}` ({target.kind}) cannot be used here: {reason}",
-                        where=self.spec.places.get("targets"),
-                        fix="install it, or write `optional: true` to skip its cells",
-                    )
-                missing[cell.index] = (target, reason)
-                break
-            else:
+            lack = self._lack(cell, reasons)
+            if lack is None:
                 present.append(cell)
+            else:
+                missing[cell.index] = lack
         if not present:
-            _, reason = next(iter(missing.values()))
             raise DynoError(
-                f"no cell can run here: {reason}",
+                f"no cell can run here: {next(iter(missing.values())).why}",
                 where=self.spec.places.get("targets"),
                 fix="install one of the systems that the experiment names",
             )
         return present, missing
 
-    def _skipped(self, missing: Mapping[int, tuple[spec_types.Target, str]]) -> tuple[Skipped, ...]:
+    def _lack(
+        self, cell: spec_types.Cell, reasons: dict[tuple[object, ...], str | None]
+    ) -> _Lack | None:
+        """Why a cell cannot run here; None if it can. `reasons`: what is known of targets."""
+        for target in cell.targets:
+            key = (target.kind, target.version, target.basedir, target.url, target.volume)
+            if key not in reasons:
+                reasons[key] = self.available(target)
+            reason = reasons[key]
+            if reason is not None and not target.optional:
+                raise DynoError(
+                    f"target `{target.name}` ({target.kind}) cannot be used here: {reason}",
+                    where=self.spec.places.get("targets"),
+                    fix="install it, or write `optional: true` to skip its cells",
+                )
+            if reason is not None:
+                return _Lack(target, reason, _install(target))
+            for fault in cell.faults if target.optional else ():
+                error = self.impossible(fault) if fault.target == target.name else None
+                if error is not None:
+                    return _Lack(target, error.what, error.fix)
+        return None
+
+    def _skipped(self, missing: Mapping[int, _Lack]) -> tuple[Skipped, ...]:
         """One entry a level that is gone altogether; one a cell for what that does not cover."""
         left = set(missing)
         found = []
@@ -203,12 +231,11 @@ class _Maker:
             for level in factor.levels:
                 having = {c.index for c in self.spec.cells if c.levels[factor.name] == level}
                 if having <= set(missing) and having & left:
-                    target, reason = missing[min(having)]
-                    found.append(_skip(f"{factor.name}={level}", target, reason))
+                    found.append(missing[min(having)].skipped(f"{factor.name}={level}"))
                     left -= having
         for index in sorted(left):
             levels = ", ".join(f"{k}={v}" for k, v in self.spec.cells[index].levels.items())
-            found.append(_skip(levels, *missing[index]))
+            found.append(missing[index].skipped(levels))
         return tuple(found)
 
     # --- cells ----------------------------------------------------------------------------------
@@ -447,15 +474,12 @@ def _group(group: spec_types.Group) -> GroupPlan:
     )
 
 
-def _skip(what: str, target: spec_types.Target, reason: str) -> Skipped:
+def _install(target: spec_types.Target) -> str:
+    """The next step where a target cannot be used here."""
+    if target.url is not None:
+        return f"check the URL of target `{target.name}`"
     system = f"{target.kind} {target.version}" if target.version else target.kind
-    return Skipped(
-        what=what or f"target {target.name}",
-        why=reason,
-        fix=f"install {system}, or give `basedir:` of target `{target.name}`"
-        if target.url is None
-        else f"check the URL of target `{target.name}`",
-    )
+    return f"install {system}, or give `basedir:` of target `{target.name}`"
 
 
 def _total_s(cells: Sequence[Cell]) -> float:

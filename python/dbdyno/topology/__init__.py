@@ -13,7 +13,7 @@ from dbdyno.errors import DynoError
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
 from dbdyno.systems.external import reach
 from dbdyno.systems.process.managed import ManagedSystem
-from dbdyno.topology import galera, group, routers
+from dbdyno.topology import galera, group, names, routers
 from dbdyno.topology.base import Between, Members, Wiring
 from dbdyno.topology.cluster import Cluster, start_node
 from dbdyno.topology.redis import sentinel, shards
@@ -56,6 +56,8 @@ def check_installed(target: TargetPlan, binaries: Binaries) -> None:
     if wiring is not None:
         wiring.check_installed(binaries)
     routers.check_installed(target, reach.system_of(target), binaries.host)
+    if target.topology is not None and target.topology.dns is not None:
+        names.check_installed()
 
 
 def cluster(

@@ -94,7 +94,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
         1,
     ),
     "brownout_s": ("brown-out s", "Time below 80 % of the throughput before", "s", -1),
-    "sql_s": ("statement s", "Time that a statement of a fault took", "s", -1),
+    "sql_s": ("statement s", "Time that a statement or a program of a fault took", "s", -1),
     "stalled_share": ("stalled", "Share of the time in stalls", "", -1),
     "stalls_per_min": ("stalls/min", "Stalls a minute", "stalls/min", -1),
     "audit.acknowledged": ("acknowledged", "Transactions acknowledged", "transactions", 0),

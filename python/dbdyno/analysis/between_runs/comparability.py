@@ -200,6 +200,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
         del every["topology"]["cluster_replicas"]
     if target.topology is not None and target.router is None:
         del every["topology"]["router"]
+    if target.topology is not None and target.topology.dns is None:
+        del every["topology"]["dns"]
     return {name: every[name] for name in _ASKED} | {
         **limits,
         **volume,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from dbdyno.cli.running.detail import detail
 from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import job
+from dbdyno.execute.faulting.trial_faults import impossible
 from dbdyno.experiment import load_seeded
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
@@ -46,13 +48,14 @@ def planned(
         raise click.UsageError("--from takes an earlier run, --dir is for a pilot: give one")
     loaded = load_seeded(studies.find(experiment), list(overrides))
     with placed(loaded):
-        wished = make(loaded, Machine.read(), available=missing, write_to=write_to)
+        here = partial(make, available=missing, impossible=impossible, write_to=write_to)
+        wished = here(loaded, Machine.read())
         if source is not None:
             with stored(source), opened(source) as run:
                 return _answer(wished, run, str(source), detect, wanted, as_json)
         job.find()
         asked = Pilot(pilot_blocks, pilot_duration, not no_copies)
-        short = make(shorten(loaded, asked), Machine.read(), available=missing, write_to=write_to)
+        short = here(shorten(loaded, asked), Machine.read())
         ran = pilot.measured(short, directory, scratch, shown)
     if ran is None:
         return 3

@@ -25,6 +25,7 @@ from dbdyno.cli.runs.stored import stored
 from dbdyno.errors import DynoError
 from dbdyno.execute import environment
 from dbdyno.execute.engine import job
+from dbdyno.execute.faulting.trial_faults import impossible
 from dbdyno.experiment import load, load_seeded
 from dbdyno.imports import read_head
 from dbdyno.plan.machine import Machine
@@ -92,6 +93,7 @@ def carry_out(
             Machine.read(),
             quick=quick,
             available=missing,
+            impossible=impossible,
             write_to=write_to,
             base=base,
             runs=not dry_run,

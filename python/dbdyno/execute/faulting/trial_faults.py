@@ -151,6 +151,7 @@ class TrialFaults:
                 *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced),
                 operations=self._operator(deployment),
                 clock=deployment.clocks.get(name),
+                names=deployment.named,
             )
         return self._nodes[name]
 
@@ -321,6 +322,16 @@ def check(plan: Plan) -> None:
             checked.add(one)
             for name in _kinds(fault):
                 FAULTS[name].check(fault, target)
+
+
+def impossible(fault: Fault) -> DynoError | None:
+    """Why this machine cannot have a fault; None if it can."""
+    try:
+        for name in _kinds(fault):
+            FAULTS[name].check(fault)
+    except DynoError as error:
+        return error
+    return None
 
 
 def _used(plan: Plan) -> Iterator[tuple[str, Fault]]:

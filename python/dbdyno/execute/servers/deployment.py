@@ -13,6 +13,7 @@ from dbdyno import topology
 from dbdyno.execute.engine.request import DATABASE
 from dbdyno.execute.servers.network.between import Between
 from dbdyno.execute.servers.network.links import Links, Measured
+from dbdyno.execute.servers.network.names import NamedNodes
 from dbdyno.experiment.types import (
     CLUSTER,
     MEMBER,
@@ -36,7 +37,8 @@ from dbdyno.systems.preloaded import environment as preloaded
 from dbdyno.systems.preloaded.clock import SkewedClock
 from dbdyno.systems.process.managed import Managed, ManagedSystem, NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology import Cluster, routers
+from dbdyno.topology import Cluster, names, routers
+from dbdyno.topology.names import NameServer
 from dbdyno.topology.routers import RunningRouter
 
 ACCESS_FOLLOWS = ("write", TO_PRIMARY, "read", TO_REPLICAS)  # those that name a role
@@ -61,6 +63,8 @@ class Deployment:
     examined: Examined | None = None  # what was seen of its volumes, where it has any
     between: Between | None = None  # the network between its nodes
     router: RunningRouter | None = None  # in front of them, once started
+    name_server: NameServer | None = None  # where clients find its nodes by names
+    named: NamedNodes | None = None  # these nodes, once the load may connect
     # Of its nodes, by name, where faults put them forward or back.
     clocks: Mapping[str, SkewedClock] = field(default_factory=dict)
 
@@ -82,6 +86,7 @@ class Deployment:
             )
             self.cluster.start(place)
             self._start_router(cpus, check)
+            self._start_name_server()
             return
         for node in self.target.nodes:
             check()
@@ -108,11 +113,21 @@ class Deployment:
             *(cpus, check),
         )
 
+    def _start_name_server(self) -> None:
+        assert self.target.topology is not None
+        if (dns := self.target.topology.dns) is not None:
+            account = cast("ManagedSystem", self.system).account
+            self.name_server = names.start(self.binaries.host, account, dns.ttl_s)
+
     def stop_router(self) -> None:
-        """Ends the router, and all sessions through it."""
+        """Ends what is in front of the servers: the router, and all sessions through it, and the
+        name server."""
         if self.router is not None:
             self.router.stop()
             self.router = None
+        if self.name_server is not None:
+            self.name_server.stop()
+            self.name_server = self.named = None
 
     @property
     def written(self) -> dict[str, Server]:
@@ -162,6 +177,8 @@ class Deployment:
         """Whether every server that is written to still answers; those of a topology are all what
         they were at its start."""
         if self.router is not None and not self.router.alive():
+            return False
+        if self.name_server is not None and not self.name_server.alive():
             return False
         if self.cluster is not None:
             return self.cluster.healthy()
@@ -251,7 +268,8 @@ class Deployment:
         faults of the cell change them. Sessions of the cell's groups may follow roles."""
         accesses = {group.access for group in cell.groups if group.target == self.target.name}
         network = self.target.limits.network
-        if network is None and any(fault.is_on_clients for fault in self._faults(cell)):
+        struck = any(fault.is_on_clients for fault in self._faults(cell))
+        if network is None and (struck or self.name_server is not None):
             network = Network()
         started = {
             name: server.port
@@ -270,6 +288,19 @@ class Deployment:
         self.addresses = links.ports(tuple(led))
         if self.network is None:  # the relay alone
             self.network = links.measured(tuple(led))
+        if self.name_server is not None:
+            self._connect_by_names(links, started, led)
+
+    def _connect_by_names(
+        self, links: Links, started: Mapping[str, int], led: Mapping[str, str]
+    ) -> None:
+        """Has sessions find nodes, and those that have a role, by their names."""
+        topology = self.target.topology
+        assert topology is not None and topology.dns is not None
+        assert self.name_server is not None and links.relay is not None
+        if self.named is None:
+            self.named = NamedNodes(links.relay, self.name_server, topology.dns.keep_s)
+        self.named.open(started, {**{name: name for name in started}, **led})
 
     @property
     def leads_to_replicas(self) -> bool:
@@ -282,7 +313,11 @@ class Deployment:
         itself gets its address."""
         if self.router is not None and self.cluster is not None:
             self.router.lead(self.cluster.leader)
-        for address, name in self._led_to(self._accesses, down).items():
+        led = self._led_to(self._accesses, down)
+        if self.named is not None:
+            self.named.lead(led)
+            return
+        for address, name in led.items():
             links.lead(address, self._port(name))
 
     def _port(self, name: str) -> int:

@@ -253,7 +253,8 @@ METRICS: tuple[Metric, ...] = (
         "sql s",
         "s",
         LOWER,
-        "longest time that the statement of a fault `sql` took; absent where none ended",
+        "longest time that the statement of a fault `sql` took, or the program of a fault `alter`;"
+        " absent where none ended",
         per_group=False,
         loop=FAULTED,
     ),

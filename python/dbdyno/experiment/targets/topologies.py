@@ -15,8 +15,9 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
-from dbdyno.experiment.targets import routers
+from dbdyno.experiment.targets import names, routers
 from dbdyno.experiment.targets.limits import NetworkModel
+from dbdyno.experiment.targets.names import DnsModel
 from dbdyno.experiment.targets.routers import RouterModel
 from dbdyno.experiment.types import (
     CLUSTER,
@@ -133,6 +134,11 @@ class TopologyModel(Strict):
         description="pooler or load balancer in front of the nodes, which groups with"
         " `route: router` use; default: none",
     )
+    dns: DnsModel | None = Field(
+        None,
+        description="`{ttl: 5s}`: sessions find the nodes by names, at a name server on loopback;"
+        " needs BIND 9; default: they know addresses",
+    )
 
 
 def typed(
@@ -192,7 +198,12 @@ def typed(
         router = routers.typed(
             name, kind, model.router, others["transport"], written.mapping["router"]
         )
-    return Topology(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router)
+    dns = None
+    if model.dns is not None:
+        dns = names.typed(name, model.dns, others["transport"], form.shards, written)
+    return Topology(
+        *(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router), dns=dns
+    )
 
 
 def _cluster_replicas(name: str, model: TopologyModel, nodes: int, node: Node) -> int:

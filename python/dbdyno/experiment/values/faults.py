@@ -8,6 +8,7 @@ ANY_NODE = "any"  # of a fault: the trial's seed chooses
 ALL_NODES = "all"  # of a fault: each of them, at once
 
 NODES, CLIENTS = "nodes", "clients"  # other ends of links: the nodes of the target, the load
+AFTER = "after"  # of `replace`: records change once the new node works
 OUT, IN = "out", "in"  # what the fault's nodes send, what is sent to them
 
 
@@ -34,7 +35,7 @@ class Fault:
     peers: tuple[str, ...] = ()  # of faults on links: NODES, CLIENTS, names of nodes
     one_way: str = ""  # of these: OUT, IN, or both ways
     line: Line = field(default_factory=Line)  # of `link`
-    sql: str = ""  # of `sql`: the first statement
+    sql: str = ""  # of `sql`: the first statement; of `alter`: the change of the table
     more_sql: tuple[str, ...] = ()  # of `sql`: what its session sends then
     cpu_cores: float | None = None  # of `limit`
     memory_bytes: int | None = None  # of `limit`
@@ -44,12 +45,14 @@ class Fault:
     every_s: float = 0.0  # of `nemesis`: mean pause between faults
     hold_s: float = 0.0  # of `nemesis`: how long each lasts
     of: tuple[str, ...] = ()  # of `nemesis`: what it draws from
-    tool: str = ""  # of `backup`
+    tool: str = ""  # of `backup` and `alter`
     logs: str = ""  # of `backup`: `streamed` or `kept`; empty: none
     to_s: float | None = None  # of `restore`: moment up to which logs are replayed; None: their end
     version: str = ""  # of `upgrade`: leading numbers
     basedir: str = ""  # of `upgrade`: where its programs are; empty: where dyno looks
     kind: str = ""  # of `upgrade`: that of its target
+    table: str = ""  # of `alter`
+    record: str = ""  # of `replace`: AFTER; empty: before the new node starts
 
     @property
     def is_between_nodes(self) -> bool:

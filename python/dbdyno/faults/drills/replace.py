@@ -1,9 +1,13 @@
 """A node is lost with its data, and another one takes its place under its name: it gets the data of
-a node that lives, on the same port and with the same password, and joins the others."""
+a node that lives, on the same port and with the same password, and joins the others.
+
+Where clients find nodes by names, its machine is lost, too: the new one has another address, and
+the record of the name is changed before its server starts, or only after that."""
 
 from __future__ import annotations
 
 from dbdyno.experiment.values.faults import (
+    AFTER,
     Fault,
 )
 from dbdyno.faults.base import Node
@@ -28,9 +32,21 @@ class Replace(Drill):
             node.server.kill()
             node.is_down = True
             lose(node.server.directory / "data")
+            if node.names is not None:
+                node.names.leave(node.name)
+        if fault.record != AFTER:
+            _register(node, steps)
         said = node.operations.replace(node.name, steps, node.check)
         node.is_down = False
+        if fault.record == AFTER:
+            _register(node, steps)
         return said
+
+
+def _register(node: Node, steps: Steps) -> None:
+    if node.names is not None:
+        with steps("register"):
+            node.names.register(node.name)
 
 
 FAULT = Replace()

@@ -17,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 from dbdyno.experiment.faults import KEYS
 from dbdyno.experiment.types import POINTS
 from dbdyno.experiment.values.scalars import VERSION_PATTERN
+from dbdyno.kinds import KINDS
 from dbdyno.share.redact import vocabulary
 from dbdyno.share.redact.claims import claim
 from dbdyno.share.redact.texts import LEFT_OUT, Texts
@@ -35,6 +36,9 @@ _CLAIMS = frozenset({"claims", "claim", "require", "while"})
 _NAMED = ("columns", "indexes", "key", "references", "on", "column", "include", "name")
 _LABELS = frozenset({"experiment", "target", "groups", "levels", "set"})
 _SETTINGS = frozenset({"config"})
+_TOOLS = frozenset(
+    tool for kind in KINDS.values() for tool in (*kind.backups, *kind.schema_changes)
+)
 _TYPE = re.compile(r"[a-z][a-z ]*(?:\(\d+(?:, *\d+)?\))?(?: unsigned)?", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"[+-]?\d[\d,_]*(?:\.\d+)?\s*[A-Za-z%]*(?:/[a-z]+)?|\d{4}-\d\d-\d\d(?:[ T][\d:.]+)?"
@@ -99,8 +103,8 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
         return LEFT_OUT
     if last in _SECRETS:
         return texts.whole("value", text)
-    if "faults" in above and last in ("do", "of") and text in KEYS:
-        return text
+    if "faults" in above and (shown := _of_fault(texts, text, last)):
+        return shown
     if last == "sql" and "setup" in above:
         return texts.path(text)
     if last in _SQL and not (last == "after" and "setup" not in above):
@@ -136,6 +140,17 @@ def _text(texts: Texts, text: str, key: str, parents: tuple[str, ...]) -> str:
     if last in _LABELS or key == "" or (last == "node" and "faults" in above):
         return texts.label(text)
     return _word(texts, text)
+
+
+def _of_fault(texts: Texts, text: str, key: str) -> str:
+    """What a fault is, and of which table; empty where its key says no more than elsewhere."""
+    if key in ("do", "of") and text in KEYS:
+        return text
+    if key == "tool" and text in _TOOLS:
+        return text
+    if key == "table":
+        return texts.name("table", text)
+    return texts.sql(text) if key == "change" else ""
 
 
 def _words_of(parents: tuple[str, ...]) -> tuple[str, ...]:

@@ -122,6 +122,8 @@ RULES: Mapping[str, Rule] = {
     "Fault.more_sql": Texts.sql,
     "Fault.of": _keep,
     "Fault.tool": _keep,
+    "Fault.table": _of_kind("table"),
+    "Fault.record": _keep,
     "Fault.logs": _keep,
     "Fault.version": _keep,
     "Fault.basedir": Texts.path,

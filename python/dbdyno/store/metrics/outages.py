@@ -20,6 +20,7 @@ from dbdyno.store.metrics.latency import Times
 from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
 
 LOW_SHARE = 0.8  # of the throughput before the first fault: below it is a brown-out
+STATEMENTS = ("sql", "alter")  # faults that are over once they are answered
 SECOND = round(1 / TICK_S)  # brown-outs are counted by the second: fewer commits scatter more
 OUTAGE_TICKS = 3  # without a commit, after a fault, are an outage
 LOSSES = ("silent", "fenced")  # changes of the node that is replaced, the more telling first
@@ -79,12 +80,12 @@ def _begun_s(fault: Mapping[str, Any]) -> float:
 
 
 def of_statements(faults: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """`sql_s`: the longest time from a statement's begin to its answer, of faults `sql`; nothing
-    where none was answered."""
+    """`sql_s`: the longest time from a statement's begin to its answer, of faults `sql`, and of
+    programs that change a table instead; nothing where none was answered."""
     took = [
         float(fault["in_force_s"]) - float(fault["begun_s"])
         for fault in faults
-        if fault["do"] == "sql" and "in_force_s" in fault and not fault.get("problem")
+        if fault["do"] in STATEMENTS and "in_force_s" in fault and not fault.get("problem")
     ]
     return {"sql_s": max(took)} if took else {}
 

@@ -93,7 +93,7 @@ class Site:
             if (found := program(name, self.server.client_places)) is not None:
                 return found
         raise DynoError(
-            f"the drill needs `{names[0]}`, and it is not here",
+            f"this needs `{names[0]}`, and it is not here",
             cause="it is not installed, or not next to the server's programs",
             fix=f"run `make servers`, or `apt-get install {package}`",
         )
@@ -114,7 +114,7 @@ class Site:
     ) -> str:
         """Runs a program to its end, under the server's account or as ourselves; its output.
         DynoError with the telling lines of that if it fails."""
-        log = self.given.directory / "drill.log"
+        log = self.given.directory / f"{Path(command[0]).name}.log"
         process = self.begin(command, log, environment, as_account=as_account)
         deadline = time.monotonic() + PROGRAM_TIMEOUT_S
         try:

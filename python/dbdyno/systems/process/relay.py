@@ -45,6 +45,15 @@ class Swallow(TypedDict):
     seed: int
 
 
+class Resolve(TypedDict):
+    """How new connections find their server: by a name, at a name server."""
+
+    name: str
+    server: str  # HOST:PORT on loopback
+    port: int  # at the address that the name has
+    keep_s: float | None  # how long an answer is kept; None: for its TTL
+
+
 class Link(TypedDict, total=False):
     """A change of conditions: what is absent stays. Numbers are of both directions, or `Ways`."""
 
@@ -55,6 +64,7 @@ class Link(TypedDict, total=False):
     drop: Literal["none", "to_server", "to_client", "both"]  # all packets: a partition
     refuse: bool  # new connections
     swallow: Swallow  # of new connections without TLS
+    resolve: Resolve
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,7 @@ class State:
     bytes_to_server: int
     bytes_to_client: int
     swallowed: int  # commits
+    lookups: int  # questions to a name server
     cpu_s: float  # of the whole relay, so far
 
 
@@ -101,9 +112,13 @@ class Relay:
         """Whether it runs."""
         return self._process.poll() is None
 
-    def listen(self, name: str, port: int, link: Link | None = None) -> State:
-        """Listens for a node whose server is at a port of loopback."""
-        return self._ask("listen", name, link={**(link or {}), "to": f"{LOOPBACK}:{port}"})
+    def listen(
+        self, name: str, port: int, link: Link | None = None, *, at: str = LOOPBACK, on: int = 0
+    ) -> State:
+        """Listens for a node whose server is at a port of loopback: `at` an address of loopback,
+        `on` a port, 0: any free one."""
+        full = {**(link or {}), "to": f"{LOOPBACK}:{port}"}
+        return self._ask("listen", name, link=full, ip=at, port=on)
 
     def change(self, name: str, link: Link, *, reset: bool = False) -> State:
         """Changes conditions, of open connections too; with `reset` these are reset."""

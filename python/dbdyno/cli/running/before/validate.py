@@ -14,6 +14,7 @@ from dbdyno.cli.running.before import schema_checks
 from dbdyno.cli.running.before.placed import placed
 from dbdyno.digest.workload.yamltext import visible
 from dbdyno.errors import DynoError, Mistakes
+from dbdyno.execute.faulting.trial_faults import impossible
 from dbdyno.experiment import load
 from dbdyno.experiment.types import Spec
 from dbdyno.plan.machine import Machine
@@ -59,8 +60,8 @@ def check(
 
 
 def _not_here(loaded: Spec) -> list[str]:
-    """Why cells of a valid experiment cannot be tested on this machine: volumes that it cannot
-    have, each reason once."""
+    """Why cells of a valid experiment cannot be tested on this machine: volumes and faults that it
+    cannot have, each reason once."""
     said: dict[str, None] = {}
     targets = {(target.name, target.volume) for cell in loaded.cells for target in cell.targets}
     for name, volume in sorted(targets, key=str):
@@ -69,4 +70,7 @@ def _not_here(loaded: Spec) -> list[str]:
                 needed.check(volume)
         except DynoError as error:
             said[f"not tested here: target `{name}`: {error.what}; {error.fix}"] = None
+    for fault in dict.fromkeys(fault for cell in loaded.cells for fault in cell.faults):
+        if why := impossible(fault):
+            said[f"not tested here: fault `{fault.do}`: {why.what}; {why.fix}"] = None
     return list(said)

@@ -20,6 +20,7 @@ from dbdyno.report.context import Context
 from dbdyno.report.figures import Figure
 from dbdyno.report.section import Section
 from dbdyno.report.trials import curves
+from dbdyno.store.metrics.outages import STATEMENTS
 from dbdyno.store.record import TrialRecord
 from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
@@ -27,7 +28,6 @@ from dbdyno.wording.within_trial import faults_text
 
 DRILLED = ("rto_s", "audit.lost", "backup_age_s")  # of a restore
 METRICS = ("outage_s", "failover_s", "promotion_s", "brownout_s")
-STATEMENT = "sql"  # a fault that is over once it is answered
 SHOWN = 6  # cells with a chart
 ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
 IN_TERMINAL = 3  # cells
@@ -162,7 +162,7 @@ def _rows(own: Sequence[TrialRecord]) -> list[Row]:
                 node=visible(node),
                 begun=faults_text.when([f["begun_s"] for f in each]),
                 lasted=faults_text.took([f["in_force_s"] - f["begun_s"] for f in answered])
-                if do == STATEMENT
+                if do in STATEMENTS
                 else faults_text.lasted([f["undone_s"] - f["in_force_s"] for f in ended]),
                 times=len(each),
                 problem=visible("; ".join(problems)),

@@ -115,7 +115,9 @@ def _topology(facts: Mapping[str, Any]) -> str:
     nodes = f"{topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')}"
     router = topology.get("router")
     behind = f" behind {router.get('kind')}" if isinstance(router, Mapping) else ""
-    return f" ({nodes}{behind})"
+    dns = topology.get("dns")
+    named = f", found by names with a TTL of {dns['ttl_s']:g} s" if dns else ""
+    return f" ({nodes}{behind}{named})"
 
 
 def machine(environment: Mapping[str, Any]) -> str:

@@ -1,0 +1,80 @@
+//! Connections that wait for the address of their server's name.
+
+use crate::dns::{ANSWER_NS, Outcome};
+use crate::relay::{Relay, Token};
+use crate::table::Key;
+use crate::timers::Due;
+use dyno_core::clock::Clock;
+use dyno_generator::transport::poller::Poller;
+use std::io::{self, Write};
+
+impl<W: Write> Relay<W> {
+    /// Has a connection wait for the address, which is asked for unless it is already.
+    pub(crate) fn look_up(&mut self, connection: Key) {
+        let Some(key) = self.connections.get(connection).map(|one| one.listener) else { return };
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        listener.resolver.parked.push(connection);
+        if !listener.resolver.is_asking() && self.ask(key).is_err() {
+            self.give_up(key);
+        }
+    }
+
+    fn ask(&mut self, key: Key) -> io::Result<()> {
+        let now_ns = self.clock.now_ns();
+        let Some(listener) = self.listeners.get_mut(key) else { return Ok(()) };
+        let Some(resolve) = &listener.conditions.resolve else { return Ok(()) };
+        let fd = listener.resolver.ask(resolve, now_ns)?;
+        self.epoll.watch(fd, Token::Answer(key).to_u64(), false, false)?;
+        self.timers.add(now_ns + ANSWER_NS, Due::Answer(key));
+        Ok(())
+    }
+
+    /// Reads the answer of a listener's name server.
+    pub(crate) fn receive_answer(&mut self, key: Key) {
+        let now_ns = self.clock.now_ns();
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        let Some(resolve) = &listener.conditions.resolve else { return };
+        match listener.resolver.receive(resolve, now_ns) {
+            Outcome::Waiting => {}
+            Outcome::Unknown => self.give_up(key),
+            Outcome::Known => self.go_on(key, now_ns),
+        }
+    }
+
+    /// Asks once more, if no answer has come.
+    pub(crate) fn repeat_question(&mut self, key: Key) {
+        let now_ns = self.clock.now_ns();
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        match listener.resolver.repeat(now_ns) {
+            Outcome::Unknown => self.give_up(key),
+            _ if listener.resolver.is_asking() => {
+                self.timers.add(now_ns + ANSWER_NS, Due::Answer(key));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets the address of a listener, whose name is another one now.
+    pub(crate) fn forget_name(&mut self, key: Key) {
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        listener.resolver.forget();
+        self.give_up(key);
+    }
+
+    /// Connects those who waited to the address that holds now.
+    fn go_on(&mut self, key: Key, now_ns: u64) {
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        let Some(to) = listener.address(now_ns) else { return };
+        for connection in std::mem::take(&mut listener.resolver.parked) {
+            self.connect_to(connection, to);
+        }
+    }
+
+    /// Resets those who wait.
+    fn give_up(&mut self, key: Key) {
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        for connection in std::mem::take(&mut listener.resolver.parked) {
+            self.reset(connection);
+        }
+    }
+}
