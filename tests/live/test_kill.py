@@ -55,7 +55,7 @@ DEATHS = (
     ("guardian", "loading"),
     ("guardian", "trial"),
 )
-ENOUGH_S = 40.0  # no further death after that; the rest of the run is not counted
+ENOUGH_S = 24.0  # no further death after that; the rest of the run is not counted
 QUICK = """
 experiment: small
 question: Does a lost terminal matter?
