@@ -18,6 +18,7 @@ from dbdyno.analysis.sweeps.knee import growth, knee
 from dbdyno.analysis.types import Sweep
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
+from effort import examples
 
 SESSIONS = ("1", "4", "16", "64")
 
@@ -301,7 +302,7 @@ def test_a_knee_is_finite_or_none(first: list[float], best: list[float], load: f
         assert math.isfinite(high)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.just(0.0), st.floats(0, 1e12)), min_size=4, max_size=4),

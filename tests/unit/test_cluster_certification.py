@@ -27,6 +27,7 @@ from dbdyno.models.cluster.conflicts.transaction import (
     Outcome,
     Transaction,
 )
+from effort import examples
 
 # Order takes 10 ms, applying 1 ms; a victim begins again after 100 ms.
 COSTS = Costs(order_s=0.010, apply_s=0.001, backoff_s=0.1)
@@ -187,7 +188,7 @@ def test_rows_of_ones_own_never_conflict() -> None:
     assert found.victims == 0 and found.committed > 1000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.integers(0, 60), st.integers(0, 30),
