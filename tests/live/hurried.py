@@ -27,7 +27,7 @@ from dbdyno.systems.mysql.managed import MysqlServer
 from dbdyno.systems.process.account import account_for, check_reachable, private_directory
 from dbdyno.systems.process.managed import KILL_TIMEOUT_S, Managed, ManagedSystem
 
-TEMPLATES = "DYNO_TEST_TEMPLATES"  # in the environment: where data directories are kept
+TEMPLATES = "TEST_TEMPLATES"  # in the environment: where data directories are kept
 KINDS = ("mariadb", "mysql", "postgres")  # whose data directories take long to make
 LOOK_S = 0.1
 
