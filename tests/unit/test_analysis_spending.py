@@ -99,6 +99,7 @@ def test_levels_and_p_belong_together(
             assert boundary.family_p(boundary.level(strict)) == pytest.approx(strict, rel=1e-6)
 
 
+@pytest.mark.long
 def test_the_table_is_finer_than_it_need_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grid of twice as many steps gives the same levels."""
     coarse = [one.level(0.05) for one in t_boundaries(LOOKS[:4], SHARES[:4])]

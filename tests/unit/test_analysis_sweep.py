@@ -272,6 +272,7 @@ def test_limits_hold_up_to_a_level(
     assert told.sentence == f"`service_ms_p95 <= {limit:g}` {said}"
 
 
+@pytest.mark.long
 def test_the_best_level_is_rarely_left_out() -> None:
     rng = np.random.default_rng(51)
     truth = np.log([1.0, 1.9, 2.5, 2.5, 2.4])[:, None]  # two are best

@@ -186,7 +186,10 @@ def strip_times(whole: dict[str, Any]) -> None:
             del fact["read_unix_s"]
 
 
-@pytest.mark.parametrize("damage", [None, "x", "", -1, [], True, 1e300])
+LONG = [pytest.param(value, marks=pytest.mark.long) for value in ("", -1, [], True, 1e300)]
+
+
+@pytest.mark.parametrize("damage", [None, "x", *LONG])
 def test_a_bundle_with_any_value_is_judged_or_named(damage: Any, tmp_path: Path) -> None:
     """Values of a bundle are a stranger's: whatever stands there is no defect of dbdyno."""
     bundle = tmp_path / "facts.json"
