@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -28,8 +27,8 @@ from dbdyno.rules.check.packs import RULES
 from dbdyno.rules.check.rule import FINE, NOT_KNOWN, Finding, Found, edits, setting
 from fixtures.rules import file, server
 from fixtures.rules.cases import CASES
+from fixtures.schemas import validator
 
-SCHEMAS = Path(__file__).parents[2] / "schemas"
 BAD = "configdb = c1:27019, c2:27019\nnojournal = true\nkeyFile = /key\nnoscripting = true\n"
 
 
@@ -56,7 +55,7 @@ def parsed(result: Result) -> dict[str, Any]:
 
 
 def valid(name: str, value: Any) -> None:
-    jsonschema.validate(value, json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
+    validator(name).validate(value)
 
 
 def test_findings_by_severity_with_a_line_that_counts(conf: Path) -> None:

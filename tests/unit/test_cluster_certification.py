@@ -135,6 +135,7 @@ def poisson_log(
     return sorted(log, key=lambda one: one.start_s)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate", [5.0, 10.0])
 def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None:
     """P = 1 - exp(-rate x window): of other nodes' writes to the row, while a transaction runs and
@@ -150,6 +151,7 @@ def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None
     assert alone.victims == 0 and alone.mean_s < found.mean_s
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("skew", [0.0, 1.0])
 def test_rows_that_are_not_equally_hot_conflict_as_often_as_the_formula_says(skew: float) -> None:
     rate, rows, execute_s, order_s = 50.0, 100, 0.005, 0.002

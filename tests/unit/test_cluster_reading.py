@@ -120,6 +120,7 @@ def test_a_file_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Path)
         reading.load(tmp_path / "raw.yaml")
 
 
+@pytest.mark.long
 @settings(max_examples=examples(150), deadline=None)
 @given(
     st.integers(0, len(WHOLE) - 1),
