@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
 # For two cores; live tests mostly wait: docs/decisions/tests-in-parallel.md.
-TEST_WORKERS ?= 3
+TEST_WORKERS ?= 4
 CHECK_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
@@ -26,7 +26,7 @@ test check: export OPENBLAS_NUM_THREADS = 1
 
 test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
-	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
+	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal --durations 20
 
 check: setup ## Unit, contract, golden and library tests in two minutes: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
