@@ -68,7 +68,7 @@ def test_two_versions_of_mariadb_answer_one_statement(there: Place) -> None:
 
 def test_a_workload_is_tried_at_several_numbers_of_sessions(there: Place) -> None:
     words = ("oltp=point_select", "--on", "mariadb", "--sessions", "1,2", "--rows", "100")
-    done = there.dyno("try", *words, "--time", "24s", "--blocks", "3", "-q", "--dir", "out")
+    done = there.dyno("try", *words, "--time", "30s", "--blocks", "3", "-q", "--dir", "out")
     assert done.returncode == 0, done.stderr
     assert done.stderr == "experiment: out.yaml\n"
     assert "Against 1 session, within blocks" in done.stdout
