@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/dyno-engine
 STAMP := $(VENV)/.installed
 # For two cores; live tests mostly wait: docs/decisions/tests-in-parallel.md.
-TEST_WORKERS ?= 3
+TEST_WORKERS ?= 4
 CHECK_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
@@ -20,12 +20,14 @@ demo: setup ## Set up, build, run the quickstart study, say where the report is
 	$(VENV)/bin/dyno run quickstart --dir runs/quickstart-$$(date +%Y%m%d-%H%M%S)
 
 # dyno starts hundreds of times: where bytecode is not kept, a quarter of each start compiles.
-test: export PYTHONDONTWRITEBYTECODE =
+test check: export PYTHONDONTWRITEBYTECODE =
+# Threads of numpy's algebra would wait for each other where each core has a process of tests.
+test check: export OPENBLAS_NUM_THREADS = 1
+
 test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
-	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal
+	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal --durations 20
 
-check: export PYTHONDONTWRITEBYTECODE =
 check: setup ## Unit, contract, golden and library tests in two minutes: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
 	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check -m "not long" tests/unit tests/contract tests/golden

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -28,43 +28,60 @@ HEAVY = (
     "ssl",
     "sqlglot",
 )
+# Has imported what each start of dyno imports, and becomes `dyno` in a child for each line.
 PROBE = """
-import json, sys
-from dbdyno.cli import entry
-sys.argv = ["dyno", *json.loads(sys.argv[1])]
-try:
-    entry.main()
-except SystemExit:
-    pass
-finally:
-    heavy = json.loads(sys.stdin.read())
-    print("\\n" + json.dumps([name for name in heavy if name in sys.modules]))
+import json, os, sys
+from dbdyno.cli import entry, main
+for line in sys.stdin:
+    asked = json.loads(line)
+    ours, childs = os.pipe()
+    if os.fork() == 0:
+        os.dup2(childs, 1)
+        os.environ.update(asked["variables"])
+        sys.argv = ["dyno", *asked["arguments"]]
+        try:
+            entry.main()
+        except SystemExit:
+            pass
+        print("\\n" + json.dumps([name for name in asked["heavy"] if name in sys.modules]))
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(childs)
+    with os.fdopen(ours) as out:
+        text = out.read()
+    print(json.dumps([os.waitstatus_to_exitcode(os.wait()[1]), text]), flush=True)
 """
+Imported = Callable[..., tuple[str, list[str]]]
 
 
-def imported(args: list[str], **variables: str) -> tuple[str, list[str]]:
-    """What `dyno ARGS` prints, and what it has imported of `HEAVY`."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, json.dumps(args)],
-        input=json.dumps(HEAVY),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **variables},
-    )
-    assert done.returncode == 0, done.stderr
-    printed, _, heavy = done.stdout.rstrip("\n").rpartition("\n")
-    return printed, json.loads(heavy)
+@pytest.fixture(scope="module")
+def imported() -> Iterator[Imported]:
+    """Gives what `dyno ARGS` prints, and what it has imported of `HEAVY`."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROBE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+
+        def of(args: list[str], **variables: str) -> tuple[str, list[str]]:
+            asked = {"arguments": args, "variables": variables, "heavy": HEAVY}
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
+            status, text = json.loads(process.stdout.readline())
+            assert status == 0, text
+            printed, _, heavy = text.rstrip("\n").rpartition("\n")
+            return printed, json.loads(heavy)
+
+        yield of
 
 
-def test_the_help_of_dyno_imports_nothing_heavy() -> None:
+def test_the_help_of_dyno_imports_nothing_heavy(imported: Imported) -> None:
     printed, heavy = imported(["--help"])
     assert all(f"\n  {name} " in printed for name in COMMANDS)
     assert heavy == []
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "sysbench"])
-def test_the_help_of_a_command_imports_nothing_heavy(name: str) -> None:
+def test_the_help_of_a_command_imports_nothing_heavy(imported: Imported, name: str) -> None:
     printed, heavy = imported([name, "--help"])
     assert printed.startswith(f"Usage: dyno {name} ")
     assert heavy == []
@@ -79,7 +96,7 @@ def test_the_help_of_a_command_imports_nothing_heavy(name: str) -> None:
         ("dyno lab up ", "galera"),
     ],
 )
-def test_a_tab_imports_nothing_heavy(words: str, offered: str) -> None:
+def test_a_tab_imports_nothing_heavy(imported: Imported, words: str, offered: str) -> None:
     count = str(len(words.split(" ")) - 1)
     printed, heavy = imported(
         [], _DYNO_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 PACKAGE = Path(__file__).parents[2] / "python" / "dbdyno"
 
@@ -24,6 +25,13 @@ OF_THIS_MACHINE = {
 }
 
 
+def is_of(name: str, node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether it is an attribute of that name."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id == name
+
+
 def starts(path: Path) -> Iterator[str]:
     """What of a file starts processes, or could."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -34,7 +42,7 @@ def starts(path: Path) -> Iterator[str]:
                 yield node.module
             elif node.module == "os":
                 yield from (alias.name for alias in node.names if alias.name.startswith(CALLS))
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "os":
+        elif is_of("os", node):
             yield from (f"os.{name}" for name in [node.attr] if name.startswith(CALLS))
 
 
@@ -52,6 +60,6 @@ def test_servers_and_executions_start_nothing_past_their_host() -> None:
     for package in ("systems", "execute"):
         for path in (PACKAGE / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "LOCAL":
+                if is_of("LOCAL", node):
                     found.add(str(path.relative_to(PACKAGE)))
     assert found == OF_THIS_MACHINE.keys()

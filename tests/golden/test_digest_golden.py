@@ -19,6 +19,7 @@ from dbdyno.digest.document import parse
 from dbdyno.errors import DynoError
 from dbdyno.report.digest import beside, markdown, page, pt, text
 from dbdyno.wording.digest import amounts, words
+from effort import examples
 from fixtures import digests
 
 DOCUMENTS = ("shop", "hostile", "empty", "untimed")
@@ -152,7 +153,7 @@ NOTHING = ("p50", "p95", "p99", "stddev", "min", "max")
     whole=st.sets(st.sampled_from(("timeline", "concurrency"))),
     classes=st.integers(0, 4),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_whatever_is_unknown_or_nought_a_document_can_be_drawn(
     histograms: list[list[int] | None],
     unknown: set[str],

@@ -261,7 +261,7 @@ class Slaughter:
                 if aimed:
                     time.sleep(self._random.uniform(0, 0.3))
                 else:
-                    time.sleep(0.005)
+                    time.sleep(0.01)  # looking takes as long
                 continue
             pids = self._pids(dyno, victim)
             if pids:

@@ -12,7 +12,9 @@ from typing import Any
 import pg8000.native
 import pymysql
 from private_servers import running
+from running import wait_for
 
+SESSIONS = "information_schema.processlist"
 PASSWORD = "app-Secret:4711"
 CONFIG = {
     "mariadb": {
@@ -53,6 +55,13 @@ class Shop:
         if self.kind == "postgres":
             return list(self.server.run_in("shop", [sql]))
         return list(self.server.rows(sql))
+
+    def wait_until_logged(self) -> None:
+        """Returns once the log has what the application sent: MariaDB logs a statement after its
+        answer, before the session is idle."""
+        if self.kind == "mariadb":
+            busy = f"SELECT 1 FROM {SESSIONS} WHERE user = 'app' AND command <> 'Sleep'"
+            assert wait_for(lambda: not self.own(busy))
 
     def name(self, table: str) -> str:
         """What the owner calls it."""

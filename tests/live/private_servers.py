@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hurried import drop
+
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
@@ -59,11 +61,17 @@ class Bench:
 
 
 @functools.cache
-def initialised(kind: str) -> Path:
-    """One initialised data directory of each kind, made once; tests work on copies."""
+def templates() -> Path:
+    """Where initialised data directories are kept as long as this process runs."""
     scratch = Scratch()
     atexit.register(scratch.close)
-    system, path = systems.load(kind), scratch.path / kind
+    return scratch.path
+
+
+@functools.cache
+def initialised(kind: str) -> Path:
+    """One initialised data directory of each kind, made once; tests work on copies."""
+    system, path = systems.load(kind), templates() / kind
     system.prepare(binaries(kind), path, system.resolve(TargetPlan(name="db", kind=kind)))
     return path
 
@@ -88,7 +96,7 @@ def running(kind: str, **target: Any) -> Iterator[tuple[Bench, Server]]:
         try:
             yield made, server
         finally:
-            server.stop()
+            drop([server])
 
 
 @contextmanager

@@ -66,6 +66,7 @@ def assert_rows(before: Classes, after: Classes) -> None:
 
 def new_log(server: Shop, name: str) -> Path:
     """Lets the server log into another file from now on."""
+    server.wait_until_logged()
     server.own(f"SET GLOBAL slow_query_log_file = '{name}'")
     return server.directory / name if (server.directory / name).exists() else _found(server, name)
 

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import hurried
 import warm
+from private_servers import templates
 
 from dbdyno.storage.device import DISK
 from dbdyno.systems.process import guardian
@@ -41,6 +43,7 @@ class Place:
             "TMPDIR": str(self.temp),
             "XDG_STATE_HOME": str(path / "state"),
             "COLUMNS": "120",
+            hurried.TEMPLATES: str(templates()),
         }
         self._memory_seen: set[str] = set()
         self._ports_seen: set[int] = set()

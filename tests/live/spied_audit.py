@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import hurried
+
 from dbdyno.audit import identities
 from dbdyno.audit.compare import NodeRows
 from dbdyno.cli import entry
@@ -73,4 +75,5 @@ def primary_port(server: Any) -> int:
 if __name__ == "__main__":
     commits._read = spied
     sys.argv[0] = "dyno"
+    hurried.begin()
     entry.main()

@@ -28,7 +28,7 @@ def strayed(pair: Pair) -> Any:
         ask(f"PURGE BINARY LOGS TO '{last}'")
         return len(ask("SHOW BINARY LOGS")) == 1
 
-    assert wait_for(purged, 20)
+    assert wait_for(purged)
     [errant] = [one for one in judged(pair)["findings"] if one["rule"] == RULE[pair.kind]]
     assert "purged or not readable" in errant["what"]
     return errant

@@ -147,7 +147,7 @@ def writing(server: There) -> Iterator[None]:
         )
         alter.start()
         try:
-            assert wait_for(lambda: waiting(server), 20)
+            assert wait_for(lambda: waiting(server))
             yield
             assert waiting(server)
         finally:

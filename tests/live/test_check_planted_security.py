@@ -74,7 +74,7 @@ def wait_for_all(server: There, expected: set[str]) -> Any:
         document = check(server.url, "--json", "--only", "security")
         return found(document) == expected
 
-    wait_for(right, 10)
+    wait_for(right)
     assert document is not None and found(document) == expected
     return document
 

@@ -30,7 +30,7 @@ targets:
 workload: {kind: oltp, preset: write_only, tables: 1, rows: 500, sessions: 1}
 blocks: 5
 warmup: 50ms
-duration: 500ms
+duration: 300ms
 interval: 100ms
 matters: 50%
 claims:
@@ -190,7 +190,7 @@ def aged(there: Place, run: Path, days: int, factor: float) -> None:
 
 
 def test_github_judges_by_a_history_that_its_cache_keeps(there: Place) -> None:
-    text = BASE.replace("blocks: 5", "blocks: 1").replace("500ms", "2s")
+    text = BASE.replace("blocks: 5", "blocks: 1").replace("300ms", "1s")
     empty = push(there, text, history="past")
     assert empty.run() == 2, empty.log  # no history is no pass
     assert "--fail-on-regression is inconclusive: no earlier run" in empty.log

@@ -16,7 +16,7 @@ import pymysql
 import pytest
 from capturing import Capture, captured
 from pymysql.constants import CLIENT
-from running import DYNO, Place, place
+from running import DYNO, Place, place, wait_for
 from servers_there import PASSWORD, There, there
 
 from dbdyno import systems
@@ -70,6 +70,9 @@ def mariadb() -> Iterator[tuple[Capture, Path]]:
         server.sql("SET GLOBAL long_query_time = 0")
         with captured(server.server.port) as capture:
             mysql_load(server)
+        # A statement is logged after its answer, before its session ends.
+        sessions = "SELECT 1 FROM information_schema.processlist WHERE user = 'app'"
+        assert wait_for(lambda: not server.sql(sessions))
         server.sql("SET GLOBAL slow_query_log = OFF")
         yield capture, next(iter(server.server.directory.rglob("slow.log")))
 

@@ -103,6 +103,7 @@ def drive(server: Shop) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    server.wait_until_logged()
 
 
 def shape(log: Path, *options: str) -> dict[str, Any]:

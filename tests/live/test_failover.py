@@ -135,6 +135,7 @@ duration: {duration}
 interval: 500ms
 """
 KILL = "  - {at: 3s, do: kill, node: primary}\n"
+SOON = "  - {at: 1s, do: kill, node: primary}\n"
 AWAY = "  - {at: 1100ms, do: sql, node: [db.2, db.3], sql: STOP SLAVE IO_THREAD}\n"
 
 
@@ -217,7 +218,7 @@ def test_what_an_asynchronous_primary_had_alone_is_lost_and_counted(there: Place
 
 
 def test_a_synchronous_standby_of_postgres_loses_nothing(there: Place) -> None:
-    record = ran(there, "postgres", FAILOVER.format(1), KILL, "7s")
+    record = ran(there, "postgres", FAILOVER.format(1), SOON, "5s")
     check_followed(record)
     assert changes(record)["promoted"] in ("db.2", "db.3")
     audit = record["audit"]["db"]
@@ -236,7 +237,7 @@ def test_a_hung_primary_is_fenced_and_never_a_second_one(there: Place) -> None:
 
 def test_sessions_follow_the_primary_that_a_group_elects(there: Place) -> None:
     topology = "{kind: group, nodes: 3, failover: {}}"
-    record = ran(there, "mysql", topology, KILL.replace("kill", "stop"), "12s")
+    record = ran(there, "mysql", topology, SOON.replace("kill", "stop"), "8s")
     check_followed(record)
     found = changes(record)
     assert found["elected"] == found["address"] in ("db.2", "db.3")

@@ -37,7 +37,7 @@ def on_path(sshd: Daemon, monkeypatch: pytest.MonkeyPatch) -> Daemon:
 
 
 def gone(pid: int) -> bool:
-    return wait_for(lambda: not Path(f"/proc/{pid}").exists(), 20)
+    return wait_for(lambda: not Path(f"/proc/{pid}").exists())
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ def test_a_connection_that_drops_in_a_trial_is_made_again(on_path: Daemon, tmp_p
     assert found.metrics["host.memory.available_bytes"] > 0
     [warning] = [text for text in found.warnings if text.startswith("host:")]
     assert "1 sample missing (first: ssh" in warning
-    assert wait_for(lambda: not on_path.sessions(), 20), "the loop there outlives the trial"
+    assert wait_for(lambda: not on_path.sessions()), "the loop there outlives the trial"
 
 
 @pytest.fixture

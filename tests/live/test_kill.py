@@ -55,7 +55,7 @@ DEATHS = (
     ("guardian", "loading"),
     ("guardian", "trial"),
 )
-ENOUGH_S = 40.0  # no further death after that; the rest of the run is not counted
+ENOUGH_S = 24.0  # no further death after that; the rest of the run is not counted
 QUICK = """
 experiment: small
 question: Does a lost terminal matter?
@@ -118,7 +118,7 @@ def test_signals_end_a_run_in_order(there: Place) -> None:
     once, twice = [signal.SIGINT], [signal.SIGINT, signal.SIGINT]
     ways = [(once, "loading"), (twice, "copy"), (twice, "trial"), ([signal.SIGTERM], "trial")]
     ways += [(once, "start"), ([signal.SIGTERM], "loading"), (once, "trial")]
-    for numbers, phase in random.Random(seed).sample(ways, 4):
+    for numbers, phase in random.Random(seed).sample(ways, 3):
         kept = complete_trials(killer.run)
         code, output = killer.signals([signal.SIGHUP, *numbers], phase)
         print(numbers, phase, code)
@@ -215,6 +215,7 @@ def test_status_is_sensible_at_any_moment(there: Place) -> None:
         words = ask.invoke(status, [str(run)], standalone_mode=False)
         assert words.exception is None
         assert "of 6 trials done" in words.output
+        time.sleep(0.02)  # dyno needs a CPU, too
     output, _ = dyno.communicate(timeout=60)
     assert dyno.returncode == 0, output
     assert seen >= {"running"}, refused
@@ -230,7 +231,7 @@ def test_an_early_ctrl_c_is_quiet(there: Place) -> None:
     pause = random.Random(seed := random.randrange(1 << 30))
     print(f"seed {seed}")
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # dyno ignoring it shows that it began
-    for number in range(6):
+    for number in range(4):
         run = there.path / f"run{number}"
         dyno = there.start("run", file, "--dir", run)
         _until_our_code_runs(dyno.pid)

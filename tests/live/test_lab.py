@@ -26,7 +26,7 @@ faults:
   - {{at: 1s, do: kill, node: {node}, back_after: 1s}}
 blocks: 1
 warmup: 300ms
-duration: 6s
+duration: 4s
 interval: 500ms
 """  # noqa: E501
 

@@ -80,7 +80,7 @@ def test_replicas_are_reached_by_url_and_client_and_a_killed_one_comes_back(labs
 
     lab(labs, "shell", "-e", "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (7)")
     read = ("shell", "replica", "--batch", "-N", "-e", "SELECT id FROM t")
-    assert wait_for(lambda: labs.dyno("lab", *read).stdout == "7\n", 10)
+    assert wait_for(lambda: labs.dyno("lab", *read).stdout == "7\n")
 
     lab(labs, "kill", "replicas.2")
     assert roles(labs)["replicas.2"] == "down"
@@ -88,13 +88,13 @@ def test_replicas_are_reached_by_url_and_client_and_a_killed_one_comes_back(labs
     assert "does not run" in refused(labs, "kill", 2)
     lab(labs, "start", 2)
     assert roles(labs)["replicas.2"] == "replica"
-    assert wait_for(lambda: labs.dyno("lab", *read).stdout == "7\n", 10)
+    assert wait_for(lambda: labs.dyno("lab", *read).stdout == "7\n")
 
     lab(labs, "pause", 2)
     [found] = status(labs)
     assert [node["state"] for node in found["nodes"]] == ["running", "paused"]
     lab(labs, "resume", 2)
-    assert wait_for(lambda: roles(labs)["replicas.2"] == "replica", 10)
+    assert wait_for(lambda: roles(labs)["replicas.2"] == "replica")
 
     url, file = lab(labs, "url").strip(), Path(lab(labs, "url", "--password-file").strip())
     checked = labs.dyno("check", url, "--password-file", file, "--json")

@@ -90,7 +90,7 @@ def test_an_index_that_serves_is_faster_than_a_useless_one(kind: str, there: Pla
     shop(there, kind)
     found = proved(
         *(there, "--index", "orders (customer_id)", "--index", "orders (filler)"),
-        *("--time", "20s", "--blocks", "4"),
+        *("--time", "10s", "--blocks", "3"),
     )
     served, useless = found["candidates"]
     assert faster(served), served

@@ -95,6 +95,7 @@ def drive(server: Shop, calls: bool = True) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    server.wait_until_logged()
 
 
 def replay(here: Place, server: Shop, options: str, *more: str) -> dict[str, Any]:

@@ -25,12 +25,19 @@ pytestmark = pytest.mark.live
 
 # What a study sets for the whole machine.
 SETTINGS = {"write-back": Path("/proc/sys/vm/dirty_background_ratio")}
-# Levels that are tried of a study whose servers take long to start, by factor; claims on others are
-# left out.
+# Levels that are tried of a study whose servers take long to start, or whose faults take long, by
+# factor; claims on others are left out. Other tests try failovers, backups and durability.
 TRIED = {
+    "crash": {"durability": ["full", "none"]},
+    "durability-words": {"durability": ["full", "full_on_a_lying_disk"]},
+    "failover": {"setup": ["mariadb_semisync", "galera", "postgres_sync"]},
     "galera-hot-rows": {"delay": ["far"], "rows": ["1"], "writers": ["one", "three"]},
     "galera-nodes": {"nodes": ["1", "2"], "delay": ["far"]},
+    "many-instances": {"instances": ["1", "4"]},
     "online-ddl": {"ddl": ["rsu_inplace", "group_pt_osc"]},
+    "promotion": {"errant": ["purged", "mended_first"]},
+    "restore-drill": {"drill": ["mariabackup_and_logs", "basebackup_alone"]},
+    "upgrade": {"work": ["point", "transaction"]},
 }
 SHORT = ("--set", "warmup=100ms", "--set", "interval=500ms")
 
@@ -100,7 +107,7 @@ def put(spec: dict, path: Sequence[str], value: object) -> None:
 
 def duration_s(loaded: Spec) -> float:
     """One second; with faults, two seconds after the last, in which a server comes back."""
-    at = [fault.at_s for cell in loaded.cells for fault in cell.faults]
+    at = [fault.at_s + (fault.for_s or 0) for cell in loaded.cells for fault in cell.faults]
     return max(at) + 2 if at else 1
 
 

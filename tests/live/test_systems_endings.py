@@ -55,11 +55,11 @@ def test_a_killed_server_is_noticed_and_cleaned_up(kind: str, temp: Path) -> Non
     with bench(kind) as made:
         server = made.start()
         assert server.pid is not None
-        assert wait_for(lambda: watched(server.pid or 0), 10)
+        assert wait_for(lambda: watched(server.pid or 0))
         memory = shared_memory_of(server.pid)
         assert kind != "postgres" or len(memory) == 2
         os.kill(server.pid, signal.SIGKILL)
-        assert wait_for(lambda: not server.alive(), 10)
+        assert wait_for(lambda: not server.alive())
         server.stop()
         assert gone(server.pid)
         assert made.directory.exists(), "the log is still needed"
@@ -121,7 +121,7 @@ def test_nothing_is_left_when_dyno_dies(kind: str, number: signal.Signals, temp:
     assert wait_for(lambda: gone(facts["guardian"]), 60)
     assert wait_for(lambda: not Path(facts["directory"]).exists(), 60)
     assert not Path(facts["sockets"]).exists()
-    assert wait_for(lambda: list(temp.iterdir()) == [], 30)
+    assert wait_for(lambda: list(temp.iterdir()) == [])
     assert still_there(memory) == set()
 
 

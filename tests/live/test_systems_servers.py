@@ -220,7 +220,7 @@ def test_sessions_are_counted_by_state(kind: str) -> None:
                 user=target["user"], password=target["password"], database="dyno_test", **tcp
             )
         try:
-            assert wait_for(lambda: server.sessions_by_state() == {"idle": 1}, 10)
+            assert wait_for(lambda: server.sessions_by_state() == {"idle": 1})
         finally:
             idle.close()
 

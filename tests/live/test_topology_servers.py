@@ -3,6 +3,7 @@ them is left."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -11,12 +12,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from private_servers import binaries, initialised
+from hurried import drop
+from private_servers import binaries, initialised, templates
 from running import Place, complete_trials, wait_for
 
 from dbdyno import systems, topology
@@ -58,11 +59,7 @@ def working(
     system, resolved = systems.load(kind), topology.resolve(plan)
     with Scratch() as scratch:
         loaded = scratch.path / "loaded"
-        copy(initialised(kind), loaded)
-        alone = systems.load(kind).resolve(replace(plan, config={}))
-        prepared = system.start(found, loaded, alone, cpus=[])
-        fill(prepared)
-        assert prepared.stop()
+        copy(filled(kind, fill), loaded)
         topology.seed(plan, system, found, resolved, loaded)
 
         def place(node: Node) -> Path:
@@ -78,8 +75,24 @@ def working(
             cluster.start(place)
             yield cluster, servers
         finally:
-            for server in servers.values():
-                server.stop(discard=True)
+            drop(servers.values())
+
+
+@functools.cache
+def filled(kind: str, fill: Callable[[Any], None]) -> Path:
+    """A stopped directory with what `fill` has put into it, made once; tests work on copies."""
+    path = templates() / f"{kind}-{fill.__name__}"
+    copy(initialised(kind), path)
+    system = systems.load(kind)
+    server = system.start(binaries(kind), path, system.resolve(TargetPlan("db", kind)), cpus=[])
+    try:
+        fill(server)
+        assert server.stop()
+    except BaseException:
+        server.stop(discard=True)
+        shutil.rmtree(path)
+        raise
+    return path
 
 
 def server_log(server: Any) -> str:

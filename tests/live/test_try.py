@@ -50,7 +50,7 @@ def test_two_files_of_sql_are_compared_and_their_experiment_runs_again(there: Pl
 
 def test_two_versions_of_mariadb_answer_one_statement(there: Place) -> None:
     versions = ("--on", "mariadb=10.11", "--on", "mariadb=11.8")
-    done = there.dyno("try", "SELECT 1", *versions, "--time", "40s", "--blocks", "3", "--json")
+    done = there.dyno("try", "SELECT 1", *versions, "--time", "15s", "--blocks", "2", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [cell["levels"]["server"] for cell in found["cells"]] == [

@@ -2,8 +2,9 @@
 
 A start from the shell imports for half a second and more, on a whole core, and tests start dyno
 hundreds of times. What comes after the imports is the same: a process of its own with its own
-directory, environment, streams, signals and exit code. Tests of the start itself, of kills and of
-terminals execute the installed program instead (`Place.start`, `running.DYNO`).
+directory, environment, streams, signals and exit code. It hurries where it can (`hurried.py`).
+Tests of the start itself, of kills and of terminals execute the installed program instead
+(`Place.start`, `running.DYNO`).
 """
 
 from __future__ import annotations
@@ -120,13 +121,18 @@ def _start(request: dict, answers: int, out: int, err: int) -> None:
         os.dup2(descriptor, number)
     for descriptor in (answers, out, err):
         os.close(descriptor)
+    import hurried
+
     from dbdyno.cli import entry
 
+    hurried.begin()
     entry.main()
 
 
 def _import_all() -> None:
     """Everything that a command may import, now."""
+    import hurried  # noqa: F401
+
     import dbdyno
 
     for module in pkgutil.walk_packages(dbdyno.__path__, "dbdyno."):

@@ -18,6 +18,7 @@ from dbdyno.report.between_runs.history_page import history_page
 from dbdyno.report.charts.over_time.trend import trend_chart
 from dbdyno.report.text.sparkline import sparkline
 from dbdyno.wording import runs as worded_runs
+from effort import examples
 from fixtures.printed import printed
 from fixtures.schemas import valid
 
@@ -139,7 +140,7 @@ def test_any_values_make_a_chart(values: list[float | None], data: st.DataObject
     assert "nan" not in drawn and drawn.count("<title>r") == sum(v is not None for v in values)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e12), st.just(1.0)), min_size=1, max_size=14))
 def test_any_levels_make_a_history_and_a_comparison(levels: list[float | None]) -> None:
     runs = [

@@ -21,6 +21,7 @@ from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.wording.catalogue import worded
 from dbdyno.wording.findings import analyse
+from effort import examples
 
 METRIC = "transactions_per_s"
 LOOKS = Looks(4, 12)
@@ -72,7 +73,7 @@ def parts(plan: Plan, found: Sequence[TrialRecord]) -> tuple[ClaimPart, ...]:
     return worded(verdict.decide(Measured.of(plan, found)), plan)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.integers(0, 10**6),
     st.sampled_from([0.0, 0.02, 0.04, 0.08]),

@@ -10,6 +10,7 @@ from scipy import special
 
 from dbdyno.analysis.claims import alpha_spending
 from dbdyno.analysis.claims.alpha_spending import any_boundaries, spent, t_boundaries
+from effort import examples
 
 LOOKS = tuple(range(4, 13))
 SHARES = tuple(n / 12 for n in LOOKS)
@@ -82,7 +83,7 @@ def schedules(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[float, ...]]:
     return tuple(looks), (*shares[:-1], 1.0 if ended else shares[-1])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(schedules(), st.floats(0, 1), st.floats(1e-8, 0.3), st.floats(1e-8, 0.3))
 def test_levels_and_p_belong_together(
     schedule: tuple[tuple[int, ...], tuple[float, ...]], p: float, one: float, other: float
@@ -98,6 +99,7 @@ def test_levels_and_p_belong_together(
             assert boundary.family_p(boundary.level(strict)) == pytest.approx(strict, rel=1e-6)
 
 
+@pytest.mark.long
 def test_the_table_is_finer_than_it_need_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grid of twice as many steps gives the same levels."""
     coarse = [one.level(0.05) for one in t_boundaries(LOOKS[:4], SHARES[:4])]

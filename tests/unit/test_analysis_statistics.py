@@ -156,6 +156,7 @@ def _family_wise(rng: np.random.Generator, effect: float, noise: float) -> tuple
     return any_decided / runs, decided / (runs * claims)
 
 
+@pytest.mark.long
 def test_nothing_against_nothing_is_rarely_called_a_difference() -> None:
     family_wise, _ = _family_wise(np.random.default_rng(20), effect=0.0, noise=0.02)
     # 5 % by design; 2,000 runs have a standard error of 0.5 %.
@@ -163,6 +164,7 @@ def test_nothing_against_nothing_is_rarely_called_a_difference() -> None:
     assert family_wise >= 0.03  # and the procedure is not asleep
 
 
+@pytest.mark.long
 def test_five_percent_at_two_percent_noise_is_mostly_found() -> None:
     # Each cell's throughput has 2 % noise, so a log ratio has 2.8 %.
     _, found = _family_wise(np.random.default_rng(21), effect=math.log(1.05), noise=0.02)

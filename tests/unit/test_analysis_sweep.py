@@ -18,6 +18,7 @@ from dbdyno.analysis.sweeps.knee import growth, knee
 from dbdyno.analysis.types import Sweep
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
+from effort import examples
 
 SESSIONS = ("1", "4", "16", "64")
 
@@ -271,6 +272,7 @@ def test_limits_hold_up_to_a_level(
     assert told.sentence == f"`service_ms_p95 <= {limit:g}` {said}"
 
 
+@pytest.mark.long
 def test_the_best_level_is_rarely_left_out() -> None:
     rng = np.random.default_rng(51)
     truth = np.log([1.0, 1.9, 2.5, 2.5, 2.4])[:, None]  # two are best
@@ -301,7 +303,7 @@ def test_a_knee_is_finite_or_none(first: list[float], best: list[float], load: f
         assert math.isfinite(high)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.just(0.0), st.floats(0, 1e12)), min_size=4, max_size=4),

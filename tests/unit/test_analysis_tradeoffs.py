@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from plans import plan as make_plan
 
 from dbdyno.analysis.types import TradeOff
@@ -51,6 +52,7 @@ def test_cells_without_one_of_the_metrics_are_not_counted() -> None:
     assert seen.sentence.startswith("2 of the 3 cells with both metrics are not shown")
 
 
+@pytest.mark.long
 def test_equal_cells_are_rarely_called_beaten() -> None:
     same = dict.fromkeys(("a", "b", "c", "d"), (1000.0, 10.0))
     runs = [found(same, noise=0.05, seed=seed) for seed in range(60)]

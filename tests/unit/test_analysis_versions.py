@@ -16,6 +16,7 @@ from dbdyno.analysis.types import BETTER, SAME, SUPPORTED, UNDECIDED, WORSE, Fin
 from dbdyno.plan.types import Against, Plan
 from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.wording.findings import analyse
+from effort import examples
 from fixtures.schemas import valid
 
 SESSIONS = ("1", "16")
@@ -161,7 +162,7 @@ def test_a_run_without_versions_has_none() -> None:
     assert judged(made, records(made, dict.fromkeys(SESSIONS, 1.0))).versions is None
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     values=st.lists(
         st.sampled_from([0.0, 1e-9, 1.0, 1000.0, 1001.0, 1e12]) | st.floats(0, 1e9),

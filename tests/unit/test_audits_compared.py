@@ -13,6 +13,7 @@ from dbdyno.audit import findings, identities, outcomes
 from dbdyno.audit.compare import NodeRows, compare
 from dbdyno.audit.findings import Audit
 from dbdyno.errors import DynoError
+from effort import examples
 from fixtures.audits import ACKNOWLEDGED, FAILED, UNKNOWN, Attempt, node, recount, write_log
 
 SECOND_GROUP = 1 << 24
@@ -146,7 +147,7 @@ STORES = st.lists(
 @given(
     st.dictionaries(ATTEMPTS, st.sampled_from([ACKNOWLEDGED, FAILED, UNKNOWN])), STORES, st.data()
 )
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_counts_are_those_of_an_independent_recount(
     seen: dict[Attempt, int],
     stores: list[list[tuple[set[Attempt], bool]]],

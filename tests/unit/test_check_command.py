@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -28,8 +27,8 @@ from dbdyno.rules.check.packs import RULES
 from dbdyno.rules.check.rule import FINE, NOT_KNOWN, Finding, Found, edits, setting
 from fixtures.rules import file, server
 from fixtures.rules.cases import CASES
+from fixtures.schemas import validator
 
-SCHEMAS = Path(__file__).parents[2] / "schemas"
 BAD = "configdb = c1:27019, c2:27019\nnojournal = true\nkeyFile = /key\nnoscripting = true\n"
 
 
@@ -56,7 +55,7 @@ def parsed(result: Result) -> dict[str, Any]:
 
 
 def valid(name: str, value: Any) -> None:
-    jsonschema.validate(value, json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
+    validator(name).validate(value)
 
 
 def test_findings_by_severity_with_a_line_that_counts(conf: Path) -> None:
@@ -186,7 +185,10 @@ def strip_times(whole: dict[str, Any]) -> None:
             del fact["read_unix_s"]
 
 
-@pytest.mark.parametrize("damage", [None, "x", "", -1, [], True, 1e300])
+LONG = [pytest.param(value, marks=pytest.mark.long) for value in ("", -1, [], True, 1e300)]
+
+
+@pytest.mark.parametrize("damage", [None, "x", *LONG])
 def test_a_bundle_with_any_value_is_judged_or_named(damage: Any, tmp_path: Path) -> None:
     """Values of a bundle are a stranger's: whatever stands there is no defect of dbdyno."""
     bundle = tmp_path / "facts.json"

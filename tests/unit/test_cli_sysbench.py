@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import dbdyno
 from dbdyno.store.run import Run
 
@@ -124,6 +126,7 @@ def test_a_directory_for_the_run_is_taken_out_of_the_arguments(tmp_path: Path) -
     assert run.manifest["command"][-1] == f"--dyno-out={tmp_path / 'a/b'}"
 
 
+@pytest.mark.long
 def test_what_was_measured_is_kept_however_the_run_ends(tmp_path: Path) -> None:
     done = recorded(tmp_path, "--dyno-out=out", "run", LINES_OF_IT="2", THEN="kill -TERM $$")
     assert done.returncode == -signal.SIGTERM
@@ -135,6 +138,7 @@ def test_what_was_measured_is_kept_however_the_run_ends(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.long
 def test_a_directory_that_is_used_is_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine").write_text("")

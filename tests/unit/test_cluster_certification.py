@@ -27,6 +27,7 @@ from dbdyno.models.cluster.conflicts.transaction import (
     Outcome,
     Transaction,
 )
+from effort import examples
 
 # Order takes 10 ms, applying 1 ms; a victim begins again after 100 ms.
 COSTS = Costs(order_s=0.010, apply_s=0.001, backoff_s=0.1)
@@ -134,6 +135,7 @@ def poisson_log(
     return sorted(log, key=lambda one: one.start_s)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate", [5.0, 10.0])
 def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None:
     """P = 1 - exp(-rate x window): of other nodes' writes to the row, while a transaction runs and
@@ -149,6 +151,7 @@ def test_rare_conflicts_are_as_frequent_as_the_formula_says(rate: float) -> None
     assert alone.victims == 0 and alone.mean_s < found.mean_s
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("skew", [0.0, 1.0])
 def test_rows_that_are_not_equally_hot_conflict_as_often_as_the_formula_says(skew: float) -> None:
     rate, rows, execute_s, order_s = 50.0, 100, 0.005, 0.002
@@ -187,7 +190,7 @@ def test_rows_of_ones_own_never_conflict() -> None:
     assert found.victims == 0 and found.committed > 1000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.integers(0, 60), st.integers(0, 30),

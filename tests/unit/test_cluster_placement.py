@@ -14,6 +14,7 @@ from dbdyno.models import given as given_of
 from dbdyno.models.cluster import placement, quorum
 from dbdyno.models.cluster.failures import Wish, failures
 from dbdyno.models.cluster.placement import Limits, Site, search, survives
+from effort import examples
 
 
 def said(wish: Wish, **limits: object) -> str:
@@ -84,7 +85,7 @@ def test_nine_members_at_four_sites_with_arbitrators_are_searched() -> None:
     assert found.layout is None and found.tried > 900
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.builds(
         Wish, crashes=st.integers(0, 2), sites=st.integers(1, 2), together=st.just(False),

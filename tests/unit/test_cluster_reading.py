@@ -12,6 +12,7 @@ from dbdyno.errors import DynoError
 from dbdyno.models.cluster import script
 from dbdyno.models.cluster.files import reading
 from dbdyno.models.cluster.simulation import simulate
+from effort import examples
 
 WHOLE = """cluster: two-sites
 nodes:
@@ -119,7 +120,8 @@ def test_a_file_that_cannot_be_read_is_an_error_with_a_next_step(tmp_path: Path)
         reading.load(tmp_path / "raw.yaml")
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.long
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.integers(0, len(WHOLE) - 1),
     st.integers(0, 12),

@@ -25,6 +25,7 @@ from dbdyno.models.cluster.script import (
 )
 from dbdyno.models.cluster.simulation import simulate
 from dbdyno.models.cluster.topology import Member, Topology
+from effort import examples
 
 UNTIL_S = 90.0
 ON_NODES = (Leave, Crash, Crash, Start, Start, Pause, Resume)
@@ -75,7 +76,7 @@ def cases(draw: st.DrawFn) -> tuple[Topology, Script, int]:
     return topology, Script(tuple(found), UNTIL_S), draw(st.integers(0, 99))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 @pytest.mark.long
 def test_two_components_never_both_commit(case: tuple[Topology, Script, int]) -> None:
@@ -88,7 +89,7 @@ def test_two_components_never_both_commit(case: tuple[Topology, Script, int]) ->
         assert all(span.length_s > 0 for span in spans)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(topologies().filter(lambda t: sum(not m.arbitrator for m in t.members.values()) > 1))
 def test_a_bootstrap_across_a_partition_is_found_to_split_the_brain(topology: Topology) -> None:
     data = [one.name for one in topology.members.values() if not one.arbitrator]

@@ -154,6 +154,7 @@ def test_calls_that_each_draw_their_table_do_so_again() -> None:
     assert first["repeat"] == 10 and len(first["one_of"]) == TABLES
 
 
+@pytest.mark.long
 def test_hundreds_of_tables_fit_since_their_statements_have_one_name() -> None:
     made = oltp(tables=150)
     assert covered(made).calls_share == 1.0
@@ -199,6 +200,7 @@ def shop() -> Made:
     return made
 
 
+@pytest.mark.long
 def test_transactions_of_any_steps_are_put_together() -> None:
     made = shop()
     assert len(made.units) > TRANSACTIONS / 2

@@ -99,6 +99,7 @@ def test_documents_of_different_groups_are_refused() -> None:
         pair(digests.shop(), digests.shop() | {"merges_names": True})
 
 
+@pytest.mark.long
 def test_equal_servers_are_seldom_called_different() -> None:
     """Of 300 pairs of logs of the same load at most as many are called different as 5 % allow."""
     drawn = np.random.default_rng(7)

@@ -8,7 +8,6 @@ from ruamel.yaml import YAML
 from test_experiment_load import ONE, failure, load
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment import json_schema
 from dbdyno.experiment.values.faults import (
     Fault,
 )
@@ -16,6 +15,7 @@ from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.pilot import Pilot, shorten
 from dbdyno.plan.stored.json import from_json, to_json
+from fixtures.schemas import validator
 
 MACHINE = Machine(cores=8, memory_bytes=1 << 34, kernel="6", cpu_model="x")
 ALL = (
@@ -78,10 +78,10 @@ def test_every_fault_as_it_is_written() -> None:
         ),
     )
     data = YAML(typ="safe", pure=True).load(ALL)
-    jsonschema.validate(data, json_schema())
+    validator("experiment").validate(data)
     for wrong in ({"at": "1s"}, {"at": "1s", "do": "kill", "for": "1s"}, {"at": 1, "do": "kill"}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**data, "faults": [wrong]}, json_schema())
+            validator("experiment").validate({**data, "faults": [wrong]})
 
 
 def test_a_level_has_its_own_faults() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment import Spec, load
+from effort import examples
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 JOURNAL = (EXPERIMENTS / "journal.yaml").read_text()
@@ -35,14 +36,14 @@ def loaded_or_refused(text: str, *overrides: str) -> Spec | DynoError:
         return error
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(damaged())
 def test_damaged_files_load_or_are_refused(text: str) -> None:
     result = loaded_or_refused(text)
     assert result.what if isinstance(result, DynoError) else result.cells
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(path=st.text(max_size=20), value=st.one_of(SNIPPETS, st.text(max_size=8)))
 def test_any_override_applies_or_is_refused(path: str, value: str) -> None:
     for setting in (f"{path}={value}", f"workload.{path}={value}", f"blocks={value}"):

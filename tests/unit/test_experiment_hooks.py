@@ -8,7 +8,6 @@ import pytest
 from ruamel.yaml import YAML
 from test_experiment_load import ONE, failure, load
 
-from dbdyno.experiment import json_schema
 from dbdyno.experiment.types import Hook, Hooks, LevelHooks, MomentHook
 from dbdyno.hosts import ssh
 from dbdyno.plan.machine import Machine
@@ -16,6 +15,7 @@ from dbdyno.plan.make import make
 from dbdyno.plan.outlook.commands import commands
 from dbdyno.plan.pilot import Pilot, shorten
 from dbdyno.plan.stored.json import from_json, to_json
+from fixtures.schemas import validator
 
 HOOKED = (
     ONE
@@ -77,9 +77,9 @@ def test_a_command_within_a_trial_has_its_moment() -> None:
     one = load(ONE + "hooks: {during_trial: {run: x, at_s: 0}}\n")
     assert one.hooks.during_trial == (MomentHook("x", at_s=0.0),)
     data = YAML(typ="safe", pure=True).load(MOMENTS)
-    jsonschema.validate(data, json_schema())
+    validator("experiment").validate(data)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**data, "hooks": {"during_trial": "x"}}, json_schema())
+        validator("experiment").validate({**data, "hooks": {"during_trial": "x"}})
 
 
 def test_moments_are_kept_in_a_plan_and_come_sooner_in_a_quick_one() -> None:
@@ -196,7 +196,7 @@ def test_nothing_else_is_called_like_a_command_of_a_level(name: str) -> None:
 
 def test_the_schema_for_editors_takes_all_spellings() -> None:
     data = YAML(typ="safe", pure=True).load(HOOKED)
-    schema = jsonschema.Draft202012Validator(json_schema())
+    schema = validator("experiment")
     schema.validate(data)
     with pytest.raises(jsonschema.ValidationError):
         schema.validate({**data, "hooks": {"before_run": 7}})

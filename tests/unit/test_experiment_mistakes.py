@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dbdyno.errors import DynoError, DynoErrors, Mistakes, Where
 from dbdyno.experiment import load
+from effort import examples
 
 FILE = """\
 experiment: mistakes
@@ -91,7 +92,7 @@ def test_the_file_itself_is_right() -> None:
     assert len(load(FILE).cells) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sets(st.sampled_from(sorted(SHAPE)), min_size=1))
 def test_every_mistake_of_shape_is_said_once_and_by_line(chosen: set[str]) -> None:
     text, said = spoilt(SHAPE, chosen)
@@ -103,7 +104,7 @@ def test_every_mistake_of_shape_is_said_once_and_by_line(chosen: set[str]) -> No
     assert lines == wrong
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.sets(st.sampled_from(sorted(MEANING)), min_size=1))
 def test_every_mistake_of_meaning_is_said(chosen: set[str]) -> None:
     text, said = spoilt(MEANING, chosen)

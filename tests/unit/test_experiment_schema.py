@@ -22,9 +22,10 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def schema() -> jsonschema.protocols.Validator:
-    kind = jsonschema.validators.validator_for(json_schema())
-    kind.check_schema(json_schema())
-    return kind(json_schema())
+    made = json_schema()
+    kind = jsonschema.validators.validator_for(made)
+    kind.check_schema(made)
+    return kind(made)
 
 
 def test_the_committed_schema_is_current() -> None:

@@ -197,6 +197,7 @@ def test_evidence_of_no_kind_or_two_is_refused(entry: dict[str, str]) -> None:
         read(entry)
 
 
+@pytest.mark.long
 def test_every_command_can_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     commands = {

@@ -17,6 +17,7 @@ from dbdyno.imports.formats import pgbench_log
 from dbdyno.imports.text import LINE_CHARS_MAX, Text
 from dbdyno.store.metrics import histogram
 from dbdyno.store.metrics.histogram import Histogram, Tagged, read_log
+from effort import examples
 
 HERE = Path(__file__).parents[1] / "fixtures" / "imported"
 
@@ -429,7 +430,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_mutated_samples_are_read_or_refused(
     sample: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

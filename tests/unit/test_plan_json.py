@@ -27,6 +27,7 @@ from dbdyno.plan.types import (
     TrialPlan,
 )
 from dbdyno.systems.base import TargetPlan
+from effort import examples
 
 EXPERIMENTS = sorted((Path(__file__).parent / "experiments").glob("*.yaml"))
 HERE = Machine(4, 8 << 30, "6.1", "CPU", (0, 1, 2, 3))
@@ -105,7 +106,7 @@ plans = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(plans)
 def test_round_trip_is_exact(original: Plan) -> None:
     stored = json.dumps(to_json(original))

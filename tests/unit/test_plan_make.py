@@ -16,6 +16,7 @@ from dbdyno.experiment.types import Looks, Spec
 from dbdyno.plan import Machine, Plan, order
 from dbdyno.plan.outlook import estimate
 from dbdyno.systems.base import TargetPlan
+from effort import examples
 
 EXPERIMENTS = Path(__file__).parent / "experiments"
 GIB = 2**30
@@ -139,7 +140,7 @@ def test_a_cell_keeps_its_seed_when_another_is_dropped() -> None:
     assert less.items() < whole.items()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 2**53 - 1), st.integers(1, 20))
 def test_seeds_are_exact_in_json(seed: int, block: int) -> None:
     p = make("journal")

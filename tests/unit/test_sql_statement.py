@@ -11,6 +11,7 @@ from dbdyno.sql import parts
 from dbdyno.sql.parts import ColumnUse, Join, Statement
 from dbdyno.sql.schema import Column, Schema, Table
 from dbdyno.sql.statement import read, without_literals
+from effort import examples
 
 MYSQL, POSTGRES = kinds.MYSQL, kinds.POSTGRES
 
@@ -288,7 +289,7 @@ TEXTS = st.lists(st.sampled_from(WORDS.split()), max_size=40).map(" ".join)
 
 
 @given(text=TEXTS | st.text(max_size=60), dialect=st.sampled_from([MYSQL, POSTGRES]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_reading_never_raises(text: str, dialect: str) -> None:
     read(text, dialect, SHOP)
     without_literals(text, dialect)

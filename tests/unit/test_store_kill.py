@@ -72,7 +72,10 @@ def killed(writers: subprocess.Popen[str], path: Path, wait_s: float) -> str:
     return "".join(lines[:-1])[:-1]  # without the newline that was put before `over`
 
 
-@pytest.mark.parametrize("seed", range(4))
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_killed_at_any_moment(tmp_path: Path, writers: subprocess.Popen[str], seed: int) -> None:
     rng = random.Random(seed)
     path = tmp_path / "run"

@@ -33,6 +33,12 @@ def test_an_unknown_kind_lists_the_known_ones() -> None:
         assert kind in caught.value.fix
 
 
+@pytest.mark.parametrize("kind", ["mariadb", "mysql"])
+def test_a_data_directory_is_made_with_what_shapes_its_files(kind: str) -> None:
+    found = resolve(kind, config={"innodb_page_size": "8k", "max_connections": 10})
+    assert systems.load(kind).initial_settings(found) == {"innodb_page_size": "8k"}
+
+
 def test_each_system_says_what_it_is() -> None:
     for kind in systems.KINDS:
         system = systems.load(kind)

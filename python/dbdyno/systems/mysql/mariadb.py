@@ -60,13 +60,16 @@ class Mariadb(family.OfFamily):
     def resolve(self, target: TargetPlan) -> Resolved:
         return family.resolve(target, memory)
 
+    def initial_settings(self, resolved: Resolved) -> dict[str, str]:
+        # The others need not be valid for the bootstrap server.
+        settings = {k: v for k, v in resolved.settings.items() if k in resolved.data_settings}
+        return {k: v for k, v in settings.items() if k.startswith(_FOR_INSTALLATION)}
+
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         account = account_for("mysql")
         data = family.data_directory(directory, account)
         check_reachable(binaries.paths["server"], account)
-        # Only what shapes files on disk; the rest need not be valid for the bootstrap server.
-        settings = {k: v for k, v in resolved.settings.items() if k in resolved.data_settings}
-        settings = {k: v for k, v in settings.items() if k.startswith(_FOR_INSTALLATION)}
+        settings = self.initial_settings(resolved)
         own = {
             **own_settings(binaries),
             "datadir": str(data),

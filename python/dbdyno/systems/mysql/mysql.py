@@ -65,11 +65,14 @@ class Mysql(family.OfFamily):
     def resolve(self, target: TargetPlan) -> Resolved:
         return family.resolve(target, memory, [NO_BINARY_LOG])
 
+    def initial_settings(self, resolved: Resolved) -> dict[str, str]:
+        return {k: v for k, v in resolved.data_settings.items() if _shapes_files(k)}
+
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         account = account_for("mysql")
         data = family.data_directory(directory, account)
         check_reachable(binaries.paths["server"], account)
-        settings = {k: v for k, v in resolved.data_settings.items() if _shapes_files(k)}
+        settings = self.initial_settings(resolved)
         own = {
             **own_settings(binaries),
             "datadir": str(data),

@@ -242,6 +242,10 @@ class ManagedSystem(ABC):
     initialised: str  # what an initialised data directory has, below the server's directory
     stop_signal = signal.SIGTERM
 
+    def initial_settings(self, resolved: Resolved) -> dict[str, str]:
+        """Those that shape the files of a data directory while it is made."""
+        return {}
+
     @abstractmethod
     def prepare(self, binaries: Binaries, directory: Path, resolved: Resolved) -> None:
         """See `System.prepare`."""
