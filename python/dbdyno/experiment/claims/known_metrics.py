@@ -317,8 +317,9 @@ METRICS += tuple(
         (
             "violations",
             LOWER,
-            "what was found in a history that the isolation level does not permit; register: keys"
-            " that are not linearizable",
+            "what was found in a history that isolation level, topology and routes do not permit;"
+            " register: keys that are not linearizable, or, where stale reads are permitted, other"
+            " reads and updates that nothing permits",
         ),
         ("lost", LOWER, "transactions that were acknowledged, and are absent after the trial"),
         ("resurrected", LOWER, "attempts that failed for their client, and are there"),

@@ -22,6 +22,9 @@ _OPENING = re.compile(r"^(\d*)([-+=.)])")  # of a list's item, or under a headin
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
+_QUOTED = re.compile(r"`([^`\n]+)`")  # names of settings, commands and claims in sentences
+
+
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 
 
@@ -48,6 +51,21 @@ def _span(numbers: Sequence[str]) -> str:
 def html(text: object) -> Markup:
     """Text made visible and escaped, for use inside an element or a quoted attribute."""
     return escape(visible(text))
+
+
+def code(text: object) -> Markup:
+    """Text of an element of HTML, escaped; what stands between backticks is code."""
+    parts = _QUOTED.split(visible(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
+        for at, part in enumerate(parts)
+    )
+
+
+def markdown_code(text: object) -> str:
+    """The same for a Markdown paragraph; not for a table, whose cells end at a `|` in code too."""
+    parts = _QUOTED.split(" ".join(visible(text).split()))
+    return "".join(f"`{part}`" if at % 2 else markdown(part) for at, part in enumerate(parts))
 
 
 def script_json(value: Any) -> Markup:

@@ -20,6 +20,7 @@ from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
 from dbdyno.experiment.audit import level_of_sessions, recorded
+from dbdyno.experiment.permits import permits
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import REUSE
 from dbdyno.plan.types import Cell
@@ -99,7 +100,14 @@ class Histories:
             why = "data was reused, and values of this trial may be those of an earlier one"
             return Findings(self._audit, 0, 0, {}, isolation, why=why)
         found = self._checked(deployment, history)
-        return replace(found, isolation=isolation, permitted=kind.permitted(isolation))
+        groups = [self._cell.groups[at] for at in self._groups[deployment.target.name]]
+        permitted = permits(deployment.target, groups, self._audit, isolation)
+        return replace(
+            found,
+            isolation=isolation,
+            permitted=permitted.anomalies,
+            grounds=permitted.grounds,
+        )
 
     def _checked(self, deployment: Deployment, history: log.History) -> Findings:
         groups = self._groups[deployment.target.name]
