@@ -22,6 +22,7 @@ from dbdyno.samplers.machine.pressure import Pressure
 from dbdyno.samplers.runner import GAPS_MAX, Loop, Sampling, tick_s
 from dbdyno.samplers.server import counters, files, process, sessions
 from dbdyno.samplers.server.state import State
+from dbdyno.systems.process.paths import DRILLS
 
 
 def test_cpu_shares_add_up() -> None:
@@ -153,6 +154,13 @@ def test_open_files_and_what_a_directory_takes(
         now = sampler.sample(1.0)
     assert now["open"] >= before["open"] + 1
     assert 1 << 16 <= now["data_bytes"] - before["data_bytes"] < 1 << 20
+    backup = tmp_path / DRILLS / "backup-1"
+    backup.mkdir(parents=True)
+    with (backup / "data").open("wb") as file:
+        file.write(os.urandom(1 << 21))
+        file.flush()
+        os.fsync(file.fileno())
+    assert sampler.sample(1.0)["data_bytes"] - before["data_bytes"] < 1 << 20
     monkeypatch.setattr(files, "FILES_MAX", 2)
     assert sampler.sample(1.0).keys() == {"open"}
     assert files.Files(os.getpid(), None).sample(1.0).keys() == {"open"}

@@ -1,7 +1,8 @@
-"""What a server holds and fills: open files of its processes, bytes of its data directory.
+"""What a server holds and fills: open files of its processes, bytes of its directory.
 
 From /proc/PID/fd (proc(5)), and the blocks that the files below the directory take. What grows
-without end shows in a long trial: descriptors that are never closed, logs that nobody purges.
+without end shows in a long trial: descriptors that are never closed, logs that nobody purges. The
+backups of drills are below the directory, too, and are not the server's.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from dbdyno.samplers.base import Pids, numbers_of, prefixed
 from dbdyno.samplers.server.process import family
+from dbdyno.systems.process.paths import DRILLS
 
 BLOCK_BYTES = 512  # of st_blocks, on every file system: stat(2)
 FILES_MAX = 20_000  # of a directory; beyond, its size is omitted
@@ -22,7 +24,10 @@ class Files:
     """See the module."""
 
     source = "files"
-    about = "open files of the server's processes, and bytes that its directory takes on the disk"
+    about = (
+        "open files of the server's processes, and bytes that its directory takes on the disk,"
+        " without backups of drills"
+    )
     quick = False
 
     def __init__(self, pids: Pids, directory: Path | None, target: str = "") -> None:
@@ -53,14 +58,17 @@ def open_files(pid: int) -> int:
 
 
 def taken_bytes(directory: Path) -> int | None:
-    """Of all files below a directory; None if they are too many to be read each second."""
+    """Of all files below a server's directory that are its own; None if they are too many to be
+    read each second."""
+    drills = str(directory / DRILLS)
     taken, seen, left = 0, 0, [str(directory)]
     while left:
         with suppress(FileNotFoundError), os.scandir(left.pop()) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
                     if entry.is_dir(follow_symlinks=False):
-                        left.append(entry.path)
+                        if entry.path != drills:
+                            left.append(entry.path)
                     else:
                         taken += entry.stat(follow_symlinks=False).st_blocks * BLOCK_BYTES
                 seen += 1

@@ -1,7 +1,7 @@
 """What a backup is, and where and how the programs that make one and restore it are run.
 
-A backup lies in the server's directory, next to `data`: it survives the loss of `data`, and is
-removed with the directory.
+A backup lies below `drills` in the server's directory, next to `data`: it survives the loss of
+`data`, is removed with the directory, and is no part of what the server takes on the disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dbdyno.systems.process import logtail
 from dbdyno.systems.process.account import Account, private_directory
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import ENVIRONMENT, Started
-from dbdyno.systems.process.paths import program
+from dbdyno.systems.process.paths import DRILLS, program
 
 STREAMED, KEPT = "streamed", "kept"
 """Where logs are when a server is lost: a program has read them from the server all the time, or
@@ -79,6 +79,11 @@ class Site:
         return self.given.directory / "data"
 
     @property
+    def directory(self) -> Path:
+        """Where the files of drills are."""
+        return private_directory(self.given.directory / DRILLS, self.account)
+
+    @property
     def account(self) -> Account:
         """Whose all files are."""
         return self.given.account
@@ -97,7 +102,7 @@ class Site:
     def new_directory(self, use: str) -> Path:
         """An empty directory of the account's: of the first backup `backup-1`."""
         number = 1
-        while (path := self.given.directory / f"{use}-{number}").exists():
+        while (path := self.directory / f"{use}-{number}").exists():
             number += 1
         return private_directory(path, self.account)
 
@@ -110,7 +115,7 @@ class Site:
     ) -> str:
         """Runs a program to its end, under the server's account or as ourselves; its output.
         DynoError with the telling lines of that if it fails."""
-        log = self.given.directory / "drill.log"
+        log = self.directory / "drill.log"
         process = self.begin(command, log, environment, as_account=as_account)
         deadline = time.monotonic() + PROGRAM_TIMEOUT_S
         try:

@@ -23,7 +23,7 @@ class LogReader:
         """Starts it. `log`: the name of the file of what it says; `has_begun`: whether it has begun
         to write. DynoError if it does not."""
         self._site = site
-        self._log = site.given.directory / log
+        self._log = site.directory / log
         self._process = site.begin(command, self._log)
         try:
             self._wait(has_begun)

@@ -15,6 +15,7 @@ from dbdyno.systems.process.owner import new_path
 
 SOCKET_PATH_BYTES_MAX = 107  # sun_path is 108 bytes with its terminating zero: unix(7)
 LOOPBACK = "127.0.0.1"
+DRILLS = "drills"  # in a server's directory: backups and logs that drills took, no files of its own
 
 
 def program(name: str, directories: Iterable[Path]) -> Path | None:

@@ -114,7 +114,7 @@ def replay(site: Site, logs: BinaryLogs, since: Position, until_unix_s: float | 
     """Has the server execute what came after a position. It is not logged again."""
     with site.step("replay"):
         files = logs.from_position(since)
-        text = site.given.directory / "replay.sql"
+        text = site.directory / "replay.sql"
         command: list[str | Path] = [
             sessions.client(site, "binlog"),
             *("--no-defaults", "--disable-log-bin", f"--start-position={since.offset}"),
