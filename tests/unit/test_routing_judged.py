@@ -160,3 +160,26 @@ def test_metrics_are_sums_and_the_longest_time() -> None:
         "routing.stale_ms_max": 1.5,
     }
     assert findings.metrics({}) == {}
+
+
+def test_nothing_misrouted_is_no_number_where_a_write_was_not_seen() -> None:
+    found = answers(WRITES)
+    [about] = dict.fromkeys(
+        answer.step.about for answer in found if answer.step.must == PRIMARY_ONLY
+    ).keys() & {next(a.step.about for a in found if a.step.must == PRIMARY_ONLY)}
+    nodes = evidence.nodes({"db": log(found, about)})
+    blind = judged(found, nodes, "db", Reads(20))
+    assert blind.unseen_primary == blind.unseen > 0
+    metrics = findings.metrics({"db": blind})
+    assert "routing.misrouted" not in metrics
+    assert metrics["routing.unseen"] == blind.unseen
+    seen = judged(found, evidence.nodes({"db": log(found)}), "db", Reads(20))
+    assert findings.metrics({"db": seen})["routing.misrouted"] == 0
+    elsewhere = judged(found, evidence.nodes({"db.2": log(found, about)}), "db", Reads(20))
+    assert findings.metrics({"db": elsewhere})["routing.misrouted"] > 0  # at least so many
+
+
+def test_a_read_that_is_waited_for_in_vain_is_a_lower_bound() -> None:
+    found = answers(WRITES)
+    cut = Reads(3, 1, 10_004.0, is_cut=True)
+    assert judged(found, evidence.nodes({"db": log(found)}), "db", cut).is_stale_cut

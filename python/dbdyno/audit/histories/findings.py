@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 
 NOT_LINEARIZABLE = "not_linearizable"
+LOST_READS = "lost_reads"  # which follow from `lost`
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Findings:
         single reads and updates where it permits that. None: not known."""
         if self.check == "register" and NOT_LINEARIZABLE not in self.permitted:
             return self.counts.get(NOT_LINEARIZABLE)
-        left_out = {*self.permitted}
+        left_out = {*self.permitted, LOST_READS}
         if "stale_reads" not in left_out:
             left_out.add("own_write_misses")  # which are among them
         counts = [n for name, n in self.counts.items() if name not in left_out]

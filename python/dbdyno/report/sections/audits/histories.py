@@ -38,6 +38,10 @@ NAMES: Mapping[str, tuple[str, str]] = {
     ),
     "g0": ("transaction in a cycle of writes (G0)", "transactions in cycles of writes (G0)"),
     "incompatible_orders": ("read of an incompatible order", "reads of incompatible orders"),
+    "lost_reads": (
+        "read of what was lost afterwards",
+        "reads of what was lost afterwards",
+    ),
     "lost": ("acknowledged transaction lost", "acknowledged transactions lost"),
     "resurrected": (
         "attempt that failed for its client present",
