@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judging import checked
 from plans import plan as make_plan
 
 from dbdyno.analysis.claims import verdict
@@ -18,12 +18,10 @@ from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, ClaimPart, Findings
 from dbdyno.experiment.claims import metrics
 from dbdyno.plan.types import Plan
-from dbdyno.report.context import context_of
 from dbdyno.report.layout import Layout
 from dbdyno.report.sections.verdicts import claims as section
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.wording.findings import analyse
-from judging import checked
 
 LOST, NONE = "audit.lost", "audit.lost[on] < 1"
 
@@ -127,7 +125,9 @@ def test_none_is_supported_wrongly_at_most_at_the_level_of_all_claims(n: int) ->
         if any(part.verdict == SUPPORTED for part in parts):
             wrong, seen = wrong + chance, seen + 1
     assert wrong <= 0.05
-    assert (seen > 0) == (n >= 6)  # also of one: those that are certain leave it no more than a third
+    assert (seen > 0) == (
+        n >= 6
+    )  # also of one: those that are certain leave it no more than a third
 
 
 def test_what_never_happens_is_never_refuted() -> None:

@@ -23,7 +23,7 @@ def group(audit: str, route: str) -> GroupPlan:
 def found(
     topology: str, *routes: str, audit: str = "register", level: str = "", **more: Any
 ) -> Permits:
-    """Of groups with these routes on a topology; `more`: of the topology, or `config`, `session`."""
+    """Of groups with these routes on a topology; `more`: of the topology, `config`, `session`."""
     kind = more.pop("kind", SERVERS.get(topology, "postgres"))
     own = {name: more.pop(name) for name in ("config", "session") if name in more}
     form = Topology(topology, **more) if topology else None

@@ -86,9 +86,7 @@ def test_stale_reads_have_their_age() -> None:
 
 
 GROUND = "Sessions use several nodes, and replicas apply a commit after its acknowledgement."
-AT_REPLICAS = replace(
-    REGISTERS, permitted=("not_linearizable", "stale_reads"), grounds=(GROUND,)
-)
+AT_REPLICAS = replace(REGISTERS, permitted=("not_linearizable", "stale_reads"), grounds=(GROUND,))
 
 
 def test_stale_reads_that_the_set_up_permits_are_no_violation() -> None:

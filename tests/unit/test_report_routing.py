@@ -59,7 +59,7 @@ def test_stale_reads_have_their_time_or_a_bound_of_it() -> None:
     assert seen.summary.endswith("5 of 20 reads after a commit of the same session lacked it.")
     stuck = replace(MISROUTED, stale_reads=1, reads_after_writes=1, stale_ms_max=10_004.0)
     stuck = replace(stuck, is_stale_cut=True)
-    assert view(stuck).set_ups[0].stale == "1 of 1, at least 10,004 ms"
+    assert view(stuck).set_ups[0].stale == "1 of 1, at least 10,000 ms"
 
 
 def test_what_is_misrouted_is_marked_in_the_table() -> None:

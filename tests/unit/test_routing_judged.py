@@ -164,9 +164,8 @@ def test_metrics_are_sums_and_the_longest_time() -> None:
 
 def test_nothing_misrouted_is_no_number_where_a_write_was_not_seen() -> None:
     found = answers(WRITES)
-    [about] = dict.fromkeys(
-        answer.step.about for answer in found if answer.step.must == PRIMARY_ONLY
-    ).keys() & {next(a.step.about for a in found if a.step.must == PRIMARY_ONLY)}
+    steps_ = [each.step for each in found if each.step.must == PRIMARY_ONLY and each.step.about]
+    about = steps_[0].about
     nodes = evidence.nodes({"db": log(found, about)})
     blind = judged(found, nodes, "db", Reads(20))
     assert blind.unseen_primary == blind.unseen > 0

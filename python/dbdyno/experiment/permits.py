@@ -63,15 +63,15 @@ class Permits:
     grounds: tuple[str, ...] = ()
 
 
-def permits(
-    target: Target, groups: Sequence[GroupLike], audit: str, isolation: str
-) -> Permits:
+def permits(target: Target, groups: Sequence[GroupLike], audit: str, isolation: str) -> Permits:
     """Of the groups whose history is judged; `isolation`: the level of their sessions."""
     level = kinds.of(target.kind).permitted(isolation)
     if not _several(target, groups):
         return Permits(level)
-    more = _of_registers(target, groups) if audit == REGISTER else _of_isolation(
-        target, groups, isolation
+    more = (
+        _of_registers(target, groups)
+        if audit == REGISTER
+        else _of_isolation(target, groups, isolation)
     )
     return Permits(tuple(dict.fromkeys((*level, *more.anomalies))), more.grounds)
 
@@ -115,7 +115,10 @@ def _of_registers(target: Target, groups: Sequence[GroupLike]) -> Permits:
     if any(_is_balanced(target, group) for group in groups):
         return Permits(
             (NOT_LINEARIZABLE, STALE, OWN),
-            ("The router sends reads to standbys, which apply a commit after its acknowledgement.",),
+            (
+                "The router sends reads to standbys, which apply a commit after its"
+                " acknowledgement.",
+            ),
         )
     return Permits((NOT_LINEARIZABLE, STALE), (_late(target),))
 
@@ -158,9 +161,7 @@ def _reads(target: Target) -> str:
     return ACKNOWLEDGED if applied and all_wait else LATE
 
 
-def _of_isolation(
-    target: Target, groups: Sequence[GroupLike], isolation: str
-) -> Permits:
+def _of_isolation(target: Target, groups: Sequence[GroupLike], isolation: str) -> Permits:
     if any(_is_balanced(target, group) for group in groups):
         return Permits(
             SKEWS,

@@ -152,9 +152,7 @@ def is_safe(part: ClaimPart) -> bool:
     return part.kind == ANY and is_some(part.operator)
 
 
-def any_of(
-    measured: Measured, cell: int, metric: str, operator: str, threshold: float
-) -> AnyCount:
+def any_of(measured: Measured, cell: int, metric: str, operator: str, threshold: float) -> AnyCount:
     """Of a metric that at least one block of a cell has."""
     series = measured.series(cell, metric)
     among = measured.series(cell, metrics.counted_among(metric))

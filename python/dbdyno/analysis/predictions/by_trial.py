@@ -1,5 +1,5 @@
-"""Predictions of a cell whose trials differ in what happened: faults that are drawn, or that came at
-other moments, give each trial a prediction of its own.
+"""Predictions of a cell whose trials differ in what happened: faults that are drawn, or that came
+at other moments, give each trial a prediction of its own.
 
 Each trial is compared with its own range. One range over all of them would hold nearly everything
 where draws differ: a killed primary stops a cluster for 6 s, a killed replica for none. So trials

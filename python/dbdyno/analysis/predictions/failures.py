@@ -2,8 +2,8 @@
 it says of writes and members is compared with commits and with what nodes said of themselves.
 
 When members make their checks for silent ones is not known, so the simulation runs with several
-seeds, and a prediction is a range, for each trial its own (`by_trial`). It ends when a server that had ended is started again: the time
-of a start and of a state transfer is no part of the model.
+seeds, and a prediction is a range, for each trial its own (`by_trial`). It ends when a server that
+had ended is started again: the time of a start and of a state transfer is no part of the model.
 """
 
 from __future__ import annotations

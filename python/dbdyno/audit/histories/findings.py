@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-
 NOT_LINEARIZABLE = "not_linearizable"
 LOST_READS = "lost_reads"  # which follow from `lost`
 

@@ -88,8 +88,8 @@ class Example:
 
 @dataclass(frozen=True)
 class View:
-    """`summary`: sentences; `is_clean`: whether nothing that must not be was found; `grounds`: why a
-    set-up permits more than its level of isolation, each with the cells and targets."""
+    """`summary`: sentences; `is_clean`: whether nothing that must not be was found; `grounds`: why
+    a set-up permits more than its level of isolation, each with the cells and targets."""
 
     summary: str
     is_clean: bool
@@ -164,7 +164,9 @@ def _bad(check: str, judged: Sequence[Findings]) -> str:
     if check != "register":
         violations = sum(one.violations or 0 for one in judged)
         what = count(violations, "anomaly", "anomalies")
-        return f"{what} that {_whose(judged)} not permit {'was' if violations == 1 else 'were'} found"
+        return (
+            f"{what} that {_whose(judged)} not permit {'was' if violations == 1 else 'were'} found"
+        )
     strict = sum(one.violations or 0 for one in judged if not _may_be_stale(one))
     others = sum(one.violations or 0 for one in judged if _may_be_stale(one))
     said = []

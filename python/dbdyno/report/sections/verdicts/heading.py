@@ -24,7 +24,7 @@ QUICK = (
 TOO_FEW = "Not judged: fewer than 3 blocks were measured, so no interval or verdict can be given."
 # One trial in which something was lost answers a claim that nothing is (`analysis.claims.counts`).
 BUT_COUNTS = (
-    "Fewer than 3 blocks were measured, so nothing is judged but claims that a single trial answers."
+    "Fewer than 3 blocks were measured: nothing is judged but claims that a single trial answers."
 )
 TOO_FEW_IMPORTED = (
     f"Not judged: fewer than {BLOCKS_MIN} runs of each cell were imported, so no interval or"
