@@ -18,7 +18,7 @@ from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, ClaimPart, Findings
 from dbdyno.experiment.claims import metrics
 from dbdyno.plan.types import Plan
-from dbdyno.report.layout import Layout
+from dbdyno.report import layout
 from dbdyno.report.sections.verdicts import claims as section
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.wording.findings import analyse
@@ -227,7 +227,7 @@ def test_interval_and_p_of_zeros_agree(n: int, alpha: float) -> None:
 
 
 def views(findings: Findings, plan: Plan) -> list[section.ClaimView]:
-    return section.views(plan, findings, Layout(plan, findings))
+    return section.views(plan, findings, layout.choose(plan, findings))
 
 
 def test_the_report_shows_counts_as_counts() -> None:

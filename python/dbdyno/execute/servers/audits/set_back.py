@@ -1,5 +1,5 @@
 """Values before a load are those of the loaded data: what an earlier trial wrote on the same data
-is set back, on all nodes. A value of then, found by a read of now, would be a value that nobody wrote.
+is set back, on all nodes. A value of that trial, read in this one, would be one that nobody wrote.
 """
 
 from __future__ import annotations
