@@ -164,7 +164,9 @@ def test_a_loss_counts_in_an_unfinished_run_and_at_the_first_block() -> None:
     early = [one for one in every if one.block == 1]
     assert analyse(plan, early).claims[0].verdict == REFUTED
     none = [one.replace(metrics={**one.metrics, LOST: 0.0}) for one in every if one.block <= 5]
-    assert analyse(plan, none).claims[0].verdict == UNDECIDED  # looks have less to spend
+    assert analyse(plan, none).claims[0].verdict == SUPPORTED  # looks at zeros cost nothing
+    few = [one for one in none if one.block <= 4]
+    assert analyse(plan, few).claims[0].verdict == UNDECIDED
 
 
 def test_a_loss_in_a_void_attempt_has_happened_too() -> None:

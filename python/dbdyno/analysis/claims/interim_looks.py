@@ -34,7 +34,7 @@ from dbdyno.analysis.claims.contrast import (
     Median,
     Welch,
 )
-from dbdyno.analysis.claims.counts import AnyCount, TrialShare, is_certain
+from dbdyno.analysis.claims.counts import AnyCount, TrialShare
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.events import Counted
 from dbdyno.analysis.estimates.measured import Measured
@@ -52,7 +52,7 @@ LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
 # 5.4 % of runs (4 to 20 blocks, looked at after each).
 UNFINISHED = 0.25
 LOOK_MIN = 4  # values of a part before its first look, except for the last look
-_NOT_T = (Median, Welch, Counted, SkewedMean, AnyCount, TrialShare)  # no t statistics
+_NOT_T = (Median, Welch, Counted, SkewedMean, TrialShare)  # no t statistics
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Looks:
     def case_of(self, part: ResolvedPart) -> Case:
         """The case of one comparison, its contrast that of all looks."""
         so_far = case_of(self._measured, part)
-        if is_certain(so_far.contrast):  # no chance of an error to be shared out
+        if isinstance(so_far.contrast, AnyCount):  # whose looks add no chance to err
             return so_far
         if not self.blocks:
             return _without(so_far, Message("not_yet", first=self._looks.first))

@@ -184,9 +184,8 @@ class Deployment:
     @property
     def sampled(self) -> Server | MergedServers | TopologyServers | None:
         """Whose metrics are the target's: of several servers the sums; of a topology the counters
-        of its first node, and the processes of all, its router's included; of a
-        cluster whose primaries share the load
-        the sums over these."""
+        of its first node, and the processes of all, its router's included; of a cluster whose
+        primaries share the load the sums over these."""
         if self.cluster is not None and self.server is not None:
             everyone = tuple(self.servers.values())
             primaries = everyone[: self.shards]
