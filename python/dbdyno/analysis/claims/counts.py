@@ -17,9 +17,9 @@ does not mean that it leaves its part of the error budget to others: with three 
 something in half of the trials, the two that were seen to do so would hand all of it to the third.
 "Some" is never decided wrongly, so it is in no budget (`is_safe`).
 
-*Looks.* Zeros in n trials are zeros in the first few of them as well. So "none" is supported at some
-look only if it is at the first look at which zeros would do, and more looks add no chance to err:
-nothing is spent on them.
+*Looks.* Zeros in n trials are zeros in the first few of them as well. So "none" is supported at
+some look only if it is at the first look at which zeros would do, and more looks add no chance to
+err: nothing is spent on them.
 
 *Of so many* (`rate_most`). Of N transactions that are lost one by one, independently of each other,
 at most -ln(alpha) / N are: Poisson's exact bound for a count of zero (Garwood 1936). Losses come in
