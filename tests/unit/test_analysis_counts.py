@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import checked
-from plans import plan as make_plan
+from plans import plan as plain
 
 from dbdyno.analysis.claims import verdict
 from dbdyno.analysis.claims.counts import AnyCount, TrialShare, asks_any
@@ -24,6 +25,12 @@ from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.wording.findings import analyse
 
 LOST, NONE = "audit.lost", "audit.lost[on] < 1"
+
+
+def make_plan(*factors: Any, **named: Any) -> Plan:
+    """A plan whose cells are audited."""
+    made = plain(*factors, **named)
+    return replace(made, cells=tuple(replace(cell, audit="commits") for cell in made.cells))
 
 
 def records(plan: Plan, values: Sequence[Sequence[float]], metric: str = LOST) -> list[TrialRecord]:
@@ -104,7 +111,11 @@ def test_several_comparisons_share_one_budget_and_the_claim_says_the_bound() -> 
     assert found(text, on=(0,) * 5, off=(0,) * 5).claims[0].verdict == UNDECIDED  # 3.1 % of 2.5 %
     claim = found(text, on=(0,) * 6, off=(0,) * 6).claims[0]
     assert claim.verdict == SUPPORTED
-    assert claim.why.startswith("both comparisons support it; at cache on: none in 6 trials")
+    assert claim.why.startswith("none in 6 trials: at most 45.9 % of such trials have any")
+    both = found("audit.lost[on] < 1 and audit.lost[off] >= 1", on=(0,) * 6, off=(0, 1) * 3)
+    assert both.claims[0].why.startswith(
+        "both comparisons support it; audit.lost[on]: none in 6 trials: at most 39.3 %"
+    )
     assert found(text, on=(0,) * 6, off=(0, 0, 0, 0, 0, 4)).claims[0].verdict == REFUTED
 
 

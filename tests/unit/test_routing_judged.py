@@ -156,6 +156,7 @@ def test_metrics_are_sums_and_the_longest_time() -> None:
         "routing.statements": 200.0,
         "routing.misrouted": 1.0,
         "routing.wrong_results": 2.0,
+        "routing.unseen": 0.0,
         "routing.stale_reads": 4.0,
         "routing.stale_ms_max": 1.5,
     }

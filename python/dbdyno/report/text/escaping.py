@@ -65,7 +65,9 @@ def code(text: object) -> Markup:
 def markdown_code(text: object) -> str:
     """The same for a Markdown paragraph; not for a table, whose cells end at a `|` in code too."""
     parts = _QUOTED.split(" ".join(visible(text).split()))
-    return "".join(f"`{part}`" if at % 2 else markdown(part) for at, part in enumerate(parts))
+    return "".join(
+        f"`{part}`" if at % 2 else _MARKDOWN.sub(r"\\\1", part) for at, part in enumerate(parts)
+    )
 
 
 def script_json(value: Any) -> Markup:

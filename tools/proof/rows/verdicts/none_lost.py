@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tools.proof.row import Effort, Outcome, Row, Table
 from tools.proof.simulating.experiment import experiment, ordered
@@ -33,7 +34,9 @@ def plan(cells: int, blocks: int) -> Plan:
     """One claim of each cell."""
     levels = tuple(f"c{number}" for number in range(cells))
     claim = f"{METRIC} < 1 at each setup"
-    return ordered(experiment({"setup": levels}, (claim,), blocks=blocks), 1)
+    made = experiment({"setup": levels}, (claim,), blocks=blocks)
+    audited = tuple(replace(cell, audit="commits") for cell in made.cells)
+    return ordered(replace(made, cells=audited), 1)
 
 
 def verdicts(firsts: Firsts, blocks: int, after: int) -> tuple[str, ...]:

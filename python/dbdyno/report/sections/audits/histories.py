@@ -118,8 +118,8 @@ def view(context: Context) -> View | None:
     ]
     every = [found for one in cells.values() for found in one]
     grounds: dict[str, list[str]] = {}
-    for row, found in zip(rows, cells.values(), strict=True):
-        for ground in found[0].grounds:
+    for row, own in zip(rows, cells.values(), strict=True):
+        for ground in own[0].grounds:
             grounds.setdefault(ground, []).append(row.where or row.target)
     return View(
         _summary(every),
