@@ -19,7 +19,7 @@ from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
 from dbdyno.experiment.audit import level_of_sessions, recorded
-from dbdyno.experiment.permits import permits
+from dbdyno.experiment.targets.permits import permits
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import REUSE
 from dbdyno.plan.types import Cell
