@@ -72,6 +72,7 @@ def test_what_is_code_stays_escaped() -> None:
         "a <code>&lt;b&gt;</code> &amp; <code>x</code> c ` d"
     )
     assert markdown_code("a_b `c_d` ` *") == "a\\_b `c_d` \\` \\*"
+    assert markdown_code("`a < b|c`") == "a \\< b\\|c"
 
 
 def test_a_long_trial_is_shown_around_its_first_stalls() -> None:

@@ -22,6 +22,7 @@ _OPENING = re.compile(r"^(\d*)([-+=.)])")  # of a list's item, or under a headin
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
+_OTHER = re.compile(r"[<>&|\\]")
 _QUOTED = re.compile(r"`([^`\n]+)`")  # names of settings, commands and claims in sentences
 
 
@@ -63,10 +64,12 @@ def code(text: object) -> Markup:
 
 
 def markdown_code(text: object) -> str:
-    """The same for a Markdown paragraph; not for a table, whose cells end at a `|` in code too."""
+    """The same for a Markdown paragraph. Code with a character that begins or ends other markup
+    somewhere (a comment's forge, a table's cell) is escaped text instead."""
     parts = _QUOTED.split(" ".join(visible(text).split()))
     return "".join(
-        f"`{part}`" if at % 2 else _MARKDOWN.sub(r"\\\1", part) for at, part in enumerate(parts)
+        f"`{part}`" if at % 2 and not _OTHER.search(part) else _MARKDOWN.sub(r"\\\1", part)
+        for at, part in enumerate(parts)
     )
 
 

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
-from dbdyno.analysis.types import REFUTED, SUPPORTED, Findings
+from dbdyno.analysis.types import ANY, UNDECIDED, Findings
 from dbdyno.experiment.types import About
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
@@ -68,7 +68,8 @@ def _loud(plan: Plan, findings: Findings) -> str:
         return QUICK
     if findings.judged:
         return ""
-    if any(claim.verdict in (SUPPORTED, REFUTED) for claim in findings.claims):
+    counted = (part for claim in findings.claims for part in claim.parts if part.kind == ANY)
+    if any(part.verdict != UNDECIDED for part in counted):
         return BUT_COUNTS
     return TOO_FEW if plan.imported is None else TOO_FEW_IMPORTED
 
