@@ -75,7 +75,7 @@ def test_one_trial_with_any_is_an_answer(values: tuple[float, ...]) -> None:
         assert (part.verdict, part.kind) == (answer, "any")
         assert part.estimate is not None
         assert (part.estimate.ratio, part.estimate.p) == (max(values), None)
-        assert "one trial with any is enough" in part.why
+        assert "is enough" in part.why
 
 
 def test_few_zeros_are_undecided_and_say_what_they_bound() -> None:
@@ -146,9 +146,25 @@ def test_what_never_happens_is_never_refuted() -> None:
         assert part_of(NONE, (0,) * n).verdict != REFUTED
 
 
-def test_other_thresholds_ask_for_the_mean() -> None:
-    part = part_of("audit.lost[on] < 100", (0, 3, 2, 4))
-    assert part.kind == "value"
+def test_a_limit_is_one_for_each_trial() -> None:
+    part = part_of("audit.lost[on] < 100", (0, 3, 2, 4, 0, 12))
+    assert (part.verdict, part.kind) == (SUPPORTED, "any")
+    assert part.why == (
+        "< 100 in all of 6 trials, 12 in the worst: at most 39.3 % of such trials do not meet it"
+        " (confidence 95 %)"
+    )
+    over = part_of("audit.lost[on] < 100", (0, 365, 2))
+    assert over.verdict == REFUTED
+    assert over.why == "not < 100 in 1 of 3 trials, 365 in the worst: one is enough"
+    few = part_of("audit.lost[on] <= 12", (0, 12, 3))
+    assert few.verdict == UNDECIDED
+    assert "2 more blocks that meet it" in few.why
+    both = found("audit.lost[on] < 1", "audit.lost[on] < 100", on=(0, 5, 0, 0, 0, 0, 0))
+    assert [claim.verdict for claim in both.claims] == [REFUTED, SUPPORTED]
+
+
+def test_at_least_so_many_asks_for_the_mean() -> None:
+    assert part_of("audit.lost[on] >= 10", (12, 0, 0)).kind == "value"
     assert part_of("audit.lost[on] >= 10", (5000.0, 5100.0, 4900.0, 5050.0)).verdict == SUPPORTED
 
 
@@ -156,7 +172,9 @@ def test_which_claims_ask_whether_there_is_any() -> None:
     for operator, threshold in (("<", 1), ("<=", 0), (">=", 1), (">", 0), ("<", 0.5), ("<=", 0.9)):
         assert asks_any(LOST, operator, threshold)
         assert not asks_any("transactions_per_s", operator, threshold)
-    for operator, threshold in (("<", 2), ("<=", 1), (">=", 0), (">", 1), ("<", 0), ("~=", 0.5)):
+    for operator, threshold in (("<", 100), ("<=", 7)):  # a limit
+        assert asks_any(LOST, operator, threshold)
+    for operator, threshold in ((">=", 2), (">=", 0), (">", 1), ("<", 0), ("~=", 0.5)):
         assert not asks_any(LOST, operator, threshold)
 
 

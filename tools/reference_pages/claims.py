@@ -18,8 +18,8 @@ VERDICTS = {
     types.NOT_TESTED: "the machine does not have what `needs:` asks for, or a system is missing",
 }
 
-COUNTS = """What an audit or the examination of a router counts (`audit.lost`, `routing.misrouted`, ...) and what separates zero from the rest (`< 1`,
-`<= 0`, `>= 1`, `> 0`) is judged by trials: one with any decides, after any number of blocks; zeros support that there is none once they bound the share
+COUNTS = """What an audit or the examination of a router counts (`audit.lost`, `routing.misrouted`, ...) is judged by trials where a claim
+sets it a limit (`< 1`, `<= 0`, `< 100`) or says that there is some (`>= 1`, `> 0`): one with any decides, after any number of blocks; zeros support that there is none once they bound the share
 of trials with any to a half, and never refute that there is some; the verdict states that bound. Two such counts with a zero among them are compared by the number of trials in which the
 comparison holds. [The guide](../guide/claims.md#is-there-any-at-all) has the numbers, [this](../decisions/single-values.md) the reasons."""
 

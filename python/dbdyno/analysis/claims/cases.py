@@ -157,7 +157,7 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     if series and not bound and counts.asks_any(metric, part.operator, part.threshold):
         found = counts.any_of(measured, cell, metric, part.operator, part.threshold)
         if counts.is_certain(found) or not problem:
-            return _open(replace(case, part=replace(blank, kind=ANY)), found)
+            return _open(replace(case, part=replace(blank, kind=ANY), sides=()), found)
     if problem:
         return _inestimable(case, problem)
     if not series:

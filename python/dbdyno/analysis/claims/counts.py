@@ -4,7 +4,9 @@ Such counts are mostly zero and come in bursts, so that few trials say next to n
 mean. What they do say is exact, and needs no distribution:
 
 *Any at all* (`AnyCount`). `lost < 1` and `<= 0` say that there is none, `>= 1` and `> 0` that there
-is some. One trial with any answers both, whatever n: where there cannot be any, none is ever seen.
+is some. `diverged < 100` says that no trial reaches 100, and is the same question of trials that
+do. (`>= 100` asks for the mean, as a claim on any other metric does: one trial would say little.)
+One trial with any answers both, whatever n: where there cannot be any, none is ever seen.
 Zeros in all n trials are no proof of none, and never refute that there is some. They bound the
 share s of trials that have any: n zeros have the chance (1 - s)^n, so that s <= 1 - alpha^(1/n)
 with confidence 1 - alpha (Clopper and Pearson 1934, one-sided; about 3/n for alpha = 5 %: Hanley
@@ -41,7 +43,7 @@ from dbdyno.analysis.claims.contrast import Contrast, Interval
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import ANY, ClaimPart
 from dbdyno.experiment.claims import metrics
-from dbdyno.experiment.claims.grammar import compare
+from dbdyno.experiment.claims.grammar import EQUAL, compare
 
 SHARE = 0.5  # of such trials: what zeros must exclude, and what a comparison must hold in
 _ROUNDING = 1e-12
@@ -49,18 +51,19 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AnyCount:
-    """Whether a count is ever above zero; a `contrast.Contrast`. `values`: one a trial, shape (n,),
-    n >= 1. `of`: among how many they were counted in all trials together; 0: not known. `exists`:
-    the claim is that there is some.
+    """Whether a count ever reaches a limit, mostly 1; a `contrast.Contrast`. `values`: one a trial,
+    shape (n,), n >= 1. `of`: among how many they were counted in all trials together; 0: not known.
+    `operator`: of the claim; `>` and `>=` say that there is some.
 
-    The interval is on the scale of the counts: from the largest one seen, which some trial has for
-    certain, without an upper end; 0 to 0 where zeros decide; else 0 without an upper end.
+    The interval is on the scale of the counts. Where a trial reaches the limit: from the largest
+    one seen, which is certain, without an upper end. Else from 0, to the largest one where that
+    decides, without an upper end where it does not.
     """
 
     values: tuple[float, ...]
     threshold: float
+    operator: str = "<"
     of: float = 0.0
-    exists: bool = False
 
     @property
     def n(self) -> int:
@@ -72,31 +75,38 @@ class AnyCount:
         return max(self.values)
 
     @property
+    def exists(self) -> bool:
+        """Whether the claim is that there is some."""
+        return is_some(self.operator)
+
+    @property
     def seen(self) -> int:
-        """Trials with any."""
-        return sum(value > 0 for value in self.values)
+        """Trials that reach the limit."""
+        is_met = [compare(value, self.operator, self.threshold) for value in self.values]
+        return sum(met == self.exists for met in is_met)
 
     @property
     def p(self) -> float:
-        """Of "half of such trials or more have any"."""
+        """Of "half of such trials or more reach the limit"."""
         return 1.0 if self.seen or self.exists else (1 - SHARE) ** self.n
 
     def interval(self, confidence: float) -> Interval:
         if self.seen:
             return self.centre, None
         decides = self.share_most(confidence) <= SHARE + _ROUNDING
-        return 0.0, 0.0 if decides and not self.exists else None
+        return 0.0, self.centre if decides and not self.exists else None
 
     def share_most(self, confidence: float) -> float:
-        """Of zeros: the largest share of trials with any that fits."""
+        """Where none reaches the limit: the largest share of such trials that fits."""
         return 1 - (1 - confidence) ** (1 / self.n)
 
     def rate_most(self, confidence: float) -> float | None:
         """Of zeros: the largest share of what was counted among, if each comes by itself."""
-        return -math.log(1 - confidence) / self.of if self.of else None
+        return -math.log(1 - confidence) / self.of if self.of and not self.centre else None
 
     def blocks_needed(self, alpha: float) -> int | None:
-        """How many more blocks with zeros decide at level `alpha`; None: no number does."""
+        """How many more blocks that do not reach the limit decide at level `alpha`; None: no number
+        does."""
         if self.exists:
             return None
         return max(1, math.ceil(math.log(alpha) / math.log(1 - SHARE) - _ROUNDING) - self.n)
@@ -139,11 +149,11 @@ class TrialShare:
 
 
 def asks_any(metric: str, operator: str, threshold: float) -> bool:
-    """Whether a claim on one number separates zero from all that a count can be besides."""
-    if not metrics.is_count(metric):
+    """Whether a claim on one number sets a count a limit, or says that there is some."""
+    if not metrics.is_count(metric) or operator == EQUAL:
         return False
     none, one = (compare(value, operator, threshold) for value in (0.0, 1.0))
-    return operator in ("<", "<=", ">", ">=") and none != one
+    return none != one if is_some(operator) else none
 
 
 def is_some(operator: str) -> bool:
@@ -161,7 +171,7 @@ def any_of(measured: Measured, cell: int, metric: str, operator: str, threshold:
     series = measured.series(cell, metric)
     among = measured.series(cell, metrics.counted_among(metric))
     of = math.fsum(value for block, value in among.items() if block in series)
-    return AnyCount(tuple(series.values()), threshold, of, is_some(operator))
+    return AnyCount(tuple(series.values()), threshold, operator, of)
 
 
 def is_certain(contrast: Contrast | None) -> bool:

@@ -12,30 +12,44 @@ _AMONG = {"audit.acknowledged": "acknowledged transactions", "routing.statements
 def any_seen(
     part: ClaimPart, seen: int, n: int, share: float, rate: float | None, of: float, note: str
 ) -> str:
-    """Whether a count was ever above zero; of zeros, what they bound. `share`: the largest share of
-    such trials with any that fits; `rate`: the same of the `of` that were counted among."""
-    assert part.estimate is not None
-    trials = plurals.count(n, "trial")
-    if seen:
-        most = f"{part.estimate.ratio:,.0f}"
-        where = f"{most} in the only trial"
-        if n > 1:
-            where = f"above zero in {seen} of {trials}, {most} in the worst"
-        said = [f"{where}: one trial with any is enough"]
-    else:
-        level = numbers.percent(part.estimate.level)
-        bound = f"{numbers.percent(share)} of such trials"
-        alone = "" if rate is None else _one_by_one(part.metric, rate, of)
-        if part.verdict == UNDECIDED:
-            said = [f"none in {trials}: up to {bound} may have any (confidence {level}){alone}"]
-            if part.blocks_needed and part.blocks_needed.low:
-                more = plurals.count(part.blocks_needed.low, "more block")
-                said.append(f"{more} without any would bound that to a half, which decides it")
-            else:
-                said.append("no number of trials without any shows that there are none")
-        else:
-            said = [f"none in {trials}: at most {bound} have any (confidence {level}){alone}"]
+    """Whether a count ever reached its limit; where it did not, what that bounds. `seen`: trials
+    that did; `share`: the largest share of such trials that fits; `rate`: the same of the `of` that
+    were counted among."""
+    said = [_reached(part, seen, n)] if seen else _below(part, n, share, rate, of)
     return "; ".join(filter(None, [*said, note]))
+
+
+def _reached(part: ClaimPart, seen: int, n: int) -> str:
+    assert part.estimate is not None
+    most = f"{part.estimate.ratio:,.0f}"
+    if n == 1:
+        return f"{most} in the only trial: one trial is enough"
+    where = "above zero" if _is_of_any(part) else f"not {part.operator} {part.threshold:g}"
+    return f"{where} in {seen} of {plurals.count(n, 'trial')}, {most} in the worst: one is enough"
+
+
+def _below(part: ClaimPart, n: int, share: float, rate: float | None, of: float) -> list[str]:
+    assert part.estimate is not None
+    trials, most = plurals.count(n, "trial"), f"{part.estimate.ratio:,.0f}"
+    seen = f"{part.operator} {part.threshold:g} in all of {trials}, {most} in the worst"
+    has, have, without = "not meet it", "do not meet it", "that meet it"
+    if _is_of_any(part):
+        seen, has, have, without = f"none in {trials}", "have any", "have any", "without any"
+    bound = f"{numbers.percent(share)} of such trials"
+    level = f"(confidence {numbers.percent(part.estimate.level)})"
+    alone = "" if rate is None else _one_by_one(part.metric, rate, of)
+    if part.verdict != UNDECIDED:
+        return [f"{seen}: at most {bound} {have} {level}{alone}"]
+    said = f"{seen}: up to {bound} may {has} {level}{alone}"
+    if part.blocks_needed is None or not part.blocks_needed.low:
+        return [said, "no number of trials without any shows that there are none"]
+    more = plurals.count(part.blocks_needed.low, "more block")
+    return [said, f"{more} {without} would bound that to a half, which decides it"]
+
+
+def _is_of_any(part: ClaimPart) -> bool:
+    """Whether the limit is the first one at all."""
+    return part.threshold < 1 or (part.threshold == 1 and part.operator in ("<", ">="))
 
 
 def _one_by_one(metric: str, rate: float, of: float) -> str:

@@ -245,8 +245,8 @@ def _published(plan: Plan, parts: Sequence[ClaimPart]) -> str:
     )
 
 
-def _is_zero(part: ClaimPart) -> bool:
-    return part.estimate is not None and part.estimate.ratio == 0
+def _is_bounded(part: ClaimPart) -> bool:
+    return part.estimate is not None and part.estimate.ci_high is not None
 
 
 def _n(part: ClaimPart) -> int:
@@ -283,9 +283,9 @@ def claim(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
         small = sum(part.small for part in parts)
         extra = f"; {small} of them real but too small to matter" if small else ""
         every = "both" if len(parts) == 2 else f"all {len(parts)}"
-        zeros = [part for part in parts if part.kind == ANY and _is_zero(part)]
-        if zeros:  # what they bound belongs to the verdict
-            few = min(zeros, key=_n)
+        limited = [part for part in parts if part.kind == ANY and _is_bounded(part)]
+        if limited:  # what they bound belongs to the verdict
+            few = min(limited, key=_n)
             extra += f"; {_place(plan, few, parts)}: {few.why}"
         return f"{every} comparisons support it{extra}"
     if verdict == REFUTED:
