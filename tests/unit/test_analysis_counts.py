@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from judging import checked
 from plans import plan as plain
 
+from dbdyno.analysis import single_values
 from dbdyno.analysis.claims import verdict
 from dbdyno.analysis.claims.counts import AnyCount, TrialShare, asks_any
 from dbdyno.analysis.estimates.measured import Measured
@@ -161,6 +162,14 @@ def test_a_limit_is_one_for_each_trial() -> None:
     assert "2 more blocks that meet it" in few.why
     both = found("audit.lost[on] < 1", "audit.lost[on] < 100", on=(0, 5, 0, 0, 0, 0, 0))
     assert [claim.verdict for claim in both.claims] == [REFUTED, SUPPORTED]
+
+
+def test_tables_have_no_interval_of_a_mean_of_bursts() -> None:
+    plan = make_plan({"cache": ("on", "off")}, blocks=4)
+    measured = Measured.of(plan, records(plan, ((5.0, 365.0, 0.0, 30.0), (0.0,) * 4)))
+    cell = single_values.estimate(measured, 0, LOST)
+    assert (cell.mean, cell.ci_low, cell.ci_high) == (100.0, None, None)
+    assert cell.values == (5.0, 365.0, 0.0, 30.0)
 
 
 def test_at_least_so_many_asks_for_the_mean() -> None:
