@@ -62,7 +62,7 @@ def cases(cells: int, blocks: int, share: float) -> Iterator[tuple[Firsts, float
 
 
 def supported(cells: int, blocks: int, looks: Sequence[int]) -> float:
-    """The chance that some cell is said to lose nothing at one of the looks, where half of the
+    """The chance of a verdict, at one of the looks, that some cell loses nothing, where half of the
     trials of each lose something."""
     return sum(
         chance
@@ -72,7 +72,7 @@ def supported(cells: int, blocks: int, looks: Sequence[int]) -> float:
 
 
 def decided(blocks: int, share: float) -> tuple[float, float]:
-    """The chances that one cell is said to lose nothing, and to lose something."""
+    """The chances of either verdict on one cell: that it loses nothing, that it loses something."""
     sums = {SUPPORTED: 0.0, REFUTED: 0.0}
     for firsts, chance in cases(1, blocks, share):
         (said,) = verdicts(firsts, blocks, blocks)
@@ -103,8 +103,8 @@ def measure(effort: Effort) -> Outcome:
         met=None if effort.quick else worst <= BAR and false_refutations == 0.0,
         tables=(
             Table(
-                "Half of the trials of each cell lose something: experiments in which some cell is"
-                " said to lose nothing",
+                "Half of the trials of each cell lose something: experiments with the verdict that"
+                " some cell loses nothing",
                 ("cells", "blocks", "at the end", "at some look, one after each block"),
                 tuple(wrong),
             ),
