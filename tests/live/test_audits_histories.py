@@ -3,6 +3,7 @@ nothing else."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -173,6 +174,33 @@ def test_a_value_changed_behind_its_back_is_found(tmp_path: Path) -> None:
     found = register.check(log.read(tmp_path), [0])
     assert found.counts["unwritten_reads"] > 0
     assert found.counts["not_linearizable"] > 0
+
+
+REUSED = """
+experiment: reused
+question: Are registers of Redis judged where data is reused?
+targets: {db: {kind: redis, durability: none}}
+workload: {kind: register, keys: 4, sessions: 4}
+audit: register
+state: {data: reuse}
+blocks: 2
+warmup: 100ms
+duration: 500ms
+interval: 100ms
+"""
+
+
+def test_registers_of_redis_are_set_back_where_data_is_reused(there: Place) -> None:
+    """Sessions write the same values in each trial: those of the first would be read in the second
+    before they are written."""
+    binaries("redis")
+    done = there.dyno("run", there.experiment(REUSED), "--dir", "out")
+    assert done.returncode == 0, done.stderr
+    trials = complete_trials(there.path / "out").values()
+    assert len(trials) == 2
+    for metrics in (json.loads(trial)["metrics"] for trial in trials):
+        assert metrics["audit.judged"] > 100
+        assert metrics["audit.violations"] == metrics["audit.unwritten_reads"] == 0
 
 
 RUN = """

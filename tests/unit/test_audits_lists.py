@@ -192,6 +192,32 @@ def snapshots(rng: random.Random) -> tuple[list[list[Step]], dict[int, list[int]
     return made, final
 
 
+def test_reads_of_what_a_failover_lost_afterwards_are_no_incompatible_order() -> None:
+    """The last append was acknowledged and read, and is absent from the final list."""
+    each = [[a(1, 11)], [a(1, 12)], [r(1, 11, 12)], [r(1, 11)]]
+    judged = check(each, {1: [11]})
+    counts = {name: count for name, count in judged.counts.items() if count}
+    assert counts == {"lost": 1, "lost_reads": 1}
+    assert judged.violations == 1  # the loss, once
+    assert "acknowledged and is lost" in judged.examples["lost_reads"]
+    # Elements in another order are another matter.
+    assert found([[a(1, 11)], [a(1, 12)], [r(1, 12, 11)]], {1: [11, 12]}) == {
+        "incompatible_orders": 1
+    }
+
+
+def test_only_accesses_of_the_groups_that_are_judged_must_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(append, "RECORDS_MAX", 2)
+    made = histories.transactions([[a(1, 11)], [r(1, 11)], [r(1, 11)]])
+    assert made.count(GROUPS, at_once=2) == 3
+    assert made.count([1], at_once=2) == 0
+    nodes = [ListNode(contents({1: [11]}))]
+    assert "more than the 2 that fit" in append.check(made, GROUPS, nodes).why
+    assert not append.check(made, [1], nodes).why
+
+
 @pytest.mark.parametrize("generate", [uncommitted, snapshots])
 def test_something_is_found_exactly_if_no_serial_order_explains_all(generate: object) -> None:
     verdicts = {True: 0, False: 0}

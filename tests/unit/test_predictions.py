@@ -367,3 +367,42 @@ def test_a_cell_that_differs_in_more_than_the_delay_is_no_baseline() -> None:
 def test_the_cell_of_another_number_of_nodes_is_no_baseline() -> None:
     cells: tuple[Cell, ...] = plan(target(nodes=2), target(0.010)).cells
     assert commits._nearer(plan(target(nodes=2), target(0.010)), cells[1]) is None
+
+
+def of_two(seen: Trace, *nodes: str) -> Predictions:
+    """Two trials of one cell, in each of which another node was killed; sessions use the first."""
+    at_any = replace(KILL, nodes=("any",))
+    made = plan(target(), groups=(group(route="primary"),), faults=(at_any,))
+    cell = made.cells[0]
+    own = [
+        replace(record(faults=(killed(node),)), id=f"b{block}", block=block)
+        for block, node in enumerate(nodes, 1)
+    ]
+    return failures.predict(cell, cell.targets[0], own, lambda trial: seen)
+
+
+def test_trials_with_other_draws_have_predictions_of_their_own() -> None:
+    """A session's own node dies in the first trial and another one in the second: the sessions that
+    came back after 6 s in both agree with the second alone."""
+    seen = trace([(3.0, 9.2)], {1: [3] * 9 + [2] * 15})
+    found = [one for one in of_two(seen, "db", "db.3").quantities if one.what == OUTAGE]
+    short, long = found
+    assert (short.blocks, long.blocks) == ((2,), (1,))
+    assert short.off == (0.0,)
+    assert 6.0 <= short.predicted[0] <= short.predicted[1] <= 6.5
+    assert long.at_least
+    (off,) = long.off
+    assert off == pytest.approx(6.3 + 0.1 - 21.0, abs=0.11)
+    assert text.what(long) == "longest time without a commit, block 1"
+
+
+def test_trials_with_one_draw_are_one_row_and_each_is_compared_with_its_own_range() -> None:
+    seen = trace([(3.0, 9.2)], OF_CRASH)
+    found = of_two(seen, "db.3", "db.3")
+    (outage,) = (one for one in found.quantities if one.what == OUTAGE)
+    assert outage.blocks == ()
+    assert len(outage.by_trial) == len(outage.off) == 2
+    members = {one.of: one for one in found.sequences}
+    assert members["db"].agree == 2
+    mixed_draws = {one.of: one for one in of_two(seen, "db.3", "db").sequences}
+    assert mixed_draws["db.3"].agree == 1  # it died in one of the two, and saw two members later

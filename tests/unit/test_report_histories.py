@@ -85,6 +85,44 @@ def test_stale_reads_have_their_age() -> None:
     assert made.rows[0].found.endswith("30 stale reads (up to 0.250 s old)")
 
 
+GROUND = "Sessions use several nodes, and replicas apply a commit after its acknowledgement."
+AT_REPLICAS = replace(REGISTERS, permitted=("not_linearizable", "stale_reads"), grounds=(GROUND,))
+
+
+def test_stale_reads_that_the_set_up_permits_are_no_violation() -> None:
+    made = view(AT_REPLICAS)
+    assert made.summary == (
+        "2 registers are not linearizable, which the set-up permits, and nothing else was found in"
+        " 5,000 operations (1 history). What this load did not provoke is not excluded by that."
+    )
+    assert made.is_clean
+    assert made.rows[0].violations == "0"
+    assert made.rows[0].found.endswith("30 stale reads (up to 0.250 s old) (permitted)")
+    assert [ground for _, ground in made.grounds] == [GROUND]
+    assert GROUND in report(AT_REPLICAS).html()
+    assert "after its acknowledgement" in report(AT_REPLICAS).markdown()
+
+
+def test_what_no_set_up_permits_counts_at_replicas_too() -> None:
+    counts = {**REGISTERS.counts, "dirty_reads": 3, "own_write_misses": 2}
+    dirty = replace(AT_REPLICAS, counts=counts)
+    assert dirty.violations == 5  # a session that misses its own writes is another promise
+    made = view(dirty)
+    assert made.summary == (
+        "5 anomalies that the set-up does not permit were found in 5,000 operations (1 history)."
+    )
+    assert not made.is_clean
+    both = view(dirty, REGISTERS)
+    assert both.summary.startswith("2 registers are not linearizable, as found, and 5 anomalies")
+
+
+def test_more_than_the_level_is_said_to_be_of_the_set_up() -> None:
+    ground = "Sessions use several nodes, and Galera certifies what transactions write."
+    made = view(replace(LISTS, grounds=(ground,)))
+    assert made.summary.startswith("Nothing that isolation level and set-up do not permit was")
+    assert not view(replace(LISTS, permitted=(), grounds=(ground,))).is_clean
+
+
 def test_what_could_not_be_judged_is_said() -> None:
     unknown = replace(LISTS, counts={"lost_update": None}, why="no node could be read", examples={})
     assert view(unknown).summary == "Of 1 history nothing could be judged."

@@ -53,6 +53,15 @@ def test_a_clean_router_is_said_in_a_sentence() -> None:
     assert seen.set_ups[0].stale == "0 of 20"
 
 
+def test_stale_reads_have_their_time_or_a_bound_of_it() -> None:
+    seen = view(MISROUTED)
+    assert seen.set_ups[0].stale == "5 of 20, up to 1.25 ms"
+    assert seen.summary.endswith("5 of 20 reads after a commit of the same session lacked it.")
+    stuck = replace(MISROUTED, stale_reads=1, reads_after_writes=1, stale_ms_max=10_004.0)
+    stuck = replace(stuck, is_stale_cut=True)
+    assert view(stuck).set_ups[0].stale == "1 of 1, at least 10,000 ms"
+
+
 def test_what_is_misrouted_is_marked_in_the_table() -> None:
     seen = view(CLEAN, MISROUTED)
     assert not seen.is_clean

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.analysis.types import Findings, Inside, Stall
+from dbdyno.analysis.types import Cause, Findings, Inside, Stall
 from dbdyno.errors import DynoError
 from dbdyno.report import Report
 from dbdyno.report.charts.over_time.timeline import Curve, timeline
 from dbdyno.report.context import Context
 from dbdyno.report.sections.load import stalls
+from dbdyno.report.text.escaping import code, markdown_code
 from dbdyno.store.metrics.timeseries import Trace
 from fixtures.stalling_run import stalling
 from fixtures.synthetic import SyntheticRun
@@ -51,6 +52,27 @@ def test_a_report_without_stalls_has_no_section_of_them() -> None:
     views = Report(run, replace(findings, stalls=(), inside=(QUIET,))).views  # type: ignore[arg-type]
     assert "stalls" not in views
     assert ("Stalls", "none of 0.5 s or more in 1 trial") in views["environment"].design
+
+
+def test_names_of_commands_in_sentences_are_code_in_every_medium() -> None:
+    run, findings = stalling(Path("RUN"))
+    cause = Cause("disk_busy", "a busy disk", "`dd` wrote to it.", "Find it (`iotop`, `pidstat`).")
+    stalled = tuple(replace(one, cause=cause) for one in findings.stalls)
+    report = Report(run, replace(findings, stalls=stalled))  # type: ignore[arg-type]
+    for page in (report.html(), report.brief()):
+        head = page[page.index("<b>Stalls:</b>") :].partition("</p>")[0]
+        assert "<code>dd</code> wrote to it." in head
+        assert "Find it (<code>iotop</code>, <code>pidstat</code>)." in head
+        assert "`" not in head
+    assert "(`iotop`, `pidstat`)" in report.markdown()
+
+
+def test_what_is_code_stays_escaped() -> None:
+    assert str(code("a `<b>` & `x` c ` d")) == (
+        "a <code>&lt;b&gt;</code> &amp; <code>x</code> c ` d"
+    )
+    assert markdown_code("a_b `c_d` ` *") == "a\\_b `c_d` \\` \\*"
+    assert markdown_code("`a < b|c`") == "a \\< b\\|c"
 
 
 def test_a_long_trial_is_shown_around_its_first_stalls() -> None:

@@ -156,7 +156,30 @@ def test_metrics_are_sums_and_the_longest_time() -> None:
         "routing.statements": 200.0,
         "routing.misrouted": 1.0,
         "routing.wrong_results": 2.0,
+        "routing.unseen": 0.0,
         "routing.stale_reads": 4.0,
         "routing.stale_ms_max": 1.5,
     }
     assert findings.metrics({}) == {}
+
+
+def test_nothing_misrouted_is_no_number_where_a_write_was_not_seen() -> None:
+    found = answers(WRITES)
+    steps_ = [each.step for each in found if each.step.must == PRIMARY_ONLY and each.step.about]
+    about = steps_[0].about
+    nodes = evidence.nodes({"db": log(found, about)})
+    blind = judged(found, nodes, "db", Reads(20))
+    assert blind.unseen_primary == blind.unseen > 0
+    metrics = findings.metrics({"db": blind})
+    assert "routing.misrouted" not in metrics
+    assert metrics["routing.unseen"] == blind.unseen
+    seen = judged(found, evidence.nodes({"db": log(found)}), "db", Reads(20))
+    assert findings.metrics({"db": seen})["routing.misrouted"] == 0
+    elsewhere = judged(found, evidence.nodes({"db.2": log(found, about)}), "db", Reads(20))
+    assert findings.metrics({"db": elsewhere})["routing.misrouted"] > 0  # at least so many
+
+
+def test_a_read_that_is_waited_for_in_vain_is_a_lower_bound() -> None:
+    found = answers(WRITES)
+    cut = Reads(3, 1, 10_004.0, is_cut=True)
+    assert judged(found, evidence.nodes({"db": log(found)}), "db", cut).is_stale_cut

@@ -18,6 +18,11 @@ VERDICTS = {
     types.NOT_TESTED: "the machine does not have what `needs:` asks for, or a system is missing",
 }
 
+COUNTS = """What an audit or the examination of a router counts (`audit.lost`, `routing.misrouted`, ...) is judged by trials where a claim
+sets it a limit (`< 1`, `<= 0`, `< 100`) or says that there is some (`>= 1`, `> 0`): one with any decides, after any number of blocks; zeros support that there is none once they bound the share
+of trials with any to a half, and never refute that there is some; the verdict states that bound. Two such counts with a zero among them are compared by the number of trials in which the
+comparison holds. [The guide](../guide/claims.md#is-there-any-at-all) has the numbers, [this](../decisions/single-values.md) the reasons."""
+
 EQUALITY = """`tps[on] ~= tps[off] within 3%` is supported only if the whole interval lies between 1/1.03 and 1.03: that no difference was
 found shows nothing. Left undecided, it says within how much the run could have shown equality. `1.02 * tps[off]` on the right moves the middle;
 `p95[on] ~= 5 within 10%` holds one quantity against a number. Not for `peak(...)`, which comes in steps, nor for zero.
@@ -54,6 +59,8 @@ def page() -> str:
         f"{claims.PARTS_MAX} comparisons (`each`). The guide on [claims](../guide/claims.md) has examples.",
         "## Verdicts",
         table(("verdict", "meaning"), ((code(v), text) for v, text in VERDICTS.items())),
+        "## Is there any at all",
+        COUNTS,
         "## Words",
         WORDS,
         "## Equality",

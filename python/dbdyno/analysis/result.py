@@ -12,6 +12,7 @@ from typing import Any
 
 from dbdyno.analysis import result_inside
 from dbdyno.analysis.types import (
+    ANY,
     SUPPORTED,
     Check,
     ClaimPart,
@@ -199,11 +200,16 @@ def deciding(claim: ClaimResult) -> ClaimPart | None:
     parts = [part for part in claim.parts if part.verdict == claim.verdict]
     if not parts:
         return None
-    ps = [
-        1.0 if p is None else p for p in (one.estimate.p if one.estimate else None for one in parts)
-    ]
+    ps = [_p(part) for part in parts]
     best = max(ps) if claim.verdict == SUPPORTED else min(ps)
     return parts[ps.index(best)]
+
+
+def _p(part: ClaimPart) -> float:
+    """The chance of an error; what a single trial answers has none."""
+    p = part.estimate.p if part.estimate else None
+    unknown = 0.0 if part.kind == ANY else 1.0
+    return unknown if p is None else p
 
 
 def _part(part: ClaimPart) -> dict[str, Any]:

@@ -28,6 +28,8 @@ RATIO = "ratio"  # left over right, geometric mean of within-block ratios
 VALUE = "value"  # left alone against a number: mean over blocks
 PEAK = "peak"  # best of the levels that the claim allows over best of the others, against 1
 PEAKS = "peaks"  # a level at which a metric peaks, or a ratio of two: median over blocks
+ANY = "any"  # whether a count is ever above zero: the largest of the trials
+SHARE = "share"  # of trials in which a comparison of two counts holds, against a half
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class ClaimPart:
     small: bool  # supported, but the effect is below `matters`
     blocks_needed: MoreBlocks | None  # undecided: how many more; None: unknown
     why: str  # one sentence for people: what decided it, or what kept it open
-    kind: str = "ratio"  # what `estimate` is: RATIO, VALUE, PEAK or PEAKS
+    kind: str = "ratio"  # what `estimate` is: RATIO, VALUE, PEAK, PEAKS, ANY or SHARE
     metric: str = ""  # canonical, of the left side
     left_cell: int | None = None  # where the side is one cell
     right_cell: int | None = None

@@ -43,6 +43,8 @@ def environment(*, escaped: bool) -> Environment:
         script_json=escaping.script_json,
         css=escaping.css_string,
         md=escaping.markdown,
+        code=escaping.code,
+        mdcode=escaping.markdown_code,
         paragraphs=escaping.paragraphs,
         fence=escaping.fence,
         slug=escaping.slug,

@@ -25,11 +25,11 @@ from dbdyno.wording.headlines import (
 )
 from dbdyno.wording.planning import plan_text
 from dbdyno.wording.template import fill
-from dbdyno.wording.verdicts import beside, unjudged, verdict_text, versions_text
+from dbdyno.wording.verdicts import beside, counts_text, unjudged, verdict_text, versions_text
 from dbdyno.wording.within_trial import cause_text, predicted_text, stalls_text, trial_text
 
 MODULES: tuple[ModuleType, ...] = (
-    *(verdict_text, unjudged, beside, versions_text),
+    *(verdict_text, counts_text, unjudged, beside, versions_text),
     *(summary_text, difference_text, ranking_text, run_text, shift_text),
     *(stalls_text, trial_text, cause_text, predicted_text),
     *(costs_text, tradeoff_text, sweep_text, runs_text, plan_text),

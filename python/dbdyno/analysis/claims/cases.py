@@ -3,6 +3,9 @@ reason why there is none.
 
 `peak(m, f) <= 4` holds if the best level that the claim allows beats the best one that it rules out
 (`contrast.Best`). So the noise of a flat top leaves it undecided instead of flipping it.
+
+Counts of what must not happen have contrasts of their own (`counts`), and one trial with any is
+enough for a verdict: only a quick run is not judged then.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbdyno.analysis import single_values
+from dbdyno.analysis.claims import counts
 from dbdyno.analysis.claims.bounded import Bounded
 from dbdyno.analysis.claims.contrast import Best, Contrast, Median
+from dbdyno.analysis.claims.counts import TrialShare
 from dbdyno.analysis.claims.equivalence import Equivalence, Plain
 from dbdyno.analysis.estimates import ratios
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN, CONFIDENCE
@@ -22,10 +27,12 @@ from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.message import Message, joined
 from dbdyno.analysis.types import (
     AGREE,
+    ANY,
     CONTRADICT,
     PEAK,
     PEAKS,
     RATIO,
+    SHARE,
     UNDECIDED,
     VALUE,
     ClaimPart,
@@ -33,7 +40,7 @@ from dbdyno.analysis.types import (
 )
 from dbdyno.analysis.void_attempts import rates
 from dbdyno.analysis.void_attempts.rates import FailureRates
-from dbdyno.experiment.claims import grammar
+from dbdyno.experiment.claims import grammar, metrics
 from dbdyno.experiment.claims.grammar import CELL, ResolvedPart, Side
 from dbdyno.experiment.values.bounds import NEITHER, together
 
@@ -60,6 +67,8 @@ def case_of(measured: Measured, part: ResolvedPart) -> Case:
         case = _peaks(measured, part)
     if measured.plan.quick:
         return _without(case, Message("quick_run"))
+    if counts.is_certain(case.contrast):
+        return case
     if case.contrast is not None and case.contrast.n < BLOCKS_MIN:
         return _figures(measured, case, _few(measured, case.contrast))
     failures = failures_of(measured, case)
@@ -104,11 +113,33 @@ def _ratio(measured: Measured, part: ResolvedPart) -> Case:
     sides = (left.cell, left.metric), (right.cell, right.metric)
     compared = ratios.pairs(measured, *sides)
     case = Case(blank, None, cells, compared.note, sides)
+    if compared.zero and _are_counts(part):
+        return _share(case, part, compared)
     if compared.problem:
         return _inestimable(case, compared.problem)
     if not compared.blocks:
         return _nothing(case)
     return _open(case, _held(part, compared.contrast(part.threshold), compared.bound))
+
+
+def _are_counts(part: ResolvedPart) -> bool:
+    sides = [side.metric for side in (part.left, part.right) if side is not None]
+    return part.operator != grammar.EQUAL and all(map(metrics.is_count, sides))
+
+
+def _share(case: Case, part: ResolvedPart, compared: ratios.Pairs) -> Case:
+    """Two counts with a zero among them: in how many trials the comparison holds."""
+    hits = sum(
+        grammar.compare(left, part.operator, part.threshold * right)
+        for left, right in zip(compared.left, compared.right, strict=True)
+    )
+    asked = {"left": case.part.left, "right": case.part.right, "operator": part.operator}
+    told = Message("trials_in_which", **asked, factor=part.threshold)
+    found = TrialShare(hits, len(compared.left))
+    blank = replace(
+        case.part, kind=SHARE, left=told, right="", operator=">", threshold=found.threshold
+    )
+    return _open(replace(case, part=blank, sides=()), found)
 
 
 def _value(measured: Measured, part: ResolvedPart) -> Case:
@@ -123,6 +154,10 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     problem = problem or thin
     bound = measured.bound(cell, metric)
     case = Case(blank, None, (cell,), note, ((cell, metric),))
+    if series and not bound and counts.asks_any(metric, part.operator, part.threshold):
+        found = counts.any_of(measured, cell, metric, part.operator, part.threshold)
+        if counts.is_certain(found) or not problem:
+            return _open(replace(case, part=replace(blank, kind=ANY), sides=()), found)
     if problem:
         return _inestimable(case, problem)
     if not series:

@@ -34,6 +34,7 @@ from dbdyno.analysis.claims.contrast import (
     Median,
     Welch,
 )
+from dbdyno.analysis.claims.counts import AnyCount, TrialShare
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.events import Counted
 from dbdyno.analysis.estimates.measured import Measured
@@ -51,6 +52,7 @@ LEVEL_MIN = 1e-12  # for how small an effect a look may show: below, none
 # 5.4 % of runs (4 to 20 blocks, looked at after each).
 UNFINISHED = 0.25
 LOOK_MIN = 4  # values of a part before its first look, except for the last look
+_NOT_T = (Median, Welch, Counted, SkewedMean, TrialShare)  # no t statistics
 
 
 @dataclass(frozen=True)
@@ -139,9 +141,11 @@ class Looks:
 
     def case_of(self, part: ResolvedPart) -> Case:
         """The case of one comparison, its contrast that of all looks."""
+        so_far = case_of(self._measured, part)
+        if isinstance(so_far.contrast, AnyCount):  # whose looks add no chance to err
+            return so_far
         if not self.blocks:
-            case = case_of(self._measured, part)
-            return _without(case, Message("not_yet", first=self._looks.first))
+            return _without(so_far, Message("not_yet", first=self._looks.first))
         cases = [case_of(until, part) for until in self._until]
         now = cases[-1]
         if now.contrast is None:
@@ -173,7 +177,7 @@ def _looked(found: dict[int, tuple[Contrast, float]], part: float) -> Looked:
     shares = tuple(share for _, share in found.values())
     boundaries = (
         alpha_spending.any_boundaries(shares)
-        if any(isinstance(one, Median | Welch | Counted | SkewedMean) for one in contrasts)
+        if any(isinstance(one, _NOT_T) for one in contrasts)
         else alpha_spending.t_boundaries(tuple(found), shares)
     )
     boundaries = tuple(replace(one, part=part) for one in boundaries)

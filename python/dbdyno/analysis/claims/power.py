@@ -28,6 +28,7 @@ from dbdyno.analysis.claims.contrast import (
     Median,
     Welch,
 )
+from dbdyno.analysis.claims.counts import AnyCount, TrialShare
 from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.estimates import estimate
 from dbdyno.analysis.estimates.estimate import CONFIDENCE, Fit
@@ -68,7 +69,9 @@ def blocks_needed(contrast: Contrast, alpha: float) -> MoreBlocks | None:
     if isinstance(contrast, Median):
         soonest = _sign_blocks(contrast, alpha)
         return MoreBlocks(soonest, None) if soonest else MoreBlocks(None, None)
-    if isinstance(contrast, Counted):
+    if isinstance(contrast, AnyCount) and contrast.exists:
+        return None
+    if isinstance(contrast, Counted | AnyCount | TrialShare):
         return MoreBlocks(contrast.blocks_needed(alpha), None)
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
     found, null = _scale(inner)

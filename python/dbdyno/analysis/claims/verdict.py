@@ -3,7 +3,7 @@
 Each part of a claim becomes a contrast (one number a block); what is asked of one ratio is judged
 together (`page.same_ratio`), all ratios of all claims share one error budget (`holm`), and a
 verdict is read off the adjusted interval. Never judged: a quick run, fewer than 3 blocks, a zero or
-an outage in a cell that is compared.
+an outage in a cell that is compared; counts of what must not happen are (`counts`).
 
 `cases` finds the contrast of a part, `wording/verdicts/` says in words what came of it.
 """
@@ -20,6 +20,7 @@ from dbdyno.analysis.between_blocks import Uneven
 from dbdyno.analysis.claims import crosscheck, power
 from dbdyno.analysis.claims.cases import Case, bound_of, failures_of
 from dbdyno.analysis.claims.contrast import Contrast, Interval, Welch
+from dbdyno.analysis.claims.counts import AnyCount, TrialShare, is_certain, is_safe
 from dbdyno.analysis.claims.equivalence import Equivalence
 from dbdyno.analysis.claims.holm import Adjusted, holm
 from dbdyno.analysis.claims.interim_looks import case_maker, shown
@@ -139,14 +140,20 @@ class _Judged:
 
 def _decided(cases: Sequence[Case]) -> list[_Judged | None]:
     """What came of each case; None of those without a contrast."""
+    safe = [case for case in cases if is_safe(case.part)]
+    judged = _family(safe) | _family([case for case in cases if not is_safe(case.part)])
+    return [judged.get(id(case)) for case in cases]
+
+
+def _family(cases: Sequence[Case]) -> dict[int, _Judged]:
+    """What came of cases that share an error budget, by their ids."""
     groups = grouped(cases, lambda case, found: _answer(case.part, found) != UNDECIDED)
     adjusted = holm(groups, lambda at, found: groups[at].all_decided(found))
-    judged = {
+    return {
         id(case): _part(case, group.of(case, found.interval), found)
         for group, found in zip(groups, adjusted, strict=True)
         for case in group.cases
     }
-    return [judged.get(id(case)) for case in cases]
 
 
 def _answer(part: ClaimPart, interval: Interval) -> str:
@@ -162,7 +169,7 @@ def _part(case: Case, interval: Interval, adjusted: Adjusted) -> _Judged:
         ci_high=interval[1],
         level=adjusted.level,
         n=contrast.n,
-        p=case.contrast.p,
+        p=None if is_certain(contrast) else case.contrast.p,
         bound=bound_of(contrast),
     )
     answer = _answer(case.part, interval)
@@ -194,11 +201,25 @@ def _told(case: Case, judged: _Judged | None, plan: Plan) -> ClaimPart:
         detectable=power.reach(contrast, level),
         checks=checks,
     )
-    return replace(told, why=_why(told, case, contrast))
+    return replace(told, why=_why(told, case, contrast, level))
 
 
-def _why(part: ClaimPart, case: Case, contrast: Contrast) -> Message:
+def _why(part: ClaimPart, case: Case, contrast: Contrast, nominal: float) -> Message:
     """What decided a part or kept it open."""
+    if isinstance(contrast, AnyCount):
+        confidence = 1 - nominal
+        return Message(
+            "any_seen",
+            part=part,
+            seen=contrast.seen,
+            n=contrast.n,
+            share=contrast.share_most(confidence),
+            rate=contrast.rate_most(confidence),
+            of=contrast.of,
+            note=case.note,
+        )
+    if isinstance(contrast, TrialShare):
+        return Message("trials_counted", part=part, hits=contrast.hits, note=case.note)
     inner = contrast.inner if isinstance(contrast, Equivalence) else contrast
     rare = None
     if isinstance(inner, SkewedMean) and inner.seen < 2 and part.verdict == UNDECIDED:

@@ -42,6 +42,7 @@ class Pairs:
     grain: float = 0.0  # how far a log may be off by rounding
     positions: tuple[int, ...] = ()  # in the block, left less right; empty: they do not count
     alike: RateRatio | None = None  # of rates of events, whose ratio was the same in all blocks
+    zero: bool = False  # whether a zero is all that the problem is
 
     def contrast(self, threshold: float) -> LogRatio | Welch | RateRatio:
         """The ratio, to be compared with a threshold. Only if there is no `problem`."""
@@ -72,11 +73,11 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     series = [measured.series(*side) for side in (left, right)]
     used = tuple(block for block in blocks if all(block in one for one in series))
     thin, note = absent([left[1], right[1]], len(used), len(blocks))
-    problem = problem or thin
+    problem, has_zero = problem or thin, False
     for (cell, metric), one in zip((left, right), series, strict=True):
         zero = [block for block in used if one[block] <= 0]
         if zero and not problem:
-            value, at = one[zero[0]], _cell(measured, cell)
+            value, at, has_zero = one[zero[0]], _cell(measured, cell), True
             problem = Message("zero", metric=metric, value=value, cell=at, blocks=zero)
     values = [tuple(one[block] for block in used) for one in series]
     bound = together((measured.bound(*left), of_inverse(measured.bound(*right))))
@@ -85,6 +86,7 @@ def pairs(measured: Measured, left: tuple[int, str], right: tuple[int, str]) -> 
     rounded = math.log1p(max(grain(left[1]), grain(right[1])))
     positions = _positions(measured, left[0], right[0], used)
     found = Pairs(values[0], values[1], used, problem, note, bound, True, rounded, positions)
+    found = replace(found, zero=has_zero)
     if problem or bound or not used:
         return found
     lengths_s = [tuple(measured.cells[cell][b].length_s for b in used) for cell, _ in (left, right)]

@@ -111,7 +111,8 @@ def _cases(measured: Measured, pairs: Iterable[Pair]) -> dict[Pair, Case]:
         if pair not in found and pair[::-1] not in found:
             left, right = (Side(CELL, metric, "", cell) for cell, metric in pair)
             found[pair] = make(ResolvedPart({}, left, right, ">", 1.0))
-    return found
+    # Counts with a zero among them have a share of trials, which is no ratio.
+    return {pair: case for pair, case in found.items() if case.part.kind == RATIO}
 
 
 def _ratio(case: Case, level: float) -> Ratio | None:

@@ -2,8 +2,8 @@
 it says of writes and members is compared with commits and with what nodes said of themselves.
 
 When members make their checks for silent ones is not known, so the simulation runs with several
-seeds, and a prediction is a range. It ends when a server that had ended is started again: the time
-of a start and of a state transfer is no part of the model.
+seeds, and a prediction is a range, for each trial its own (`by_trial`). It ends when a server that
+had ended is started again: the time of a start and of a state transfer is no part of the model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from dbdyno.analysis.message import Message
-from dbdyno.analysis.predictions import galera
+from dbdyno.analysis.predictions import by_trial, galera
+from dbdyno.analysis.predictions.by_trial import OfTrial
 from dbdyno.analysis.predictions.types import CHANGE, OUTAGE, Predictions, Quantity, Range
 from dbdyno.analysis.predictions.types import Sequence as Members
 from dbdyno.experiment import workloads
@@ -82,18 +83,23 @@ def predict(
     several = len(cell.targets) > 1
     quantities = [
         *(
-            _outage(cell, group, target, seen)
+            one
             for group in _writers(cell, target)
             if group.access != TO_ROUTER  # how long a router takes to follow is not simulated
+            for one in _outages(cell, group, target, seen)
         ),
-        *(_change(number, name, target, seen, several) for number, name in _nodes(target)),
+        *(
+            one
+            for number, name in _nodes(target)
+            for one in _changes(number, name, target, seen, several)
+        ),
     ]
     members = [_members(number, name, cell, target, seen) for number, name in _nodes(target)]
     unknown = [Message("no_return_simulated")] if _returns(seen) else []
     return Predictions(
         cell.index,
         (_inputs(options, target),),
-        tuple(one for one in quantities if one is not None),
+        tuple(quantities),
         tuple(one for one in members if one is not None),
         tuple(unknown),
     )
@@ -209,30 +215,31 @@ def _returns(seen: Sequence[_Seen]) -> bool:
 # ---- when nobody commits
 
 
-def _outage(
+def _outages(
     cell: Cell, group: GroupPlan, target: TargetPlan, seen: Sequence[_Seen]
-) -> Quantity | None:
+) -> Iterator[Quantity]:
     """The longest time without a commit of a group, until the model ends."""
     assert target.topology is not None
     follows = target.topology.failover is not None and group.access in ("write", TO_PRIMARY)
     nodes = target.nodes if follows else target.nodes_for(group.access)
     names = [node.name for node in nodes]
-    found = [
-        _longest(run, names) for one in seen for run in one.runs
-    ]  # s, whether it ends with the model
-    measured = [_longest_measured(one, group.name) for one in seen]
-    known = [one for one in measured if one is not None]
-    if not known:
-        return None
-    low, high = min(s for s, _ in found), max(s for s, _ in found)
-    again_s = AGAIN_S if follows and high else 0.0
-    return Quantity(
-        OUTAGE,
-        group.name if len(cell.groups) > 1 else "",
-        (max(low, TICK_S), max(high, TICK_S) + again_s),
-        tuple((max(0.0, value - TICK_S), value + TICK_S) for value in known),
-        at_least=any(cut for _, cut in found),
-    )
+    found = []
+    for one in seen:
+        value = _longest_measured(one, group.name)
+        if value is None:
+            continue
+        runs = [_longest(run, names) for run in one.runs]  # s, whether it ends with the model
+        low, high = min(s for s, _ in runs), max(s for s, _ in runs)
+        again_s = AGAIN_S if follows and high else 0.0
+        found.append(
+            OfTrial(
+                one.record.block,
+                (max(low, TICK_S), max(high, TICK_S) + again_s),
+                (max(0.0, value - TICK_S), value + TICK_S),
+                any(cut for _, cut in runs),
+            )
+        )
+    return by_trial.quantities(OUTAGE, group.name if len(cell.groups) > 1 else "", found)
 
 
 def _longest(run: History, names: Sequence[str]) -> tuple[float, bool]:
@@ -273,21 +280,18 @@ def _sampled(number: int, target: TargetPlan, one: _Seen, several: bool) -> list
 def _members(
     number: int, name: str, cell: Cell, target: TargetPlan, seen: Sequence[_Seen]
 ) -> Members | None:
-    measured = []
+    least_s = cell.sampling_s or 0.0  # what is shorter may fall between two samples
+    measured, possible = [], []
     for one in seen:
         values = [value for _, value in _sampled(number, target, one, len(cell.targets) > 1)]
         if values:
             measured.append(_collapsed(values))
+            both = (_views(run, name, s) for run in one.runs for s in (0.0, least_s))
+            possible.append(frozenset(both))
     if not measured:
         return None
-    least_s = cell.sampling_s or 0.0  # what is shorter may fall between two samples
-    predicted = {
-        _views(run, name, shortest_s)
-        for one in seen
-        for run in one.runs
-        for shortest_s in (0.0, least_s)
-    }
-    return Members(name, tuple(sorted(predicted, reverse=True)), tuple(measured))
+    every = sorted(frozenset[tuple[int, ...]]().union(*possible), reverse=True)
+    return Members(name, tuple(every), tuple(measured), tuple(possible))
 
 
 def _views(run: History, name: str, shortest_s: float) -> tuple[int, ...]:
@@ -306,22 +310,20 @@ def _collapsed(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(kept)
 
 
-def _change(
+def _changes(
     number: int, name: str, target: TargetPlan, seen: Sequence[_Seen], several: bool
-) -> Quantity | None:
+) -> Iterator[Quantity]:
     """When a node first sees another number of members, after the first fault."""
-    predicted, measured = [], []
+    found = []
     for one in seen:
         moments = [_first_change(run, name) for run in one.runs]
         known = [moment - one.begun_s for moment in moments if moment is not None]
-        found = _first_sampled(_sampled(number, target, one, several))
-        if len(known) < len(moments) or found is None:
+        sampled = _first_sampled(_sampled(number, target, one, several))
+        if len(known) < len(moments) or sampled is None:
             continue
-        predicted += known
-        measured.append((found[0] - one.begun_s, found[1] - one.begun_s))
-    if not predicted:
-        return None
-    return Quantity(CHANGE, name, (min(predicted), max(predicted)), tuple(measured))
+        measured = (sampled[0] - one.begun_s, sampled[1] - one.begun_s)
+        found.append(OfTrial(one.record.block, (min(known), max(known)), measured))
+    return by_trial.quantities(CHANGE, name, found)
 
 
 def _first_change(run: History, name: str) -> float | None:

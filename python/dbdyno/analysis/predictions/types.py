@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 Range = tuple[float, float]
@@ -21,34 +22,43 @@ MODELS = {
 @dataclass(frozen=True)
 class Quantity:
     """A number: of a group or a node, `of`; "" if there is one. `measured`: one value a trial,
-    each as the range in which it is known to lie. `at_least`: the prediction is a lower bound."""
+    each as the range in which it is known to lie. `at_least`: the prediction is a lower bound, of
+    some trial at least. `by_trial`: the prediction of each, where trials have their own; else all
+    have `predicted`. `blocks`: those of its trials, where others have a quantity of their own."""
 
     what: str
     of: str
     predicted: Range
     measured: tuple[Range, ...]
     at_least: bool = False
+    by_trial: tuple[Range, ...] = ()
+    blocks: tuple[int, ...] = ()
 
     @property
     def off(self) -> tuple[float, ...]:
-        """How far each value is from the prediction: 0 where it may lie within, positive above."""
+        """How far each value is from its prediction: 0 where it may lie within, positive above."""
         low, high = self.predicted
-        return tuple(_off(one, low, high, self.at_least) for one in self.measured)
+        same = (low, math.inf if self.at_least else high)
+        ranges = self.by_trial or (same,) * len(self.measured)
+        return tuple(_off(*pair) for pair in zip(self.measured, ranges, strict=True))
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """Numbers of members that a node sees, one after the other: those that may be, and those that
-    were sampled in each trial."""
+    """Numbers of members that a node sees, one after the other: those that may be in some trial,
+    and those that were sampled in each. `by_trial`: those that may be in each."""
 
     of: str
     predicted: tuple[tuple[int, ...], ...]
     measured: tuple[tuple[int, ...], ...]
+    by_trial: tuple[frozenset[tuple[int, ...]], ...]
 
     @property
     def agree(self) -> int:
-        """Trials whose sequence is a predicted one."""
-        return sum(one in self.predicted for one in self.measured)
+        """Trials whose sequence is one that was predicted for them."""
+        return sum(
+            one in possible for one, possible in zip(self.measured, self.by_trial, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -63,9 +73,8 @@ class Predictions:
     unknown: tuple[str, ...] = ()
 
 
-def _off(value: Range, low: float, high: float, at_least: bool) -> float:
+def _off(value: Range, predicted: Range) -> float:
+    low, high = predicted
     if value[1] < low:
         return value[1] - low
-    if value[0] > high and not at_least:
-        return value[0] - high
-    return 0.0
+    return max(0.0, value[0] - high)

@@ -31,12 +31,13 @@ def contrast(measured: Measured, cell: int, metric: str, threshold: float = 0.0)
 
 def estimate(measured: Measured, cell: int, metric: str) -> Estimate:
     """The mean of a metric that at least one block of a cell has, with its 95 % interval; without
-    one below 3 blocks, and where some values are bounds."""
+    one below 3 blocks, where some values are bounds, and of counts of what must not happen: the
+    mean of their bursts is next to unknown (`claims.counts`), and their trials are shown."""
     series = measured.series(cell, metric)
     bound = measured.bound(cell, metric)
     one = contrast(measured, cell, metric)
     low, high = None, None
-    if not bound and one.n >= BLOCKS_MIN:
+    if not bound and one.n >= BLOCKS_MIN and not metrics.is_count(metric):
         low, high = one.interval(CONFIDENCE)
     return Estimate(one.centre, low, high, tuple(series.values()), tuple(series), bound)
 

@@ -3,7 +3,8 @@
 A condition that only one side breaks, whenever its trials are bad, leaves that side its good ones.
 Nothing distinguishes that from a condition that does its work. So a comparison with void attempts
 that were measured has two readings: what was kept, and the first attempt at each trial, as if
-nothing had been void. It is decided only if both decide it, and alike.
+nothing had been void. It is decided only if both decide it, and alike; what a single trial answers
+for certain (`counts`), either reading decides.
 
 The first reading is a random sample of all attempts, whatever makes them void: the claim is wrongly
 decided at most as often as that reading errs.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from dbdyno.analysis.claims.cases import Case
 from dbdyno.analysis.claims.contrast import Around, Contrast, Interval
+from dbdyno.analysis.claims.counts import is_certain
 from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.message import Message
@@ -75,6 +77,9 @@ def maker(measured: Measured, kept: Maker, attempted: Maker) -> Maker:
 
 def _both(kept: Case, attempted: Case) -> Case:
     assert kept.contrast is not None
+    for one in (kept, attempted):
+        if is_certain(one.contrast):  # what was seen happened, in a void attempt as well
+            return one
     if attempted.contrast is None:
         return _open(kept, attempted.part.why)
     bounds = [one.part.estimate.bound for one in (kept, attempted) if one.part.estimate]

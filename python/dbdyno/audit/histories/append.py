@@ -11,6 +11,8 @@
 - `circular_information`: transactions that have seen each other's appends (G1c).
 - `g0`: transactions that each appended after the other (G0).
 - `incompatible_orders`: reads that are no beginning of the final list.
+- `lost_reads`: of these, the ones that end with an acknowledged append which is absent afterwards:
+  what a failover lost is counted in `lost`, and convicts no level of isolation again.
 
 Only reads of committed transactions count; a transaction whose outcome is not known took effect if
 the final lists have its elements. Sources: `dependencies`, `cycles`.
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 
 from dbdyno.audit.histories.cycles import closing, components, path
 from dbdyno.audit.histories.dependencies import RW, WR, WW, Attempts, Edges, Reads, edges
-from dbdyno.audit.histories.findings import Findings
+from dbdyno.audit.histories.findings import LOST_READS, Findings
 from dbdyno.audit.histories.lists import Contents, Versions, differing
 from dbdyno.audit.histories.log import History, named
 from dbdyno.audit.outcomes import ACKNOWLEDGED, FAILED, UNKNOWN
@@ -34,7 +36,7 @@ from dbdyno.audit.outcomes import ACKNOWLEDGED, FAILED, UNKNOWN
 RECORDS_MAX = 20_000_000  # 1.3 GB in memory, and as much again for what is made of them
 ISOLATION = (
     *("lost_update", "read_skew", "write_skew", "dirty_reads", "intermediate_reads"),
-    *("circular_information", "g0", "incompatible_orders"),
+    *("circular_information", "g0", "incompatible_orders", LOST_READS),
 )
 CONTENTS = ("lost", "resurrected", "diverged")
 COUNTS = (*ISOLATION, *CONTENTS)
@@ -53,8 +55,9 @@ class ListNode:
 
 def check(history: History, groups: Collection[int], nodes: Sequence[ListNode]) -> Findings:
     """Judges by the lists of the first node that takes writes and could be read."""
-    if len(history.records) > RECORDS_MAX:
-        why = f"it has {len(history.records):,} accesses, more than the {RECORDS_MAX:,} that fit"
+    accesses = history.count(groups)
+    if accesses > RECORDS_MAX:
+        why = f"it has {accesses:,} accesses, more than the {RECORDS_MAX:,} that fit"
         return Findings("append", 0, 0, dict.fromkeys(COUNTS), why=why)
     records = history.of(groups)
     attempts = Attempts(records)
@@ -120,7 +123,9 @@ class _Anomalies:
         fits = self.versions.is_beginning(number, count, digest)
         dirty = self._is_dirty(records["seen"][record]) & (count > 0)
         dirty |= fits & self._has_failed(number, count)
-        strange = ~fits & ~dirty
+        lost = self._is_lost(records["seen"][record]) & (count > 0) & ~fits & ~dirty
+        strange = ~fits & ~dirty & ~lost
+        self._read(LOST_READS, record[lost], "the last of which was acknowledged and is lost")
         self._read("dirty_reads", record[dirty], "of which something did not last")
         self._read(
             "incompatible_orders", record[strange], "which is no beginning of what it became"
@@ -133,6 +138,12 @@ class _Anomalies:
         outcome = np.where(append >= 0, self.attempts.records["outcome"][append], ACKNOWLEDGED)
         absent = ~np.isin(elements, self.versions.elements)
         return (outcome == FAILED) | ((outcome == UNKNOWN) & absent)
+
+    def _is_lost(self, elements: Ints) -> Bools:
+        """Whether elements are of attempts that were acknowledged, and are absent."""
+        append = self.attempts.append_of(elements)
+        acknowledged = self.attempts.records["outcome"][append] == ACKNOWLEDGED
+        return (append >= 0) & acknowledged & ~np.isin(elements, self.versions.elements)
 
     def _has_failed(self, number: Ints, count: Ints) -> Bools:
         """Whether beginnings of final lists contain an element of an attempt that failed."""

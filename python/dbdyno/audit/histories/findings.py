@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+NOT_LINEARIZABLE = "not_linearizable"
+LOST_READS = "lost_reads"  # which follow from `lost`
+
 
 @dataclass(frozen=True)
 class HistoryNode:
@@ -26,7 +29,8 @@ class Findings:
     unknown: int  # attempts whose outcome is not known: they may have taken effect
     counts: Mapping[str, int | None]
     isolation: str = ""  # the level of the sessions; empty: not known
-    permitted: tuple[str, ...] = ()  # anomalies that it permits on this kind of server
+    permitted: tuple[str, ...] = ()  # anomalies that it permits on these servers and routes
+    grounds: tuple[str, ...] = ()  # sentences: why that is more than it permits on one server
     stale_read_max_s: float = 0.0
     examples: Mapping[str, str] = field(default_factory=dict)  # by anomaly, in words
     nodes: tuple[HistoryNode, ...] = ()
@@ -34,10 +38,14 @@ class Findings:
 
     @property
     def violations(self) -> int | None:
-        """What the isolation level does not permit. None: not known."""
-        if self.check == "register":
-            return self.counts.get("not_linearizable")
-        counts = [n for name, n in self.counts.items() if name not in self.permitted]
+        """What the set-up does not permit: of registers the keys that are not linearizable, and the
+        single reads and updates where it permits that. None: not known."""
+        if self.check == "register" and NOT_LINEARIZABLE not in self.permitted:
+            return self.counts.get(NOT_LINEARIZABLE)
+        left_out = {*self.permitted, LOST_READS}
+        if "stale_reads" not in left_out:
+            left_out.add("own_write_misses")  # which are among them
+        counts = [n for name, n in self.counts.items() if name not in left_out]
         known = [n for n in counts if n is not None]
         return sum(known) if len(known) == len(counts) or any(known) else None
 

@@ -45,6 +45,14 @@ class History:
         """Those of the groups (their numbers in the cell), in memory."""
         return self.records[np.isin(self.records["session"] >> GROUP_BITS, list(groups))]
 
+    def count(self, groups: Collection[int], at_once: int = 1 << 20) -> int:
+        """How many those of the groups are."""
+        sessions, wanted = self.records["session"], list(groups)
+        return sum(
+            int(np.isin(sessions[begin : begin + at_once] >> GROUP_BITS, wanted).sum())
+            for begin in range(0, len(sessions), at_once)
+        )
+
     def parts_by_key(self, most: int) -> list[tuple[int, int]]:
         """(number, of) of parts by key, so that each has about `most` records on average."""
         of = max(1, -(-len(self.records) // most))

@@ -12,7 +12,7 @@ from dbdyno.audit.histories.bank import Balances
 from dbdyno.audit.histories.lists import Contents, elements
 
 REGISTER, APPEND, BANK = "dbdyno_register", "dbdyno_append", "dbdyno_bank"
-_ZERO = "0" * 19  # the value of registers before the load
+ZERO = "0" * 19  # the value of registers before the load
 PAGE_LISTS = 1000
 
 Ask = Callable[[str], Sequence[Sequence[Any]]]
@@ -23,7 +23,7 @@ def reset(check: str, balance: int = 0) -> tuple[str, str]:
     """The statement that sets back what earlier loads wrote, and the query of how many rows differ
     from it. `balance`: of each account before the load."""
     table, column, value = {
-        "register": (REGISTER, "content", f"'{_ZERO}'"),
+        "register": (REGISTER, "content", f"'{ZERO}'"),
         "append": (APPEND, "elements", "''"),
         "bank": (BANK, "balance", str(balance)),
     }[check]

@@ -26,6 +26,7 @@ class Reads:
     count: int = 0
     stale: int = 0  # that did not have the change
     stale_ms_max: float = 0.0
+    is_cut: bool = False  # the last one was waited for in vain
 
 
 def judged(
@@ -41,16 +42,19 @@ def judged(
         seen = nodes.get(answer.tag, frozenset())
         rows[key] = _added(rows.get(key) or _empty(answer), answer, seen, primary)
     every = rows.values()
+    unseen = [row for key, row in rows.items() if row.statement and key not in parsed]
     return Routing(
         rounds=len({answer.tag.round for answer in answers}),
         statements=len(answers),
         misrouted=sum(row.misrouted for row in every),
         wrong_results=sum(row.wrong for row in every),
-        unseen=sum(row.unseen for key, row in rows.items() if row.statement and key not in parsed),
+        unseen=sum(row.unseen for row in unseen),
         reads_after_writes=reads.count,
         stale_reads=reads.stale,
         stale_ms_max=reads.stale_ms_max,
         rows=tuple(row for row in every if row.statement or row.misrouted or row.wrong),
+        unseen_primary=sum(row.unseen for row in unseen if row.must == PRIMARY_ONLY),
+        is_stale_cut=reads.is_cut,
     )
 
 

@@ -20,6 +20,7 @@ from dbdyno.audit.routing.judge import Answer, judged
 from dbdyno.errors import DynoError
 from dbdyno.execute.routing.sessions import Sessions, stale_reads
 from dbdyno.execute.servers.deployment import Deployment
+from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.postgres.control import ERRORS, message
 from dbdyno.topology.routers import client
@@ -49,8 +50,11 @@ def examined(
             found[name] = _examination(deployment, check)
         except DynoError as error:
             problems.append(f"the router of {name} could not be examined: {error.what}")
+    metrics = {} if problems else findings.metrics(found)
+    is_cut = bool(metrics) and any(each.is_stale_cut for each in found.values())
     return record.replace(
-        metrics={**record.metrics, **({} if problems else findings.metrics(found))},
+        metrics={**record.metrics, **metrics},
+        bounds={**record.bounds, **({"routing.stale_ms_max": AT_LEAST} if is_cut else {})},
         routing=found,
         warnings=(*record.warnings, *problems),
     )

@@ -84,8 +84,8 @@ def _first(rows: Any) -> str:
 
 def stale_reads(opened: Open, number: int, check: Callable[[], None]) -> Reads:
     """Reads what one session has changed and committed, again and again, until it has the change;
-    so many changes, with numbers from `number` on."""
-    stale, longest_s = 0, 0.0
+    so many changes, with numbers from `number` on, or until one is waited for in vain."""
+    done, stale, longest_s = 0, 0, 0.0
     with contextlib.closing(opened()) as connection:
         for n in range(number, number + READS):
             check()
@@ -97,6 +97,9 @@ def stale_reads(opened: Open, number: int, check: Callable[[], None]) -> Reads:
                 if _first(rows.rows) == str(n):
                     break
                 last_s = max(begun_s, 1e-6)
+            done += 1
             stale += last_s > 0
             longest_s = max(longest_s, last_s)
-    return Reads(READS, stale, round(longest_s * 1e3, 3))
+            if longest_s >= STALE_MAX_S:  # a standby that is stuck: each further one would wait
+                break
+    return Reads(done, stale, round(longest_s * 1e3, 3), longest_s >= STALE_MAX_S)

@@ -318,8 +318,9 @@ METRICS += tuple(
         (
             "violations",
             LOWER,
-            "what was found in a history that the isolation level does not permit; register: keys"
-            " that are not linearizable",
+            "what was found in a history that isolation level, topology and routes do not permit;"
+            " register: keys that are not linearizable, or, where stale reads are permitted, other"
+            " reads and updates that nothing permits",
         ),
         ("lost", LOWER, "transactions that were acknowledged, and are absent after the trial"),
         ("resurrected", LOWER, "attempts that failed for their client, and are there"),
@@ -347,6 +348,12 @@ METRICS += tuple(
             "reads in cycles of transactions that each read before the next one wrote (G2-item)",
         ),
         ("incompatible_orders", LOWER, "reads of a list that is no beginning of the final one"),
+        (
+            "lost_reads",
+            LOWER,
+            "reads of acknowledged appends that are absent after the trial; what lost them is"
+            " counted in `audit.lost`",
+        ),
         ("wrong_sums", LOWER, "reads of all accounts that found another sum"),
         ("negative", LOWER, "reads of all accounts that found a negative balance"),
     )
@@ -394,6 +401,11 @@ METRICS += tuple(
             " the session had set, prepared, created or locked was absent",
         ),
         (
+            *("unseen", "unseen", "", LOWER),
+            "of these, the ones that no node has logged; where one must run at the primary,"
+            " `routing.misrouted` is absent unless others were misrouted",
+        ),
+        (
             *("stale_reads", "stale reads", "", LOWER),
             "reads without a change that the same session had committed before, of 20",
         ),
@@ -418,6 +430,7 @@ _AUDITS = {
     "lost_update": (_REGISTER, _APPEND),
     **dict.fromkeys(("g0", "intermediate_reads", "circular_information"), (_APPEND,)),
     **dict.fromkeys(("read_skew", "write_skew", "incompatible_orders"), (_APPEND,)),
+    "lost_reads": (_APPEND,),
     **dict.fromkeys(("wrong_sums", "negative"), (_BANK,)),
     "unknown": (_COMMITS, *_HISTORIES),
     "lost": (_COMMITS, _APPEND),

@@ -48,6 +48,10 @@ _FAILURES = frozenset({"errors_per_s", "refused_commits_per_s", "retries_per_s",
 _INTERMITTENT = _STALLS | _FAILURES
 _NO_OUTCOME = {"audit.acknowledged", "due_per_s", "dispatch_lag_us_p99", "generator_cpu_us_per_op"}
 _NO_OUTCOME |= {"audit.judged", "routing.statements"}
+_AMONG = {
+    **dict.fromkeys(("audit.lost", "audit.duplicated", "audit.diverged"), "audit.acknowledged"),
+    **dict.fromkeys(("routing.misrouted", "routing.wrong_results"), "routing.statements"),
+}
 _KIND = re.compile(rf"(?:^|\.)({KIND_FAMILY}|{CLASS_FAMILY})\.[^.]+\.(per_min|service_ms_\w+)$")
 _PERCENTILE = re.compile(r"(?:[^.]+\.)?(?:service|response)_ms_p(\d+)")
 
@@ -202,6 +206,20 @@ def is_slope(name: str) -> bool:
 def ceiling(name: str) -> float | None:
     """What a value of a metric cannot exceed; None if nothing."""
     return 1.0 if name == "stalled_share" else None
+
+
+def is_count(name: str) -> bool:
+    """Whether it counts, in each trial, what must not happen and was searched for: by an audit, or
+    by the examination of a router. Zero is what is hoped for."""
+    known = info(name)
+    is_whole = not known.unit and not known.name.endswith("_s")
+    return known.loop in (AUDIT, ROUTED) and known.direction == LOWER and is_whole
+
+
+def counted_among(name: str) -> str:
+    """The metric whose transactions or statements a count (`is_count`) is a part of; empty where
+    nothing says how many could have been counted."""
+    return _AMONG.get(info(name).name, "")
 
 
 def values_needed(name: str) -> int:

@@ -22,6 +22,10 @@ _OPENING = re.compile(r"^(\d*)([-+=.)])")  # of a list's item, or under a headin
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
+_OTHER = re.compile(r"[<>&|\\]")
+_QUOTED = re.compile(r"`([^`\n]+)`")  # names of settings, commands and claims in sentences
+
+
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 
 
@@ -48,6 +52,25 @@ def _span(numbers: Sequence[str]) -> str:
 def html(text: object) -> Markup:
     """Text made visible and escaped, for use inside an element or a quoted attribute."""
     return escape(visible(text))
+
+
+def code(text: object) -> Markup:
+    """Text of an element of HTML, escaped; what stands between backticks is code."""
+    parts = _QUOTED.split(visible(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
+        for at, part in enumerate(parts)
+    )
+
+
+def markdown_code(text: object) -> str:
+    """The same for a Markdown paragraph. Code with a character that begins or ends other markup
+    somewhere (a comment's forge, a table's cell) is escaped text instead."""
+    parts = _QUOTED.split(" ".join(visible(text).split()))
+    return "".join(
+        f"`{part}`" if at % 2 and not _OTHER.search(part) else _MARKDOWN.sub(r"\\\1", part)
+        for at, part in enumerate(parts)
+    )
 
 
 def script_json(value: Any) -> Markup:

@@ -167,6 +167,7 @@ class _Redaction:
             found,
             nodes=tuple(self._node(node, target) for node in found.nodes),
             why=found.why and texts.prose(found.why),
+            grounds=tuple(map(texts.prose, found.grounds)),
             examples={name: texts.prose(text) for name, text in found.examples.items()},
         )
 

@@ -11,6 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from dbdyno.errors import DynoError
@@ -123,6 +124,25 @@ class RedisControl(ABC):
             yield from found
             if cursor == "0":
                 return
+
+    # ---- records of one field, which are strings
+
+    @answered(ERRORS)
+    def set_records(self, database: str, store: str, value: str) -> None:
+        """Gives all records of a store that this node may write the same value."""
+        for some in in_parts(self.keys(f"{key_prefix(database)}{store}:*")):
+            self.ask_each([("SET", key, value) for key in some])
+
+    @answered(ERRORS)
+    def records_unlike(self, database: str, store: str, value: str) -> int:
+        """How many records of a store have another value on this node."""
+        with suppress(RedisError):  # of a server that is in no cluster
+            self.ask("READONLY")  # else a replica sends us to its primary
+        return sum(
+            found != value
+            for some in in_parts(self.keys(f"{key_prefix(database)}{store}:*"))
+            for found in self.ask_each([("GET", key) for key in some])
+        )
 
     # ---- what every server has
 

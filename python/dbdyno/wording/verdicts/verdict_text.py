@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.claims.power import BLOCKS_MAX
 from dbdyno.analysis.types import (
+    ANY,
     CONTRADICT,
     PEAK,
     PEAKS,
@@ -244,6 +245,14 @@ def _published(plan: Plan, parts: Sequence[ClaimPart]) -> str:
     )
 
 
+def _is_bounded(part: ClaimPart) -> bool:
+    return part.estimate is not None and part.estimate.ci_high is not None
+
+
+def _n(part: ClaimPart) -> int:
+    return part.estimate.n if part.estimate else 0
+
+
 def _soonest(part: ClaimPart) -> float:
     needed = part.blocks_needed.low if part.blocks_needed else None
     return math.inf if needed is None else needed
@@ -274,6 +283,10 @@ def claim(plan: Plan, parts: Sequence[ClaimPart], verdict: str) -> str:
         small = sum(part.small for part in parts)
         extra = f"; {small} of them real but too small to matter" if small else ""
         every = "both" if len(parts) == 2 else f"all {len(parts)}"
+        limited = [part for part in parts if part.kind == ANY and _is_bounded(part)]
+        if limited:  # what they bound belongs to the verdict
+            few = min(limited, key=_n)
+            extra += f"; {_place(plan, few, parts)}: {few.why}"
         return f"{every} comparisons support it{extra}"
     if verdict == REFUTED:
         refute = "refutes" if len(which) == 1 else "refute"

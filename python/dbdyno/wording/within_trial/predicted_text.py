@@ -37,8 +37,8 @@ def from_timers(nodes: int, changed: Sequence[str]) -> str:
     """The simulator's inputs: the timers that differ from their defaults."""
     timers = f"with {listed(changed)}" if changed else "with default timers"
     return (
-        f"From {nodes} nodes {timers}, and the faults at the moments at which they happened; the"
-        " range is by when members make their checks, which is not known."
+        f"From {nodes} nodes {timers}, and the faults at the moments at which they happened,"
+        " trial by trial; a range is by when members make their checks, which is not known."
     )
 
 

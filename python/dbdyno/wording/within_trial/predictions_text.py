@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -15,7 +16,7 @@ from dbdyno.analysis.predictions.types import (
     TAKEN,
     Quantity,
 )
-from dbdyno.wording.numbers import sig3
+from dbdyno.wording.numbers import listed, sig3
 from dbdyno.wording.plurals import count
 
 NAMES = {
@@ -32,8 +33,12 @@ MEMBERS = "members that it sees"
 
 
 def what(one: Quantity) -> str:
-    """A quantity, with whose it is."""
-    return f"{one.of}: {NAMES[one.what]}" if one.of else NAMES[one.what]
+    """A quantity, with whose it is, and in which trials where others differ."""
+    name = f"{one.of}: {NAMES[one.what]}" if one.of else NAMES[one.what]
+    if not one.blocks:
+        return name
+    blocks = "block" if len(one.blocks) == 1 else "blocks"
+    return f"{name}, {blocks} {listed([str(block) for block in one.blocks])}"
 
 
 def predicted(one: Quantity) -> str:
@@ -64,7 +69,8 @@ def difference(one: Quantity) -> str:
     if one.at_least or high > low or one.what in _SECONDS:
         outside = [off for off in one.off if off]
         if not outside:
-            return "none lower" if one.at_least else "within"
+            is_bound = one.at_least and not any(end < math.inf for _, end in one.by_trial)
+            return "none lower" if is_bound else "within"
         farthest = max(outside, key=abs)
         side = "above" if farthest > 0 else "below"
         far = f"up to {_value(one, abs(farthest))} {side}"

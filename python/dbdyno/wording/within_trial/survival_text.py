@@ -16,7 +16,7 @@ from dbdyno.wording.plurals import count
 NOT_KNOWN = "not known"
 NAMED = 4  # set-ups in a sentence
 MEDIANS = "Times and rates are medians of trials; whether they differ is for claims to judge."
-TAIL = 0.025  # of a two-sided interval of 95 %
+ERROR = 0.05  # of a bound with 95 % confidence
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ class Outcome:
 
 
 def possible(trials: int) -> float:
-    """The share of trials in which losses remain possible when none was seen in so many: the upper
-    end of the exact interval of Clopper and Pearson (1934), 95 %."""
-    return float(1.0 - TAIL ** (1.0 / trials))
+    """The share of trials in which losses remain possible when none was seen in so many: Clopper
+    and Pearson's bound (1934), 95 %, one-sided as in `analysis.claims.counts`: none can be too
+    many."""
+    return float(1.0 - ERROR ** (1.0 / trials))
 
 
 def lost(outcome: Outcome) -> str:

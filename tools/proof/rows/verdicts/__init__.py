@@ -9,4 +9,5 @@ NAMES: tuple[str, ...] = (
     "order_effects",
     "interrupted",
     "void_rates",
+    "none_lost",
 )

@@ -5,7 +5,6 @@ Registers need no look at the nodes: their history alone says whether it is line
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +13,17 @@ from typing import Any, TypeVar
 from dbdyno import kinds
 from dbdyno.audit.histories import append, bank, findings, log, register, tables
 from dbdyno.audit.histories.findings import Findings, HistoryNode
-from dbdyno.errors import DynoError
 from dbdyno.execute.servers.audits import nodes
+from dbdyno.execute.servers.audits.set_back import set_back, values_of
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
 from dbdyno.experiment.audit import level_of_sessions, recorded
+from dbdyno.experiment.targets.permits import permits
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import REUSE
 from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
-
-RESET_S = 60.0  # how long replicas are waited for until they hold the values before a load
 
 T = TypeVar("T")
 
@@ -46,24 +44,9 @@ class Histories:
     def prepare(self) -> None:
         """Sets back what an earlier trial wrote on the same data. DynoError if a server refuses."""
         for deployment in self._deployments():
-            if not kinds.of(deployment.target.kind).speaks_sql:
-                continue
-            change, remaining = tables.reset(self._audit, self._bank(deployment).balance)
-            for store in nodes.stores(deployment):
-                deployment.servers[store[0].name].run(deployment.database, [change])
-                given_up = time.monotonic() + RESET_S
-                while behind := [
-                    node.name for node in store if int(_ask(deployment, node)(remaining)[0][0])
-                ]:
-                    self._check()
-                    if time.monotonic() > given_up:
-                        raise DynoError(
-                            f"{', '.join(behind)} did not get the values before the load within"
-                            f" {RESET_S:.0f} s",
-                            cause="replication has stopped, or is far behind",
-                            fix="look at the server's log, and run the trial again",
-                        )
-                    time.sleep(0.1)
+            if kinds.of(deployment.target.kind).speaks_sql or self._cell.state.data == REUSE:
+                values = values_of(deployment, self._audit, self._bank(deployment).balance)
+                set_back(deployment, values, self._check)
 
     def audited(self, record: TrialRecord, directory: Path) -> TrialRecord:
         """The record with what the check of the history found. `directory`: where the engine left
@@ -95,11 +78,15 @@ class Histories:
     def _judged(self, deployment: Deployment, history: log.History) -> Findings:
         kind = kinds.of(deployment.target.kind)
         isolation = level_of_sessions(deployment.target) or kind.default_isolation
-        if self._cell.state.data == REUSE and not kind.speaks_sql:
-            why = "data was reused, and values of this trial may be those of an earlier one"
-            return Findings(self._audit, 0, 0, {}, isolation, why=why)
         found = self._checked(deployment, history)
-        return replace(found, isolation=isolation, permitted=kind.permitted(isolation))
+        groups = [self._cell.groups[at] for at in self._groups[deployment.target.name]]
+        permitted = permits(deployment.target, groups, self._audit, isolation)
+        return replace(
+            found,
+            isolation=isolation,
+            permitted=permitted.anomalies,
+            grounds=permitted.grounds,
+        )
 
     def _checked(self, deployment: Deployment, history: log.History) -> Findings:
         groups = self._groups[deployment.target.name]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from dbdyno.audit.histories.findings import Findings
+from dbdyno.audit.histories.findings import NOT_LINEARIZABLE, Findings
 from dbdyno.report.context import Context
 from dbdyno.report.section import Section
 from dbdyno.wording.plurals import count
@@ -38,6 +38,10 @@ NAMES: Mapping[str, tuple[str, str]] = {
     ),
     "g0": ("transaction in a cycle of writes (G0)", "transactions in cycles of writes (G0)"),
     "incompatible_orders": ("read of an incompatible order", "reads of incompatible orders"),
+    "lost_reads": (
+        "read of what was lost afterwards",
+        "reads of what was lost afterwards",
+    ),
     "lost": ("acknowledged transaction lost", "acknowledged transactions lost"),
     "resurrected": (
         "attempt that failed for its client present",
@@ -84,12 +88,14 @@ class Example:
 
 @dataclass(frozen=True)
 class View:
-    """`summary`: sentences; `is_clean`: whether nothing that must not be was found."""
+    """`summary`: sentences; `is_clean`: whether nothing that must not be was found; `grounds`: why
+    a set-up permits more than its level of isolation, each with the cells and targets."""
 
     summary: str
     is_clean: bool
     rows: list[Row]
     examples: list[Example]
+    grounds: list[tuple[str, str]]
 
 
 def view(context: Context) -> View | None:
@@ -111,8 +117,16 @@ def view(context: Context) -> View | None:
         for (cell, target), found in cells.items()
     ]
     every = [found for one in cells.values() for found in one]
+    grounds: dict[str, list[str]] = {}
+    for row, own in zip(rows, cells.values(), strict=True):
+        for ground in own[0].grounds:
+            grounds.setdefault(ground, []).append(row.where or row.target)
     return View(
-        _summary(every), not any(_is_bad(one) for one in every), rows, examples[:EXAMPLES_SHOWN]
+        _summary(every),
+        not any(_is_bad(one) for one in every),
+        rows,
+        examples[:EXAMPLES_SHOWN],
+        [("; ".join(dict.fromkeys(where)), ground) for ground, where in grounds.items()],
     )
 
 
@@ -139,24 +153,52 @@ def _of_check(check: str, found: Sequence[Findings]) -> str:
     left = len(found) - len(judged)
     more = f" {count(left, 'more history', 'more histories')} could not be judged." if left else ""
     if violations:
-        return f"{_bad(check, violations)} in {scope}.{more}"
+        return f"{_bad(check, judged)} in {scope}.{more}"
     return (
-        f"{_good(check)} in {scope}.{more} What this load did not provoke is not excluded by that."
+        f"{_good(check, judged)} in {scope}.{more} What this load did not provoke is not excluded"
+        " by that."
     )
 
 
-def _bad(check: str, violations: int) -> str:
-    if check == "register":
-        return count(violations, "register is", "registers are") + " not linearizable, as found"
-    what = count(violations, "anomaly", "anomalies")
-    were = "was" if violations == 1 else "were"
-    return f"{what} that the isolation level does not permit {were} found"
+def _bad(check: str, judged: Sequence[Findings]) -> str:
+    if check != "register":
+        violations = sum(one.violations or 0 for one in judged)
+        what = count(violations, "anomaly", "anomalies")
+        return (
+            f"{what} that {_whose(judged)} not permit {'was' if violations == 1 else 'were'} found"
+        )
+    strict = sum(one.violations or 0 for one in judged if not _may_be_stale(one))
+    others = sum(one.violations or 0 for one in judged if _may_be_stale(one))
+    said = []
+    if strict:
+        are = count(strict, "register is", "registers are")
+        said.append(f"{are} not linearizable, as found")
+    if others:
+        what = count(others, "anomaly", "anomalies")
+        were = "was" if others == 1 else "were"
+        said.append(f"{what} that the set-up does not permit {were} found")
+    return ", and ".join(said)
 
 
-def _good(check: str) -> str:
-    if check == "register":
+def _good(check: str, judged: Sequence[Findings]) -> str:
+    if check != "register":
+        return f"Nothing that {_whose(judged)} not permit was found"
+    stale = sum(one.counts.get(NOT_LINEARIZABLE) or 0 for one in judged)
+    if not stale:
         return "Every register is linearizable"
-    return "Nothing that the isolation level does not permit was found"
+    are = count(stale, "register is", "registers are")
+    return f"{are} not linearizable, which the set-up permits, and nothing else was found"
+
+
+def _may_be_stale(found: Findings) -> bool:
+    return NOT_LINEARIZABLE in found.permitted
+
+
+def _whose(judged: Sequence[Findings]) -> str:
+    """Who does `not permit`: the level alone, or with the nodes that sessions use."""
+    if any(one.grounds for one in judged):
+        return "isolation level and set-up do"
+    return "the isolation level does"
 
 
 def _row(where: str, target: str, found: Sequence[Findings]) -> Row:

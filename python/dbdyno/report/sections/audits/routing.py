@@ -104,13 +104,14 @@ def _set_up(where: str, every: Sequence[Routing]) -> SetUp:
     wrong = sum(each.wrong_results for each in every)
     stale, reads = sum(e.stale_reads for e in every), sum(e.reads_after_writes for e in every)
     longest = max(each.stale_ms_max for each in every)
+    most = "at least" if any(each.is_stale_cut for each in every) else "up to"
     return SetUp(
         where,
         len(every),
         f"{sum(each.statements for each in every):,}",
         f"{misrouted:,}",
         f"{wrong:,}",
-        f"{stale:,} of {reads:,}" + (f", up to {sig3(longest)} ms" if stale else ""),
+        f"{stale:,} of {reads:,}" + (f", {most} {sig3(longest)} ms" if stale else ""),
         bool(misrouted or wrong),
     )
 

@@ -15,12 +15,14 @@ from dbdyno.analysis.claims.equivalence import edges_of
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
 from dbdyno.analysis.types import (
     AGREE,
+    ANY,
     BETTER,
     NOT_TESTED,
     PEAK,
     RATIO,
     REFUTED,
     SAME,
+    SHARE,
     SUPPORTED,
     UNDECIDED,
     VALUE,
@@ -42,6 +44,7 @@ from dbdyno.report.text.table import terminal_table
 from dbdyno.wording import names
 from dbdyno.wording.numbers import percent, sig3
 from dbdyno.wording.quantities import edge
+from dbdyno.wording.verdicts import counts_text
 from dbdyno.wording.verdicts import headline as in_words
 from dbdyno.wording.verdicts import verdict_text as why
 from dbdyno.wording.visible import visible
@@ -58,6 +61,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
 }
 _BOUNDS = {"": "", AT_LEAST: "≥ ", AT_MOST: "≤ "}  # before an estimate made of bounds
 _RATIOS = frozenset({RATIO, PEAK})  # kinds of part that are ratios
+_COUNTS = frozenset({ANY, SHARE})  # whose interval belongs to the reason
 CLAIMED = "†"  # behind the interval of a ratio that a claim is about
 NONE = "none"  # a number that cannot be given; the reason next to it says why
 # Parts of one claim that are listed before the rest is folded away.
@@ -263,7 +267,11 @@ def _reason(claim: ClaimResult) -> str:
 
 def _foot(claim: ClaimResult) -> str:
     """What holds for all of several parts: "99.2 % intervals, against > 1"."""
-    levels = {p.estimate.level for p in claim.parts if p.estimate and p.estimate.ci_low is not None}
+    levels = {
+        p.estimate.level
+        for p in claim.parts
+        if p.estimate and p.estimate.ci_low is not None and p.kind not in _COUNTS
+    }
     held = {_asked(p) for p in claim.parts if p.kind != PEAK}
     said = []
     if len(levels) == 1:
@@ -281,6 +289,8 @@ def _asked(part: ClaimPart) -> str:
     """What an estimate is compared with: "≥ 2.5", "1 within 3 %"."""
     if part.operator == EQUAL:
         return f"{part.threshold:g} within {percent(part.margin)}"
+    if part.kind == SHARE:
+        return f"more than {percent(part.threshold)}"
     sign = {">=": "≥", "<=": "≤"}.get(part.operator, part.operator)
     return f"{sign} {part.threshold:g}"
 
@@ -346,11 +356,15 @@ def _part(
     if part.verdict == UNDECIDED and part.blocks_needed and "block" not in reason:
         reason = f"{reason} {why.more(part).capitalize()}.".strip()
     brief = (part.why or words) if e is None else f"{bound}{sig3(ratio, *decided)}{unit}"
+    value = NONE if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
+    if e is not None and part.kind in _COUNTS:
+        low = high = None
+        value = brief = counts_text.counted(part)
+        written = ""
     if low is not None and high is not None:
         brief += f" ({ends(low, *edges)} to {ends(high, *edges)})"
         if part.verdict == UNDECIDED:  # an uncertain ratio is not reported by its middle
             brief = written
-    value = NONE if ratio is None else f"{bound}{sig3(ratio, *decided)}{unit}"
     return PartView(
         at,
         part.left,
@@ -387,6 +401,8 @@ def _words(part: ClaimPart, unit: str) -> str:
     e = part.estimate
     if e is None:
         return ""  # the reason says it
+    if part.kind in _COUNTS:
+        return f"{counts_text.counted(part)}, against {_asked(part)}"
     edges = edges_of(part)
     text = f"{sig3(e.ratio, *_decided(part))}{' times' if unit == '×' else unit}"
     text = f"{_BOUNDS[e.bound]}{text}"

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
-from dbdyno.analysis.types import Findings
+from dbdyno.analysis.types import ANY, UNDECIDED, Findings
 from dbdyno.experiment.types import About
 from dbdyno.plan.types import Plan
 from dbdyno.report.context import Context
@@ -22,6 +22,10 @@ QUICK = (
     " Run it in full before believing a number."
 )
 TOO_FEW = "Not judged: fewer than 3 blocks were measured, so no interval or verdict can be given."
+# One trial in which something was lost answers a claim that nothing is (`analysis.claims.counts`).
+BUT_COUNTS = (
+    "Fewer than 3 blocks were measured: nothing is judged but claims that a single trial answers."
+)
 TOO_FEW_IMPORTED = (
     f"Not judged: fewer than {BLOCKS_MIN} runs of each cell were imported, so no interval or"
     " verdict can be given."
@@ -64,6 +68,9 @@ def _loud(plan: Plan, findings: Findings) -> str:
         return QUICK
     if findings.judged:
         return ""
+    counted = (part for claim in findings.claims for part in claim.parts if part.kind == ANY)
+    if any(part.verdict != UNDECIDED for part in counted):
+        return BUT_COUNTS
     return TOO_FEW if plan.imported is None else TOO_FEW_IMPORTED
 
 
