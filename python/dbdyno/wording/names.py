@@ -115,7 +115,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "routing.stale_reads": ("stale reads", "Reads without the session's own change", "reads", -1),
     "routing.stale_ms_max": ("stale ms", "Longest time without its own change", "ms", -1),
     "audit.judged": ("judged", "Operations judged", "operations", 0),
-    "audit.violations": ("violations", "Violations of what isolation and set-up permit", "", -1),
+    "audit.violations": ("violations", "Anomalies that are not permitted", "", -1),
     "audit.not_linearizable": ("not linearizable", "Registers not linearizable", "registers", -1),
     "audit.stale_reads": ("stale reads", "Stale reads", "reads", -1),
     "audit.stale_read_max_s": ("staleness s", "Greatest age of a stale read", "s", -1),
