@@ -12,6 +12,7 @@ from dbdyno.cli.running.before import validate
 from dbdyno.errors import DynoError
 from dbdyno.execute.faulting.trial_faults import impossible
 from dbdyno.experiment import faults as written
+from dbdyno.experiment.types import Target
 from dbdyno.experiment.values.faults import Fault
 from dbdyno.kinds import KINDS
 from dbdyno.plan.machine import Machine
@@ -20,6 +21,7 @@ from dbdyno.systems.mysql import online_change
 
 MACHINE = Machine(cores=8, memory_bytes=1 << 34, kernel="6", cpu_model="x")
 PT_OSC = "pt-online-schema-change"
+TARGET = Target("db", "mariadb")
 LEVELS = """\
 factors:
   how:
@@ -52,11 +54,11 @@ def without_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_it")
 def test_a_machine_without_the_program_says_what_installs_it() -> None:
-    error = impossible(Fault(1.0, "alter", ("db",), "db", tool=PT_OSC))
+    error = impossible(Fault(1.0, "alter", ("db",), "db", tool=PT_OSC), TARGET)
     assert error is not None
     assert PT_OSC in error.what
     assert error.fix.endswith("percona-toolkit")
-    assert impossible(Fault(1.0, "kill", ("db",), "db")) is None
+    assert impossible(Fault(1.0, "kill", ("db",), "db"), TARGET) is None
 
 
 @pytest.mark.usefixtures("without_it")

@@ -12,6 +12,7 @@ from dbdyno.experiment.values.faults import (
 from dbdyno.faults.base import Fleeting, Node
 from dbdyno.faults.drills.base import Steps
 from dbdyno.systems.backups.base import Site
+from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.mysql import online_change
 
 
@@ -30,7 +31,7 @@ class Alter(Fleeting):
         site = Site(node.server, node.database, Steps(), node.check)
         return online_change.alter(site, fault.tool, fault.table, fault.sql)
 
-    def check(self, fault: Fault) -> None:
+    def check(self, fault: Fault, target: TargetPlan) -> None:
         online_change.check(fault.tool)
 
 

@@ -35,7 +35,7 @@ from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.numbers import gib
 
 Available = Callable[[TargetPlan], str | None]
-Impossible = Callable[[Fault], DynoError | None]
+Impossible = Callable[[Fault, spec_types.Target], DynoError | None]
 
 
 def make(
@@ -44,7 +44,7 @@ def make(
     *,
     quick: bool = False,
     available: Available = lambda target: None,
-    impossible: Impossible = lambda fault: None,
+    impossible: Impossible = lambda fault, target: None,
     data_settings: data.DataSettings = data.settings_of_files,
     write_to: Collection[str] = (),
     base: Base | None = None,
@@ -218,7 +218,7 @@ class _Maker:
             if reason is not None:
                 return _Lack(target, reason, _install(target))
             for fault in cell.faults if target.optional else ():
-                error = self.impossible(fault) if fault.target == target.name else None
+                error = self.impossible(fault, target) if fault.target == target.name else None
                 if error is not None:
                     return _Lack(target, error.what, error.fix)
         return None

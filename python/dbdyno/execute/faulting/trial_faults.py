@@ -35,6 +35,7 @@ from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.faults.drills.base import Step as DrillStep
 from dbdyno.plan.types import Cell, Plan, TrialPlan
 from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, Step
+from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process.managed import Managed
 
 POLL_S = 0.01
@@ -324,11 +325,11 @@ def check(plan: Plan) -> None:
                 FAULTS[name].check(fault, target)
 
 
-def impossible(fault: Fault) -> DynoError | None:
-    """Why this machine cannot have a fault; None if it can."""
+def impossible(fault: Fault, target: TargetPlan) -> DynoError | None:
+    """Why this machine cannot have a fault of that target; None if it can."""
     try:
         for name in _kinds(fault):
-            FAULTS[name].check(fault)
+            FAULTS[name].check(fault, target)
     except DynoError as error:
         return error
     return None

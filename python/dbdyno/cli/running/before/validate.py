@@ -70,7 +70,9 @@ def _not_here(loaded: Spec) -> list[str]:
                 needed.check(volume)
         except DynoError as error:
             said[f"not tested here: target `{name}`: {error.what}; {error.fix}"] = None
-    for fault in dict.fromkeys(fault for cell in loaded.cells for fault in cell.faults):
-        if why := impossible(fault):
-            said[f"not tested here: fault `{fault.do}`: {why.what}; {why.fix}"] = None
+    for cell in loaded.cells:
+        by_name = {target.name: target for target in cell.targets}
+        for fault in cell.faults:
+            if why := impossible(fault, by_name[fault.target]):
+                said[f"not tested here: fault `{fault.do}`: {why.what}; {why.fix}"] = None
     return list(said)
