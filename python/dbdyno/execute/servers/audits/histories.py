@@ -14,12 +14,12 @@ from dbdyno import kinds
 from dbdyno.audit.histories import append, bank, findings, log, register, tables
 from dbdyno.audit.histories.findings import Findings, HistoryNode
 from dbdyno.execute.servers.audits import nodes
+from dbdyno.execute.servers.audits.permits import permits
 from dbdyno.execute.servers.audits.set_back import set_back, values_of
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
 from dbdyno.experiment.audit import level_of_sessions, recorded
-from dbdyno.experiment.targets.permits import permits
 from dbdyno.experiment.types import Node
 from dbdyno.plan.data import REUSE
 from dbdyno.plan.types import Cell

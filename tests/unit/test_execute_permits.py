@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.experiment.targets.permits import Permits, permits, setting
+from dbdyno.execute.servers.audits.permits import Permits, permits, setting
 from dbdyno.experiment.types import Failover, Router, Topology
 from dbdyno.kinds.kind import SKEWS
 from dbdyno.plan.types import GroupPlan
