@@ -482,9 +482,7 @@ class Run:
 
 
 def _refuse_used(path: Path) -> None:
-    # `dyno status` of the empty directory has left a catalogue, of no runs.
-    names = (entry.name for entry in path.iterdir())
-    entries = sorted(name for name in names if not name.startswith(CATALOGUE))
+    entries = sorted(one.name for one in path.iterdir() if not one.name.startswith(CATALOGUE))
     if not entries:
         return
     if MANIFEST in entries:
