@@ -11,6 +11,7 @@ import pytest
 from plans import plan
 
 from dbdyno.errors import DynoError
+from dbdyno.store.catalogue import Catalogue
 from dbdyno.store.manifest import SCHEMA_VERSION
 from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.run import Run
@@ -69,6 +70,13 @@ def test_a_reader_sees_a_run_that_is_going(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match="reading only"):
             reader.complete(finished("b01-t001"))
     assert Run.open(tmp_path / "run").status == "interrupted"
+
+
+def test_a_directory_whose_status_was_asked_while_it_was_empty_is_unused(tmp_path: Path) -> None:
+    Catalogue(tmp_path).close()
+    assert [*tmp_path.iterdir()]
+    Run.create(tmp_path, plan(), {}).close()
+    assert Run.open(tmp_path).records() == []
 
 
 def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ from dbdyno.errors import DynoError
 from dbdyno.store import manifest as manifests
 from dbdyno.store.annotation import ANNOTATIONS
 from dbdyno.store.lock import holder
-from dbdyno.store.manifest import INTERRUPTED, MANIFEST, RUNNING
+from dbdyno.store.manifest import CATALOGUE, INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.text import files
 
-FILE = ".dbdyno-catalogue.sqlite"
+FILE = CATALOGUE
 VERSION = 3  # raised whenever a line's meaning changes: older files are made again
 RESULT, TRIAL = "result.json", "trial.json"
 UNREADABLE = "unreadable"  # status of a run whose files cannot be read

@@ -21,6 +21,7 @@ from dbdyno.store.text import files, shapes
 from dbdyno.store.text.scrub import scrub
 
 MANIFEST = "manifest.json"
+CATALOGUE = ".dbdyno-catalogue.sqlite"  # of a directory of runs, and of one that was empty
 EXPERIMENT_FILE = "experiment_file"  # key: where the YAML stood, an absolute path
 DIRECTORY = "directory"  # key: where `dyno` ran
 SCHEMA_VERSION = 1  # of the run directory; raised whenever a reader would misunderstand it

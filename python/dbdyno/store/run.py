@@ -27,7 +27,7 @@ from dbdyno.plan.types import LoadThreads, Plan, TrialPlan
 from dbdyno.store import manifest as manifests
 from dbdyno.store import record
 from dbdyno.store.lock import LOCK, Lock, holder
-from dbdyno.store.manifest import COMPLETE, FAILED, INTERRUPTED, MANIFEST, RUNNING
+from dbdyno.store.manifest import CATALOGUE, COMPLETE, FAILED, INTERRUPTED, MANIFEST, RUNNING
 from dbdyno.store.metrics.histogram import Tagged, read_log
 from dbdyno.store.metrics.timeseries import Trace, read_trace
 from dbdyno.store.record import TrialRecord
@@ -482,7 +482,7 @@ class Run:
 
 
 def _refuse_used(path: Path) -> None:
-    entries = sorted(entry.name for entry in path.iterdir())
+    entries = sorted(one.name for one in path.iterdir() if not one.name.startswith(CATALOGUE))
     if not entries:
         return
     if MANIFEST in entries:
