@@ -80,6 +80,7 @@ def striking(server: Any, fault: Fault, path: Path) -> TrialFaults:
         volumes={},
         clocks={},
         cluster=None,
+        named=None,
         is_fenced=lambda name: False,
     )
     cell = replace(plan.cells[0], faults=(fault,))
