@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import hurried
 import warm
@@ -234,3 +235,17 @@ def complete_trials(run: Path) -> dict[str, bytes]:
 def result(run: Path) -> dict:
     """The run's result.json."""
     return json.loads((run / "result.json").read_text())
+
+
+# Sessions that are at work, but for the one that asks.
+_AT_WORK = {
+    "postgres": "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    " AND pid <> pg_backend_pid() AND state <> 'idle'",
+    "mysql": "SELECT count(*) FROM information_schema.processlist WHERE id <> connection_id()"
+    " AND command IN ('Query', 'Execute', 'Prepare', 'Init DB')",
+}
+
+
+def wait_until_idle(family: str, ask: Callable[[str], Any]) -> None:
+    """What the load had sent when it ended is carried out later, on a busy disk much later."""
+    assert wait_for(lambda: int(ask(_AT_WORK[family])[0][0]) == 0)

@@ -13,7 +13,7 @@ import engine_jobs
 import pytest
 from engine_jobs import Said
 from private_servers import CORE, Bench, binaries, running
-from running import Place, complete_trials, measured, result, server_of, wait_for
+from running import Place, complete_trials, measured, result, server_of, wait_for, wait_until_idle
 
 from dbdyno.audit import identities, outcomes
 from dbdyno.audit.compare import NodeRows, compare
@@ -80,6 +80,8 @@ def held(server: Server) -> set[Attempt]:
 
 def audit(server: Server, directory: Path) -> Audit:
     """The audit, which must agree with the recount."""
+    family = type(server).__module__.split(".")[2]
+    wait_until_idle(family, lambda sql: server.run(DATABASE, [sql]))
     rows = identities.read(lambda sql: server.run(DATABASE, [sql]), page_rows=1000)
     found = compare(outcomes.read(directory), [0], [[NodeRows("db", rows)]])
     log = (directory / outcomes.LOG).read_bytes()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from engine_jobs import Said, plan, run
 from private_servers import SERVERS
-from running import Place, place
+from running import Place, place, wait_until_idle
 from servers_there import PASSWORD, There, there
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -130,7 +130,9 @@ def attack(
         "read_only": read_only,
     }
     options = {"statements": {name: {"sql": sql} for name, sql in statements.items()}}
-    return run(plan(directory, target, duration_s=0.2, workload="mix", sessions=1, options=options))
+    said = run(plan(directory, target, duration_s=0.2, workload="mix", sessions=1, options=options))
+    wait_until_idle("postgres" if server.kind == "postgres" else "mysql", server.sql)
+    return said
 
 
 def test_the_same_load_writes_where_it_may(server: There, tmp_path: Path) -> None:

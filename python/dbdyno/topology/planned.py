@@ -145,12 +145,19 @@ def detach(succession: Succession, members: Members, node: Node, step: Step, dat
 
 
 def joins_by_itself(members: Members, node: Node, step: Step) -> str:
-    """The same where nodes send each other their data: an empty directory is enough."""
+    """The same where nodes send each other their data: an empty directory is enough. A node that
+    gives up at its start, as one does that loses the others while it asks them for data, is started
+    once more, as its service would be."""
     server = members.server(node)
     with step("initialise"):
         private_directory(server.directory / "data", server.given.account)
     with step("start"):
-        server.start_again()
+        try:
+            server.start_again()
+        except DynoError:
+            if server.alive():
+                raise
+            server.start_again()
     return "it got all data from another node (SST)"
 
 
