@@ -28,7 +28,7 @@ test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal --durations 20
 
-check: setup ## Unit, contract, golden and library tests in two minutes: no root, no server
+check: setup ## Unit, contract, golden and library tests in three minutes: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
 	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check -m "not long" tests/unit tests/contract tests/golden
 
