@@ -29,12 +29,13 @@ from dbdyno.experiment.values.faults import (
 )
 from dbdyno.faults import FAULTS
 from dbdyno.faults.base import Direct, Node
+from dbdyno.faults.drills.base import Steps
 from dbdyno.faults.limit import Limit
 from dbdyno.systems.base import Binaries, Resolved
 from dbdyno.systems.process import starting
 from dbdyno.systems.process.managed import Managed, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
-from dbdyno.topology import base, galera
+from dbdyno.topology import base, galera, planned
 from dbdyno.topology.base import Members
 from dbdyno.topology.cluster import Cluster
 
@@ -155,6 +156,34 @@ def test_a_quorum_that_is_never_regained_ends_the_wait_of_a_node(
     assert "the others have no quorum" in caught.value.cause
     state[:] = [["wsrep_cluster_status", "Primary"], ["wsrep_local_state_comment", "Synced"]]
     galera.WIRING.rewire(members, members.nodes[0])
+
+
+@pytest.mark.parametrize(("dies", "works"), [(0, True), (1, True), (2, False)])
+def test_a_node_that_gives_up_while_it_joins_is_started_once_more(
+    tmp_path: Path, dies: int, works: bool
+) -> None:
+    started: list[int] = []
+
+    def start_again() -> None:
+        started.append(len(started))
+        if len(started) <= dies:
+            raise DynoError("mariadb ended at its start with signal 6")
+
+    account = SimpleNamespace(switch=False)
+    server: Any = SimpleNamespace(
+        directory=tmp_path,
+        given=SimpleNamespace(account=account),
+        start_again=start_again,
+        alive=lambda: False,
+    )
+    target = Target("db", "mariadb", topology=Topology("galera", 3))
+    members = Members(target, Binaries(""), Resolved({}, (), ()), {"db": server})
+    if works:
+        planned.joins_by_itself(members, members.nodes[0], Steps())
+    else:
+        with pytest.raises(DynoError, match="signal 6"):
+            planned.joins_by_itself(members, members.nodes[0], Steps())
+    assert len(started) == min(dies + 1, 2)
 
 
 def others_take(times: int) -> tuple[Callable[..., str], list[int]]:
