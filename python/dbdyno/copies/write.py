@@ -158,7 +158,7 @@ def _copied(
 
 
 def _opened(out: Path, omitted: Sequence[str]) -> IO[str]:
-    """The file, which begins with what it lacks."""
+    """The file, opened; its first lines name what is not copied."""
     try:
         file = os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
     except OSError as error:
