@@ -177,10 +177,7 @@ def _ranked(
         measuring.say("examining today's server and its plans")
         before = examining.today(made, plan.cells[0], (), plan.seed)
         if made.first_start_s is not None:
-            one = plan.cells[:1]
-            measuring.pace.seen(
-                made.first_start_s, estimate.setup_s(one) + estimate.block_s(one, lambda cell: 0.0)
-            )
+            measuring.pace.seen(made.first_start_s, estimate.overhead_s(plan.cells[:1], 1))
         if not planner.can_plan(made):
             raise DynoError(
                 f"indexes are not found for {made.kind}",

@@ -111,6 +111,11 @@ def block_s(cells: Sequence[Cell], length_s: Callable[[Cell], float] | None = No
     return total
 
 
+def overhead_s(cells: Sequence[Cell], blocks: float) -> float:
+    """Seconds of all but the load: before the first trial, and between those of `blocks`."""
+    return setup_s(cells) + blocks * block_s(cells, lambda cell: 0.0)
+
+
 def trial_s(cell: Cell) -> float:
     """Seconds of load in a trial of the cell, at most: a search takes all the probes that it may,
     and what ends when it is steady never is."""
