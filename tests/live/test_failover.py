@@ -191,7 +191,9 @@ def changes(record: dict[str, Any]) -> dict[str, str]:
 def check_followed(record: dict[str, Any]) -> None:
     """Sessions have committed on another node, after an outage that the record explains."""
     metrics = record["metrics"]
-    assert metrics["promotion_s"] < metrics["failover_s"] < 30
+    # The first commit is known to half a tick; the watcher may note the election after it.
+    assert metrics["promotion_s"] < metrics["failover_s"] + 1
+    assert metrics["failover_s"] < 30
     assert metrics["transactions_per_s_before"] > 0
     assert all(one["end_s"] is not None for one in record["outages"]), "all sessions came back"
     if record["targets"]["db"]["kind"] != "mariadb":  # whose log has whole seconds
