@@ -21,6 +21,7 @@ from dbdyno.cli.running.detail import Detail, detail
 from dbdyno.cli.running.live import Live
 from dbdyno.cli.running.watching.lines import Stamped
 from dbdyno.cli.running.watching.panel import Panel, now_line
+from dbdyno.cli.running.watching.text import trial_line
 from dbdyno.experiment.values.bounds import AT_LEAST, AT_MOST
 from dbdyno.plan.types import Plan
 from dbdyno.store.record import VOID, TrialRecord
@@ -138,6 +139,17 @@ def test_warnings_of_engine_and_trials_stand_below_the_last_ones_in_full() -> No
         void.replace(status=VOID, void_reason="server died"), "void: server died", over=False
     )
     assert "b01-t001 (cache=on): void: server died" in drawn(panel)
+
+
+def test_a_plan_of_one_cell_names_no_levels() -> None:
+    plan = make_plan()
+    cell = replace(plan.cells[0], levels={})
+    single = replace(plan, factors=(), cells=(cell,), trials=plan.trials[:1])
+    assert trial_line(single, single.trials[0], single.cells[0], 1) == "trial 1/1, block 1"
+    panel = Panel(recording(), single, [])  # type: ignore[arg-type]
+    record = records(plan, {("on",): 1.0, ("off",): 1.0})[0]
+    panel.record(record.replace(warnings=("steal",)), "", over=False)
+    assert "warning: b01-t001: steal" in drawn(panel)
 
 
 def test_many_cells_are_cut_and_counted() -> None:

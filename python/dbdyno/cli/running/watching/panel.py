@@ -93,7 +93,8 @@ class Panel(Silent):
         self._draw(now=bool(line))
 
     def record(self, record: TrialRecord, line: str, *, over: bool) -> None:
-        where = f"{record.id} ({levels_of(self._plan.cells[record.cell])})"
+        levels = levels_of(self._plan.cells[record.cell])
+        where = f"{record.id} ({levels})" if levels else record.id
         self._warnings += [f"warning: {where}: {said}" for said in record.warnings]
         if record.void_reason:
             self._warnings.append(f"{where}: {line}")
