@@ -40,7 +40,7 @@ def select(proof: Proof, measuring: Measuring, ranked: Sequence[Ranked]) -> Sele
         best = _best(forms, judged)
         kept = [best if each is one else each for each in kept] if best else others
         left |= {
-            form.candidate.what: f"measured: {answer.sentence}"
+            form.candidate.what: f"measured: {answer.does}"
             for form, answer in zip(forms, judged, strict=True)
             if form is not best
         }
