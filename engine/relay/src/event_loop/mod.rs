@@ -1,19 +1,31 @@
 //! The event loop: one thread for all listeners and connections.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`passing`] | bytes passed on, and the ends of connections |
+//! | [`naming`] | connections that wait for the address of a name |
+//! | [`commands`] | commands carried out |
+//! | [`timers`] | what is due without an event |
+
+mod commands;
+mod naming;
+mod passing;
+mod timers;
 
 use crate::conditions::Direction;
-use crate::connection::{Connection, Side};
-use crate::filter;
-use crate::input::Input;
-use crate::listener::Listener;
+use crate::control::input::Input;
+use crate::sockets::connection::{Connection, Side};
+use crate::sockets::filter;
+use crate::sockets::listener::Listener;
 use crate::swallow;
 use crate::table::{Key, Table};
-use crate::timers::{Due, Timers};
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_generator::transport::poller::{Epoll, Poller, Ready};
 use socket2::Socket;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use timers::{Due, Timers};
 
 /// Maximum number of sockets that one wait reports.
 const EVENTS_MAX: usize = 1024;
@@ -24,19 +36,19 @@ const WAIT_MAX_NS: u64 = 3_600_000_000_000;
 
 /// The relay.
 pub struct Relay<W> {
-    pub(crate) epoll: Epoll,
-    pub(crate) clock: MonotonicClock,
-    pub(crate) listeners: Table<Listener>,
-    pub(crate) connections: Table<Connection>,
-    pub(crate) timers: Timers,
-    pub(crate) scratch: Box<[u8]>,
+    epoll: Epoll,
+    clock: MonotonicClock,
+    listeners: Table<Listener>,
+    connections: Table<Connection>,
+    timers: Timers,
+    scratch: Box<[u8]>,
     input: Input,
     output: W,
 }
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token {
+enum Token {
     Control,
     Listener(Key),
     Socket(Key, Side),
@@ -45,7 +57,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    pub(crate) fn to_u64(self) -> u64 {
+    fn to_u64(self) -> u64 {
         let pack = |key: Key, kind| u64::from(key.life) << 32 | u64::from(key.place) << 3 | kind;
         match self {
             Self::Control => 0,
@@ -203,7 +215,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Connects to the server, once its address is known.
-    pub(crate) fn connect(&mut self, key: Key) {
+    fn connect(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(connection) = self.connections.get(key) else { return };
         let Some(listener) = self.listeners.get(connection.listener) else { return };
@@ -214,7 +226,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Connects to the server at an address.
-    pub(crate) fn connect_to(&mut self, key: Key, to: SocketAddr) {
+    fn connect_to(&mut self, key: Key, to: SocketAddr) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let Some(listener) = self.listeners.get(connection.listener) else { return };
         let begun = connection.connect(to, &listener.conditions).and_then(|server| {
@@ -242,7 +254,7 @@ impl<W: Write> Relay<W> {
     ///
     /// # Errors
     /// The system's: out of watches.
-    pub(crate) fn watch(&mut self, key: Key) -> io::Result<()> {
+    fn watch(&mut self, key: Key) -> io::Result<()> {
         let Some(listener) = self.listeners.get(key) else { return Ok(()) };
         let fd = listener.socket().as_raw_fd();
         self.epoll.watch(fd, Token::Listener(key).to_u64(), false, false)

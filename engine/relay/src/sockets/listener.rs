@@ -1,9 +1,9 @@
 //! A port on loopback, and the conditions of the connections that it accepts.
 
+use super::filter;
 use crate::conditions::{Conditions, Direction};
-use crate::dns::Resolver;
-use crate::filter;
-use crate::line::Line;
+use crate::names::resolver::Resolver;
+use crate::queues::line::Line;
 use crate::table::Key;
 use socket2::{Domain, Socket, Type};
 use std::cell::Cell;

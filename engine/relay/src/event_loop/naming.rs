@@ -1,16 +1,16 @@
 //! Connections that wait for the address of their server's name.
 
-use crate::dns::{ANSWER_NS, Outcome};
-use crate::relay::{Relay, Token};
+use super::timers::Due;
+use super::{Relay, Token};
+use crate::names::resolver::{ANSWER_NS, Outcome};
 use crate::table::Key;
-use crate::timers::Due;
 use dyno_core::clock::Clock;
 use dyno_generator::transport::poller::Poller;
 use std::io::{self, Write};
 
 impl<W: Write> Relay<W> {
     /// Has a connection wait for the address, which is asked for unless it is already.
-    pub(crate) fn look_up(&mut self, connection: Key) {
+    pub(super) fn look_up(&mut self, connection: Key) {
         let Some(key) = self.connections.get(connection).map(|one| one.listener) else { return };
         let Some(listener) = self.listeners.get_mut(key) else { return };
         listener.resolver.parked.push(connection);
@@ -30,7 +30,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Reads the answer of a listener's name server.
-    pub(crate) fn receive_answer(&mut self, key: Key) {
+    pub(super) fn receive_answer(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return };
         let Some(resolve) = &listener.conditions.resolve else { return };
@@ -42,7 +42,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Asks once more, if no answer has come.
-    pub(crate) fn repeat_question(&mut self, key: Key) {
+    pub(super) fn repeat_question(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return };
         match listener.resolver.repeat(now_ns) {
@@ -55,7 +55,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Forgets the address of a listener, whose name is another one now.
-    pub(crate) fn forget_name(&mut self, key: Key) {
+    pub(super) fn forget_name(&mut self, key: Key) {
         let Some(listener) = self.listeners.get_mut(key) else { return };
         listener.resolver.forget();
         self.give_up(key);
