@@ -64,7 +64,7 @@ impl<W: Write> Relay<W> {
         let listener = Listener::open(name, ip, port, conditions, self.clock.now_ns())
             .map_err(|error| format!("cannot listen for {name}: {error}"))?;
         let key = self.listeners.insert(listener);
-        if let Err(error) = self.watch(key) {
+        if let Err(error) = self.watch(key, false) {
             self.listeners.remove(key);
             return Err(format!("cannot listen for {name}: {error}"));
         }

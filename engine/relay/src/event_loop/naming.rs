@@ -2,7 +2,7 @@
 
 use super::timers::Due;
 use super::{Relay, Token};
-use crate::names::resolver::{ANSWER_NS, Outcome};
+use crate::names::resolver::Outcome;
 use crate::table::Key;
 use dyno_core::clock::Clock;
 use dyno_generator::transport::poller::Poller;
@@ -15,7 +15,7 @@ impl<W: Write> Relay<W> {
         let Some(listener) = self.listeners.get_mut(key) else { return };
         listener.resolver.parked.push(connection);
         if !listener.resolver.is_asking() && self.ask(key).is_err() {
-            self.give_up(key);
+            self.forget_name(key);
         }
     }
 
@@ -25,8 +25,17 @@ impl<W: Write> Relay<W> {
         let Some(resolve) = &listener.conditions.resolve else { return Ok(()) };
         let fd = listener.resolver.ask(resolve, now_ns)?;
         self.epoll.watch(fd, Token::Answer(key).to_u64(), false, false)?;
-        self.timers.add(now_ns + ANSWER_NS, Due::Answer(key));
+        self.limit_patience(key);
         Ok(())
+    }
+
+    /// Sets the timer of a listener's question. There is one at most, however many questions are asked.
+    fn limit_patience(&mut self, key: Key) {
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        let Some(at_ns) = listener.resolver.patient_until_ns() else { return };
+        if !std::mem::replace(&mut listener.resolver.has_timer, true) {
+            self.timers.add(at_ns, Due::Answer(key));
+        }
     }
 
     /// Reads the answer of a listener's name server.
@@ -45,16 +54,14 @@ impl<W: Write> Relay<W> {
     pub(super) fn repeat_question(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return };
-        match listener.resolver.repeat(now_ns) {
-            Outcome::Unknown => self.give_up(key),
-            _ if listener.resolver.is_asking() => {
-                self.timers.add(now_ns + ANSWER_NS, Due::Answer(key));
-            }
-            _ => {}
+        listener.resolver.has_timer = false;
+        if listener.resolver.repeat(now_ns) == Outcome::Unknown {
+            self.give_up(key);
         }
+        self.limit_patience(key);
     }
 
-    /// Forgets the address of a listener, whose name is another one now.
+    /// Forgets the address of a listener, which is another one now or cannot be asked for.
     pub(super) fn forget_name(&mut self, key: Key) {
         let Some(listener) = self.listeners.get_mut(key) else { return };
         listener.resolver.forget();

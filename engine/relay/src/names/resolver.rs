@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 
 /// Patience with an answer before the question is repeated, in nanoseconds.
-pub const ANSWER_NS: u64 = 1_000_000_000;
+pub(super) const ANSWER_NS: u64 = 1_000_000_000;
 /// How often a question is asked before the name counts as unknown.
 const TRIES: u32 = 3;
 /// Longest answer over UDP without extensions, in bytes.
@@ -86,6 +86,8 @@ pub struct Resolver {
     query: Option<Query>,
     /// Connections that wait for the address.
     pub parked: Vec<Key>,
+    /// Whether the loop has a timer for the question, or for an earlier one.
+    pub has_timer: bool,
     /// Questions asked so far, without repetitions.
     pub lookups: u64,
 }
@@ -105,6 +107,11 @@ impl Resolver {
     /// Whether a question waits for its answer.
     pub fn is_asking(&self) -> bool {
         self.query.is_some()
+    }
+
+    /// When the patience with the answer ends, if a question waits for one.
+    pub fn patient_until_ns(&self) -> Option<u64> {
+        self.query.as_ref().map(|query| query.asked_ns + ANSWER_NS)
     }
 
     /// Asks for the address; the socket that the answer comes from.
@@ -156,10 +163,8 @@ impl Resolver {
 
     /// Repeats a question that has waited for too long; `Unknown` after the last time.
     pub fn repeat(&mut self, now_ns: u64) -> Outcome {
-        let Some(query) = &mut self.query else { return Outcome::Waiting };
-        if now_ns < query.asked_ns + ANSWER_NS {
-            return Outcome::Waiting;
-        }
+        let is_due = self.patient_until_ns().is_some_and(|until_ns| until_ns <= now_ns);
+        let Some(query) = self.query.as_mut().filter(|_| is_due) else { return Outcome::Waiting };
         if query.tries == TRIES || query.socket.send(&query.question).is_err() {
             self.query = None;
             return Outcome::Unknown;

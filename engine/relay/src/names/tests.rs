@@ -85,7 +85,9 @@ fn a_question_is_repeated_and_then_given_up() {
     let mut resolver = Resolver::default();
     resolver.ask(&resolve, 0).unwrap();
     assert_eq!(resolver.repeat(ANSWER_NS - 1), Outcome::Waiting);
+    assert_eq!(resolver.patient_until_ns(), Some(ANSWER_NS));
     assert_eq!(resolver.repeat(ANSWER_NS), Outcome::Waiting);
+    assert_eq!(resolver.patient_until_ns(), Some(2 * ANSWER_NS));
     assert_eq!(resolver.repeat(2 * ANSWER_NS), Outcome::Waiting);
     assert_eq!(resolver.repeat(3 * ANSWER_NS), Outcome::Unknown);
     assert!(!resolver.is_asking());
