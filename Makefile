@@ -11,7 +11,7 @@ TEST_WORKERS ?= 4
 CHECK_WORKERS ?= 3
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check lint audit fmt attack bench proof gallery gallery-measure pictures dist dist-test servers engine setup reference clean fuzz changelog
+.PHONY: help demo test check lint audit fmt attack bench proof gallery gallery-measure pictures dist dist-test servers engine setup reference clean fuzz resets changelog
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,9 @@ fuzz: ## Run fuzz targets for FUZZ_SECONDS each: all, or FUZZ_TARGETS (nightly R
 		cargo +nightly fuzz run --sanitizer $(FUZZ_SANITIZER) $$target fuzz/corpus/$$target $$(find fuzz/seeds -name $$target) -- \
 			$$(find fuzz/dictionaries -name $$target.dict -printf '-dict=%p') -max_len=1024 -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
+
+resets: ## Have a million connections reset through the relay, and count what is left (minutes)
+	cargo test --release --package dyno-relay --test resets -- --ignored --nocapture
 
 gallery: setup ## Draw docs/articles/ again, from bundles of runs, models and digests: no server
 	$(PY) -m tools.gallery

@@ -149,14 +149,21 @@ def test_rust_crates_depend_only_on_what_lies_below(manifest: Path) -> None:
     assert ours <= RUST[data["package"]["name"]]
 
 
-FILES_MAX = 12  # of a folder, besides its `__init__.py`
+FILES_MAX = 12  # of a folder, besides the one that lists the others
 
 
-def test_no_python_folder_has_more_files_than_a_reader_can_hold() -> None:
+@pytest.mark.parametrize(
+    ("root", "pattern", "heads"),
+    [
+        pytest.param(PACKAGE, "*.py", {"__init__.py"}, id="python"),
+        pytest.param(ROOT / "engine", "*.rs", {"mod.rs", "lib.rs"}, id="rust"),
+    ],
+)
+def test_no_folder_has_more_files_than_a_reader_can_hold(
+    root: Path, pattern: str, heads: set[str]
+) -> None:
     folders = Counter(
-        str(path.parent.relative_to(ROOT))
-        for path in PACKAGE.rglob("*.py")
-        if path.name != "__init__.py"
+        str(path.parent.relative_to(ROOT)) for path in root.rglob(pattern) if path.name not in heads
     )
     large = {folder: count for folder, count in folders.items() if count > FILES_MAX}
     assert large == {}

@@ -1,6 +1,6 @@
 //! What a listener's network is like.
 
-use crate::dns::Resolve;
+use crate::names::resolver::Resolve;
 use crate::swallow::Swallow;
 use serde::Deserialize;
 use std::net::SocketAddr;

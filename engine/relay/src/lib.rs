@@ -2,38 +2,30 @@
 //!
 //! The kernel may lack netem, and an unprivileged run has no network namespaces. The relay needs neither: delay
 //! and bandwidth come from queues of its own, losses and partitions from filters on its sockets, so that
-//! both ends retransmit and give up as TCP does (`filter`).
+//! both ends retransmit and give up as TCP does (`sockets/filter.rs`).
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`control`] | commands and answers, one JSON object a line |
-//! | [`conditions`] | what a listener's network is like |
-//! | [`mod@line`], [`flow`] | bandwidth that connections share; bytes under way in one direction. No sockets, no clock |
-//! | [`connection`], [`listener`], [`filter`] | the sockets |
-//! | [`dns`], `naming` | servers that are found by a name; connections that wait for its address |
-//! | [`redirect`] | a library that leads connections of servers here |
-//! | [`swallow`] | planted defects: commits that are acknowledged and rolled back |
-//! | [`relay`], `passing`, `commands`, [`table`], [`timers`], [`input`] | the event loop |
+//! | `conditions` | what a listener's network is like |
+//! | `queues` | bytes under way, and the bandwidth that connections share. No sockets, no clock |
+//! | `sockets` | listeners, connections, and the filters that lose packets |
+//! | `names` | servers that are found by a name |
+//! | `swallow` | planted defects: commits that are acknowledged and rolled back |
+//! | `control` | commands and answers, one JSON object a line |
+//! | `event_loop`, `table` | what moves all of them; listeners and connections by keys |
+//! | `redirect` | a library that leads connections of servers here |
 //!
 //! Sources: tcp(7), socket(7) `SO_ATTACH_FILTER` and `SO_LINGER`, epoll(7).
 
-mod commands;
-pub mod conditions;
-pub mod connection;
-pub mod control;
-pub mod dns;
-pub mod filter;
-pub mod flow;
-pub mod input;
-pub mod line;
-pub mod listener;
-mod naming;
-mod passing;
-pub mod redirect;
-pub mod relay;
-pub mod swallow;
-pub mod table;
-pub mod timers;
+mod conditions;
+mod control;
+mod event_loop;
+mod names;
+mod queues;
+mod redirect;
+mod sockets;
+mod swallow;
+mod table;
 
 use dyno_core::shown::shown;
 use dyno_generator::machine;
@@ -41,7 +33,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 /// What `--help` prints.
-pub const HELP: &str = "\
+const HELP: &str = "\
 Usage: dyno-engine relay [--cpus LIST | --redirect FILE]
 
 Passes TCP connections on, on loopback only, under the conditions of a network: delay, jitter, bandwidth,
@@ -120,7 +112,7 @@ fn run(cpus: &[u32]) -> Result<(), String> {
 /// The system's: out of descriptors, or `output` cannot be written.
 pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> std::io::Result<()> {
     machine::wait_precisely();
-    relay::Relay::new(input, output)?.serve()
+    event_loop::Relay::new(input, output)?.serve()
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ impl<T> Table<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
 
     #[test]
     fn a_key_outlives_its_value_and_finds_no_other() {
@@ -84,5 +85,16 @@ mod tests {
         assert_eq!(table.get_mut(three), Some(&mut "three"));
         assert_eq!(table.get(two), Some(&"two"));
         assert_eq!(table.iter().map(|(_, value)| *value).collect::<Vec<_>>(), ["three", "two"]);
+    }
+
+    #[test]
+    fn a_million_values_need_as_many_places_as_there_are_at_a_time() {
+        let mut table = Table::default();
+        let mut keys = VecDeque::from_iter((0..3).map(|number| table.insert(number)));
+        for number in 3..1_000_000 {
+            assert_eq!(keys.pop_front().and_then(|key| table.remove(key)), Some(number - 3));
+            keys.push_back(table.insert(number));
+        }
+        assert_eq!((table.places.len(), table.free.len()), (3, 0));
     }
 }

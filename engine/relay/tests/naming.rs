@@ -2,41 +2,13 @@
 
 mod toy;
 
-use serde_json::{Value, json};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use serde_json::json;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::{Arc, Mutex};
-use toy::{Relay, client, exchange, greeter, is_reset, word};
-
-/// What a toy name server says of every name: an address and its TTL; `None`: there is no such name.
-type Record = Arc<Mutex<Option<(Ipv4Addr, u32)>>>;
+use toy::{Record, Relay, client, exchange, greeter, is_reset, name_server, resolve, word};
 
 const ONE: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 const TWO: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 2);
-
-fn name_server(record: &Record) -> SocketAddr {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = socket.local_addr().unwrap();
-    let record = Arc::clone(record);
-    std::thread::spawn(move || {
-        let mut message = [0; 512];
-        while let Ok((length, from)) = socket.recv_from(&mut message) {
-            let mut reply = message[..length].to_vec();
-            reply[2] |= 0x80;
-            match *record.lock().unwrap() {
-                None => reply[3] = 3,
-                Some((ip, ttl_s)) => {
-                    reply[7] = 1;
-                    reply.extend([0xc0, 12, 0, 1, 0, 1]);
-                    reply.extend(ttl_s.to_be_bytes());
-                    reply.extend([0, 4]);
-                    reply.extend(ip.octets());
-                }
-            }
-            socket.send_to(&reply, from).unwrap();
-        }
-    });
-    address
-}
 
 /// Two machines with a server each, on the same port of their addresses; the port.
 fn machines(relay: &mut Relay) -> u16 {
@@ -49,12 +21,6 @@ fn machines(relay: &mut Relay) -> u16 {
         port = done["port"].as_u64().unwrap_or_else(|| panic!("{done}")) as u16;
     }
     port
-}
-
-fn resolve(server: SocketAddr, port: u16, keep_s: Option<f64>) -> Value {
-    json!({"resolve": {
-        "name": "db.dyno.test", "server": server.to_string(), "port": port, "keep_s": keep_s,
-    }})
 }
 
 #[test]

@@ -10,8 +10,8 @@
 //! allocation.
 
 use super::load_thread::LoadThread;
-use super::receive_buffer::RECEIVE_BYTES;
-use super::receiving::Receiving;
+use super::turn::receive_buffer::RECEIVE_BYTES;
+use super::turn::receiving::Receiving;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};

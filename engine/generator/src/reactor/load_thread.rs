@@ -1,11 +1,11 @@
 //! The parts of a load thread: its poller, timers and buffers ([`Io`]), and the handling of its
 //! sessions ([`LoadThread`]). Waiting, receiving, connecting and closing are the same for all
-//! implementors: [`event_loop`](super::event_loop) and the other modules of this folder.
+//! implementors: [`event_loop`](super::event_loop) and [`turn`](super::turn).
 
-use super::connect_queue::ConnectQueue;
-use super::receive_buffer::Received;
 use super::timers::{Timer, Timers};
-use super::unread::Unread;
+use super::turn::connect_queue::ConnectQueue;
+use super::turn::receive_buffer::Received;
+use super::turn::unread::Unread;
 use crate::metrics::thread::ThreadMetrics;
 use crate::transport::channel::Channel;
 use crate::transport::endpoint::Endpoint;

@@ -4,8 +4,9 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -128,4 +129,39 @@ pub fn is_silent(stream: &mut TcpStream) -> bool {
 /// Whether the connection is reset, before any byte.
 pub fn is_reset(stream: &mut TcpStream) -> bool {
     matches!(stream.read(&mut [0]), Err(why) if why.kind() == ErrorKind::ConnectionReset)
+}
+
+/// What a toy name server says of every name: an address and its TTL; `None`: there is no such name.
+pub type Record = Arc<Mutex<Option<(Ipv4Addr, u32)>>>;
+
+pub fn name_server(record: &Record) -> SocketAddr {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = socket.local_addr().unwrap();
+    let record = Arc::clone(record);
+    std::thread::spawn(move || {
+        let mut message = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut message) {
+            let mut reply = message[..length].to_vec();
+            reply[2] |= 0x80;
+            match *record.lock().unwrap() {
+                None => reply[3] = 3,
+                Some((ip, ttl_s)) => {
+                    reply[7] = 1;
+                    reply.extend([0xc0, 12, 0, 1, 0, 1]);
+                    reply.extend(ttl_s.to_be_bytes());
+                    reply.extend([0, 4]);
+                    reply.extend(ip.octets());
+                }
+            }
+            socket.send_to(&reply, from).unwrap();
+        }
+    });
+    address
+}
+
+/// A link to the server on a port of the address that a name has.
+pub fn resolve(server: SocketAddr, port: u16, keep_s: Option<f64>) -> Value {
+    json!({"resolve": {
+        "name": "db.dyno.test", "server": server.to_string(), "port": port, "keep_s": keep_s,
+    }})
 }

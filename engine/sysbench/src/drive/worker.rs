@@ -10,9 +10,9 @@ use dyno_core::clock::Clock;
 use dyno_core::error::{Error, Kind, Result};
 use dyno_generator::reactor::event_loop::Turns;
 use dyno_generator::reactor::load_thread::Io;
-use dyno_generator::reactor::receive_buffer::RECEIVE_BYTES;
-use dyno_generator::reactor::sending::Sending;
 use dyno_generator::reactor::timers::{Cause, Timer};
+use dyno_generator::reactor::turn::receive_buffer::RECEIVE_BYTES;
+use dyno_generator::reactor::turn::sending::Sending;
 use dyno_generator::transport::poller::Poller;
 use std::collections::VecDeque;
 

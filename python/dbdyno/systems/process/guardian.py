@@ -18,8 +18,8 @@ the end of its patience. Protocol, one JSON object a line:
     out: {"exited": status, "killed": bool}     the program is gone and cleaned up; then it ends
 
 Sources: prctl(2) PR_SET_PDEATHSIG (sent when the *thread* that forked ends: we have one only) and
-PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), umount2(2), loop(4); PostgreSQL's `pg_shmem.h`
-(PGShmemHeader) and `dsm.c` (the control segment lists handles).
+PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), proc_sysvipc(5), umount2(2), loop(4); PostgreSQL's
+`pg_shmem.h` (PGShmemHeader) and `dsm.c` (the control segment lists handles).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ import select
 import shutil
 import signal
 import stat
+import struct
 import sys
 import time
 from collections.abc import Set
@@ -368,39 +369,10 @@ def mount_point(line: bytes) -> str:
     return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda one: bytes([int(one[1], 8)]), numbered))
 
 
-class _ShmidDs(ctypes.Structure):
-    """struct shmid_ds of 64-bit Linux, as far as needed: size 112 bytes."""
-
-    _fields_ = (
-        ("key", ctypes.c_int),
-        *((name, ctypes.c_uint) for name in ("uid", "gid", "cuid", "cgid", "mode")),
-        ("seq", ctypes.c_ushort),
-        ("pad", ctypes.c_ushort),
-        ("unused", ctypes.c_ulong * 2),
-        ("segsz", ctypes.c_size_t),
-        *((name, ctypes.c_long) for name in ("atime", "dtime", "ctime")),
-        *((name, ctypes.c_int) for name in ("cpid", "lpid")),
-        ("nattch", ctypes.c_ulong),
-        ("reserved", ctypes.c_ulong * 8),
-    )
-
-
-class _PgShmemHeader(ctypes.Structure):
-    """The first fields of PostgreSQL's PGShmemHeader, the same in all versions since 9.4."""
-
-    _fields_ = (
-        ("magic", ctypes.c_int32),
-        ("creator_pid", ctypes.c_int32),
-        ("total_size", ctypes.c_size_t),
-        ("free_offset", ctypes.c_size_t),
-        ("dsm_control", ctypes.c_uint32),
-        ("index", ctypes.c_void_p),
-        ("device", ctypes.c_uint64),  # of the data directory, as is the inode
-        ("inode", ctypes.c_uint64),
-    )
-
-
 PG_SHMEM_MAGIC = 679834894
+# PGShmemHeader in all versions since 9.4: magic, creator, total size, free offset, number of the
+# control segment, index, device and inode of the data directory.
+PG_SHMEM_HEADER = struct.Struct("iiNNIPQQ")
 Identity = tuple[int, int]  # device and inode of a data directory
 
 
@@ -420,22 +392,18 @@ def remove_shared_memory(creators: Set[int], since_unix_s: float, data: Identity
     data directory; and the files that it names, directly or through its control segment.
     """
     try:
-        rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    except OSError:  # a kernel without System V shared memory
+        names, *rows = Path("/proc/sysvipc/shm").read_text().splitlines()
+    except (OSError, ValueError):  # a kernel without System V shared memory
         return
     for row in rows:
-        identifier = int(row.split()[1])
-        info = _ShmidDs()
-        if _libc.shmctl(identifier, 2, ctypes.byref(info)) != 0:
+        segment = dict(zip(names.split(), map(int, row.split()), strict=False))
+        if segment["nattch"] or segment["ctime"] < int(since_unix_s):
             continue
-        if info.nattch or info.ctime < int(since_unix_s):
-            continue
-        header = _header(identifier, info.segsz)
-        named = header is not None and (header.device, header.inode) == data
-        if info.cpid in creators or named:
-            _libc.shmctl(identifier, IPC_RMID, None)
-            if header is not None and header.dsm_control:
-                control = SHM_DIRECTORY / f"PostgreSQL.{header.dsm_control}"
+        number, named = _header(segment["shmid"], segment["size"]) or (0, None)
+        if segment["cpid"] in creators or (named and named == data):
+            _libc.shmctl(segment["shmid"], IPC_RMID, None)
+            if number:
+                control = SHM_DIRECTORY / f"PostgreSQL.{number}"
                 for path in [*_listed(control), control]:
                     path.unlink(missing_ok=True)
 
@@ -449,9 +417,10 @@ def remove_faketime(creators: Set[int]) -> None:
                 (SHM_DIRECTORY / name).unlink()
 
 
-def _header(identifier: int, size_bytes: int) -> _PgShmemHeader | None:
-    """A copy of a segment's first bytes, if they are PostgreSQL's."""
-    if size_bytes < ctypes.sizeof(_PgShmemHeader):
+def _header(identifier: int, size_bytes: int) -> tuple[int, Identity] | None:
+    """The control segment's number (0: none) and the data directory that a segment of PostgreSQL
+    names; None if it is not PostgreSQL's."""
+    if size_bytes < PG_SHMEM_HEADER.size:
         return None
     _libc.shmat.restype = ctypes.c_void_p
     _libc.shmdt.argtypes = [ctypes.c_void_p]
@@ -459,12 +428,11 @@ def _header(identifier: int, size_bytes: int) -> _PgShmemHeader | None:
     if address in (None, ctypes.c_void_p(-1).value):
         return None
     try:
-        header = _PgShmemHeader.from_buffer_copy(
-            ctypes.string_at(address, ctypes.sizeof(_PgShmemHeader))
-        )
+        header = PG_SHMEM_HEADER.unpack(ctypes.string_at(address, PG_SHMEM_HEADER.size))
     finally:
         _libc.shmdt(address)
-    return header if header.magic == PG_SHMEM_MAGIC else None
+    magic, _, _, _, control, _, device, inode = header
+    return (control, (device, inode)) if magic == PG_SHMEM_MAGIC else None
 
 
 def _listed(control: Path) -> list[Path]:

@@ -22,19 +22,19 @@ CASES = (
         "0 to 500 us, mean 250 us",
     ),
     (
-        "reactor::unread::tests",
+        "reactor::turn::unread::tests",
         "what_came_while_others_were_handled_has_waited_for_them",
         "an answer to an earlier request, ready at any time since the poll before",
         "since the poll before returned: no less than it waited",
     ),
     (
-        "reactor::unread::tests",
+        "reactor::turn::unread::tests",
         "what_is_read_late_in_a_batch_has_waited_since_the_poll_before_it",
         "the rest of a batch that is handled in two parts: 8 us",
         "8 us",
     ),
     (
-        "reactor::unread::tests",
+        "reactor::turn::unread::tests",
         "what_the_thread_waited_for_a_cpu_is_not_its_own_doing",
         "an answer while the thread, for 9 us, has a CPU for 0.7 us",
         "0.7 us",

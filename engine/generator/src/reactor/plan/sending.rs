@@ -2,9 +2,9 @@
 
 use super::session_slot::Connection;
 use super::worker::Worker;
-use crate::reactor::closing::Closing;
-use crate::reactor::sending::Sending;
 use crate::reactor::timers::{Cause, Timer};
+use crate::reactor::turn::closing::Closing;
+use crate::reactor::turn::sending::Sending;
 use crate::session::Step;
 use crate::transport::poller::Poller;
 use dyno_core::clock::Clock;

@@ -2,9 +2,9 @@
 
 use super::closing::Closing;
 use super::connecting::Connecting;
-use super::load_thread::{LoadThread, Speaker};
 use super::receive_buffer::{KEEP_BYTES, READS_A_TURN, RECEIVE_BYTES, Received};
 use super::sending::Sending;
+use crate::reactor::load_thread::{LoadThread, Speaker};
 use crate::transport::channel::Stage;
 use crate::transport::poller::Ready;
 use dyno_core::clock::Clock;

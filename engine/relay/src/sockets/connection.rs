@@ -1,8 +1,8 @@
 //! A connection through the relay: the client's socket, the server's, and a flow in each direction.
 
+use super::filter;
 use crate::conditions::{Conditions, Direction};
-use crate::filter;
-use crate::flow::{Around, End, Flow};
+use crate::queues::flow::{Around, End, Flow};
 use crate::swallow::Rewrite;
 use crate::table::Key;
 use dyno_core::clock::Clock;

@@ -1,8 +1,8 @@
 //! Flows under simulated time, between sockets made of memory.
 
+use super::flow::{Around, End, Flow, WINDOW_BYTES};
+use super::line::Line;
 use crate::conditions::Way;
-use crate::flow::{Around, End, Flow, WINDOW_BYTES};
-use crate::line::Line;
 use dyno_core::clock::{Clock, SimulatedClock};
 use std::collections::VecDeque;
 use std::io::{self, Error, ErrorKind, Read, Write};

@@ -1,7 +1,7 @@
 //! The sending half of a turn.
 
 use super::closing::Closing;
-use super::load_thread::{LoadThread, token};
+use crate::reactor::load_thread::{LoadThread, token};
 use crate::transport::poller::Poller;
 use dyno_core::error::{Error, Kind};
 use std::io;

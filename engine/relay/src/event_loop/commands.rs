@@ -1,9 +1,9 @@
 //! Carrying out commands.
 
-use crate::conditions::{Change, Conditions, Direction};
+use super::Relay;
+use crate::conditions::{Change, Conditions, Direction, Way};
 use crate::control::{Command, Done, Failed, Figures, parse};
-use crate::listener::Listener;
-use crate::relay::Relay;
+use crate::sockets::listener::Listener;
 use crate::table::Key;
 use dyno_core::clock::Clock;
 use dyno_generator::machine;
@@ -15,7 +15,7 @@ impl<W: Write> Relay<W> {
     ///
     /// # Errors
     /// What is wrong with it, or what the system refused.
-    pub(crate) fn carry_out(&mut self, line: &[u8]) -> Result<Done, Failed> {
+    pub(super) fn carry_out(&mut self, line: &[u8]) -> Result<Done, Failed> {
         parse(line).and_then(|command| self.command(command)).map_err(|error| Failed { error })
     }
 
@@ -64,7 +64,7 @@ impl<W: Write> Relay<W> {
         let listener = Listener::open(name, ip, port, conditions, self.clock.now_ns())
             .map_err(|error| format!("cannot listen for {name}: {error}"))?;
         let key = self.listeners.insert(listener);
-        if let Err(error) = self.watch(key) {
+        if let Err(error) = self.watch(key, false) {
             self.listeners.remove(key);
             return Err(format!("cannot listen for {name}: {error}"));
         }
@@ -159,6 +159,6 @@ impl<W: Write> Relay<W> {
 }
 
 /// What filters follow from.
-fn lossy(way: crate::conditions::Way) -> (bool, f64) {
+fn lossy(way: Way) -> (bool, f64) {
     (way.is_dropped, way.loss)
 }

@@ -4,8 +4,8 @@
 //! down, hangs or violates the protocol fails its sessions and never the run.
 
 use super::closing::Closing;
-use super::load_thread::{LoadThread, token};
 use super::sending::Sending;
+use crate::reactor::load_thread::{LoadThread, token};
 use crate::transport::channel::Stage;
 use crate::transport::link::Link;
 use crate::transport::poller::Poller;

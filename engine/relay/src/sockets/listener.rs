@@ -1,9 +1,9 @@
 //! A port on loopback, and the conditions of the connections that it accepts.
 
+use super::filter;
 use crate::conditions::{Conditions, Direction};
-use crate::dns::Resolver;
-use crate::filter;
-use crate::line::Line;
+use crate::names::resolver::Resolver;
+use crate::queues::line::Line;
 use crate::table::Key;
 use socket2::{Domain, Socket, Type};
 use std::cell::Cell;
@@ -28,6 +28,8 @@ pub struct Listener {
     socket: Socket,
     /// A reserved descriptor, released to accept and close a connection when descriptors run out.
     spare: Option<File>,
+    /// Whether it has been said that there are no descriptors.
+    has_warned: bool,
     /// Its network.
     pub conditions: Conditions,
     /// Where connections go that resolve a name.
@@ -64,6 +66,7 @@ impl Listener {
             port,
             socket,
             spare: File::open("/dev/null").ok(),
+            has_warned: false,
             lines: [Line::default(); 2],
             waiting: [VecDeque::new(), VecDeque::new()],
             line_timer_ns: [None; 2],
@@ -111,24 +114,30 @@ impl Listener {
         &self.socket
     }
 
-    /// Accepts a connection, if one waits.
-    pub fn accept(&mut self) -> Option<Socket> {
-        loop {
-            match self.socket.accept() {
-                Ok((client, _)) => return Some(client),
-                Err(why) if matches!(why.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
-                    // Otherwise the connection would wait until another one comes.
-                    self.spare = None;
-                    drop(self.socket.accept());
-                    self.spare = File::open("/dev/null").ok();
-                    eprintln!("dyno-engine relay: out of descriptors: raise `ulimit -Hn`");
-                }
-                Err(why)
-                    if matches!(why.raw_os_error(), Some(libc::EINTR | libc::ECONNABORTED)) => {}
+    /// Accepts a connection, if one waits; an error if it is gone, or was turned away for lack of descriptors.
+    pub fn accept(&mut self) -> Option<io::Result<Socket>> {
+        match self.socket.accept() {
+            Ok((client, _)) => Some(Ok(client)),
+            Err(why) => match why.raw_os_error() {
+                // Also if none waits: the system looks for a descriptor first.
+                Some(libc::EMFILE | libc::ENFILE) => self.turn_away().then_some(Err(why)),
+                Some(libc::EINTR | libc::ECONNABORTED) => Some(Err(why)),
                 // None waits, or the port refuses.
-                Err(_) => return None,
-            }
+                _ => None,
+            },
         }
+    }
+
+    /// Closes a connection that waits, which would else wait until another one comes. Returns whether one did.
+    fn turn_away(&mut self) -> bool {
+        self.spare = None;
+        let has_waited = self.socket.accept().is_ok();
+        self.spare = File::open("/dev/null").ok();
+        // Once: if standard error is a pipe, it fills up, and the relay would wait for its reader.
+        if has_waited && !std::mem::replace(&mut self.has_warned, true) {
+            eprintln!("dyno-engine relay: out of descriptors: raise `ulimit -Hn`");
+        }
+        has_waited
     }
 }
 

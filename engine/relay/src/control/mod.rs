@@ -1,4 +1,6 @@
-//! Commands and answers, one JSON object a line.
+//! Commands and answers, one JSON object a line; [`input`] reads the lines.
+
+pub mod input;
 
 use crate::conditions::Change;
 use serde::{Deserialize, Serialize};

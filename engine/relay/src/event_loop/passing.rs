@@ -1,11 +1,11 @@
 //! Passing bytes on: steps of flows, turns on lines, ends of connections.
 
+use super::Relay;
+use super::timers::Due;
 use crate::conditions::Direction;
-use crate::connection::Connection;
-use crate::flow::{Around, End};
-use crate::relay::Relay;
+use crate::queues::flow::{Around, End};
+use crate::sockets::connection::Connection;
 use crate::table::Key;
-use crate::timers::Due;
 use dyno_core::clock::Clock;
 use std::io::Write;
 
@@ -14,7 +14,7 @@ const PIECES_MAX: usize = 8;
 
 impl<W: Write> Relay<W> {
     /// Moves a flow on as far as it goes now.
-    pub(crate) fn advance(&mut self, key: Key, direction: Direction) {
+    pub(super) fn advance(&mut self, key: Key, direction: Direction) {
         let Some(connection) = self.connections.get(key) else { return };
         let listener_key = connection.listener;
         let Some(listener) = self.listeners.get(listener_key) else { return };
@@ -28,7 +28,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Lets waiting flows read a piece each, until the line is busy.
-    pub(crate) fn take_turns(&mut self, listener_key: Key, direction: Direction) {
+    pub(super) fn take_turns(&mut self, listener_key: Key, direction: Direction) {
         let index = direction as usize;
         while let Some(listener) = self.listeners.get_mut(listener_key) {
             let now_ns = self.clock.now_ns();
@@ -109,7 +109,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Resets a connection.
-    pub(crate) fn reset(&mut self, key: Key) {
+    pub(super) fn reset(&mut self, key: Key) {
         if let Some(connection) = self.leave(key) {
             connection.reset();
         }
@@ -126,7 +126,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Open connections, of one listener or of all.
-    pub(crate) fn open_connections(&self, listener: Option<Key>) -> Vec<Key> {
+    pub(super) fn open_connections(&self, listener: Option<Key>) -> Vec<Key> {
         let connections = self.connections.iter();
         let of = connections.filter(|(_, one)| listener.is_none_or(|key| one.listener == key));
         of.map(|(key, _)| key).collect()

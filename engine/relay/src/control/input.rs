@@ -3,7 +3,7 @@
 //! A thread copies the input to a socket pair, which can be polled whatever the input is: a pipe, a terminal
 //! or a file.
 
-use crate::control::LINE_BYTES_MAX;
+use super::LINE_BYTES_MAX;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;

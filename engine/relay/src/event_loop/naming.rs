@@ -1,21 +1,21 @@
 //! Connections that wait for the address of their server's name.
 
-use crate::dns::{ANSWER_NS, Outcome};
-use crate::relay::{Relay, Token};
+use super::timers::Due;
+use super::{Relay, Token};
+use crate::names::resolver::Outcome;
 use crate::table::Key;
-use crate::timers::Due;
 use dyno_core::clock::Clock;
 use dyno_generator::transport::poller::Poller;
 use std::io::{self, Write};
 
 impl<W: Write> Relay<W> {
     /// Has a connection wait for the address, which is asked for unless it is already.
-    pub(crate) fn look_up(&mut self, connection: Key) {
+    pub(super) fn look_up(&mut self, connection: Key) {
         let Some(key) = self.connections.get(connection).map(|one| one.listener) else { return };
         let Some(listener) = self.listeners.get_mut(key) else { return };
         listener.resolver.parked.push(connection);
         if !listener.resolver.is_asking() && self.ask(key).is_err() {
-            self.give_up(key);
+            self.forget_name(key);
         }
     }
 
@@ -25,12 +25,21 @@ impl<W: Write> Relay<W> {
         let Some(resolve) = &listener.conditions.resolve else { return Ok(()) };
         let fd = listener.resolver.ask(resolve, now_ns)?;
         self.epoll.watch(fd, Token::Answer(key).to_u64(), false, false)?;
-        self.timers.add(now_ns + ANSWER_NS, Due::Answer(key));
+        self.limit_patience(key);
         Ok(())
     }
 
+    /// Sets the timer of a listener's question. There is one at most, however many questions are asked.
+    fn limit_patience(&mut self, key: Key) {
+        let Some(listener) = self.listeners.get_mut(key) else { return };
+        let Some(at_ns) = listener.resolver.patient_until_ns() else { return };
+        if !std::mem::replace(&mut listener.resolver.has_timer, true) {
+            self.timers.add(at_ns, Due::Answer(key));
+        }
+    }
+
     /// Reads the answer of a listener's name server.
-    pub(crate) fn receive_answer(&mut self, key: Key) {
+    pub(super) fn receive_answer(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return };
         let Some(resolve) = &listener.conditions.resolve else { return };
@@ -42,20 +51,18 @@ impl<W: Write> Relay<W> {
     }
 
     /// Asks once more, if no answer has come.
-    pub(crate) fn repeat_question(&mut self, key: Key) {
+    pub(super) fn repeat_question(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(listener) = self.listeners.get_mut(key) else { return };
-        match listener.resolver.repeat(now_ns) {
-            Outcome::Unknown => self.give_up(key),
-            _ if listener.resolver.is_asking() => {
-                self.timers.add(now_ns + ANSWER_NS, Due::Answer(key));
-            }
-            _ => {}
+        listener.resolver.has_timer = false;
+        if listener.resolver.repeat(now_ns) == Outcome::Unknown {
+            self.give_up(key);
         }
+        self.limit_patience(key);
     }
 
-    /// Forgets the address of a listener, whose name is another one now.
-    pub(crate) fn forget_name(&mut self, key: Key) {
+    /// Forgets the address of a listener, which is another one now or cannot be asked for.
+    pub(super) fn forget_name(&mut self, key: Key) {
         let Some(listener) = self.listeners.get_mut(key) else { return };
         listener.resolver.forget();
         self.give_up(key);

@@ -1,42 +1,56 @@
 //! The event loop: one thread for all listeners and connections.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`passing`] | bytes passed on, and the ends of connections |
+//! | [`naming`] | connections that wait for the address of a name |
+//! | [`commands`] | commands carried out |
+//! | [`timers`] | what is due without an event |
+
+mod commands;
+mod naming;
+mod passing;
+mod timers;
 
 use crate::conditions::Direction;
-use crate::connection::{Connection, Side};
-use crate::filter;
-use crate::input::Input;
-use crate::listener::Listener;
+use crate::control::input::Input;
+use crate::sockets::connection::{Connection, Side};
+use crate::sockets::filter;
+use crate::sockets::listener::Listener;
 use crate::swallow;
 use crate::table::{Key, Table};
-use crate::timers::{Due, Timers};
 use dyno_core::clock::{Clock, MonotonicClock};
 use dyno_generator::transport::poller::{Epoll, Poller, Ready};
 use socket2::Socket;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use timers::{Due, Timers};
 
 /// Maximum number of sockets that one wait reports.
 const EVENTS_MAX: usize = 1024;
 /// Size of a read.
 const SCRATCH_BYTES: usize = 64 << 10;
+/// Connections of a listener that are accepted before others have their turn.
+const ACCEPTS_MAX: usize = 64;
 /// Longest wait for events, in nanoseconds.
 const WAIT_MAX_NS: u64 = 3_600_000_000_000;
 
 /// The relay.
 pub struct Relay<W> {
-    pub(crate) epoll: Epoll,
-    pub(crate) clock: MonotonicClock,
-    pub(crate) listeners: Table<Listener>,
-    pub(crate) connections: Table<Connection>,
-    pub(crate) timers: Timers,
-    pub(crate) scratch: Box<[u8]>,
+    epoll: Epoll,
+    clock: MonotonicClock,
+    listeners: Table<Listener>,
+    connections: Table<Connection>,
+    timers: Timers,
+    scratch: Box<[u8]>,
     input: Input,
     output: W,
 }
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Token {
+enum Token {
     Control,
     Listener(Key),
     Socket(Key, Side),
@@ -45,7 +59,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    pub(crate) fn to_u64(self) -> u64 {
+    fn to_u64(self) -> u64 {
         let pack = |key: Key, kind| u64::from(key.life) << 32 | u64::from(key.place) << 3 | kind;
         match self {
             Self::Control => 0,
@@ -96,13 +110,7 @@ impl<W: Write> Relay<W> {
     pub fn serve(&mut self) -> io::Result<()> {
         let mut ready = Vec::with_capacity(EVENTS_MAX);
         while !self.input.has_ended() {
-            let now_ns = self.clock.now_ns();
-            let until_ns = self.timers.first_ns().unwrap_or(now_ns + WAIT_MAX_NS);
-            self.epoll.wait(now_ns, until_ns, &mut ready)?;
-            for event in &ready {
-                self.handle(event)?;
-            }
-            self.act_on_timers();
+            self.turn(&mut ready)?;
         }
         for key in self.open_connections(None) {
             self.reset(key);
@@ -110,11 +118,23 @@ impl<W: Write> Relay<W> {
         Ok(())
     }
 
+    /// Waits for sockets and timers, and handles them. `ready` is room for events.
+    fn turn(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let now_ns = self.clock.now_ns();
+        let until_ns = self.timers.first_ns().unwrap_or(now_ns + WAIT_MAX_NS);
+        self.epoll.wait(now_ns, until_ns, ready)?;
+        for event in &*ready {
+            self.handle(event)?;
+        }
+        self.act_on_timers();
+        Ok(())
+    }
+
     fn handle(&mut self, event: &Ready) -> io::Result<()> {
         match Token::from_u64(event.token) {
             Token::Control => self.obey(),
             Token::Listener(key) => {
-                self.accept_all(key);
+                self.accept(key);
                 Ok(())
             }
             Token::Socket(key, side) => {
@@ -170,11 +190,17 @@ impl<W: Write> Relay<W> {
         }
     }
 
-    fn accept_all(&mut self, key: Key) {
-        while let Some(client) = self.listeners.get_mut(key).and_then(Listener::accept) {
-            // A client that is gone already needs no connection.
-            let _ = self.welcome(key, client);
+    /// Accepts connections. Clients that come as fast as they are accepted must not keep the relay from the
+    /// connections that it has: those that are reset would stay, up to the limit of descriptors.
+    fn accept(&mut self, key: Key) {
+        for _ in 0..ACCEPTS_MAX {
+            let waiting = self.listeners.get_mut(key).and_then(Listener::accept);
+            let Some(client) = waiting else { return };
+            // A client that is gone already, or turned away, needs no connection.
+            let _ = client.and_then(|client| self.welcome(key, client));
         }
+        // Others may wait, and an edge is reported once. If this fails, the next client is one.
+        let _ = self.watch(key, true);
     }
 
     fn welcome(&mut self, listener_key: Key, client: Socket) -> io::Result<()> {
@@ -203,7 +229,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Connects to the server, once its address is known.
-    pub(crate) fn connect(&mut self, key: Key) {
+    fn connect(&mut self, key: Key) {
         let now_ns = self.clock.now_ns();
         let Some(connection) = self.connections.get(key) else { return };
         let Some(listener) = self.listeners.get(connection.listener) else { return };
@@ -214,7 +240,7 @@ impl<W: Write> Relay<W> {
     }
 
     /// Connects to the server at an address.
-    pub(crate) fn connect_to(&mut self, key: Key, to: SocketAddr) {
+    fn connect_to(&mut self, key: Key, to: SocketAddr) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let Some(listener) = self.listeners.get(connection.listener) else { return };
         let begun = connection.connect(to, &listener.conditions).and_then(|server| {
@@ -238,32 +264,16 @@ impl<W: Write> Relay<W> {
         }
     }
 
-    /// Watches a listener for connections.
+    /// Watches a listener for connections; once more, if it is `known`, to hear of those that wait.
     ///
     /// # Errors
     /// The system's: out of watches.
-    pub(crate) fn watch(&mut self, key: Key) -> io::Result<()> {
+    fn watch(&mut self, key: Key, known: bool) -> io::Result<()> {
         let Some(listener) = self.listeners.get(key) else { return Ok(()) };
         let fd = listener.socket().as_raw_fd();
-        self.epoll.watch(fd, Token::Listener(key).to_u64(), false, false)
+        self.epoll.watch(fd, Token::Listener(key).to_u64(), false, known)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_come_back_as_they_were() {
-        let key = Key { place: 70_000, life: u32::MAX };
-        for token in [
-            Token::Control,
-            Token::Listener(key),
-            Token::Socket(key, Side::Client),
-            Token::Socket(key, Side::Server),
-            Token::Answer(key),
-        ] {
-            assert_eq!(Token::from_u64(token.to_u64()), token);
-        }
-    }
-}
+mod tests;

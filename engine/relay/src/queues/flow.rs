@@ -5,8 +5,8 @@
 //! Memory is bounded: no bytes are read while [`WINDOW_BYTES`] are under way, or while the receiver does not
 //! take those that have arrived; the sender's TCP then slows it down.
 
+use super::line::Line;
 use crate::conditions::Way;
-use crate::line::Line;
 use crate::swallow::Rewrite;
 use dyno_core::clock::Clock;
 use dyno_core::random::rng::Rng;
@@ -120,7 +120,7 @@ impl Flow {
     pub fn wants_bytes(&self, now_ns: u64) -> bool {
         self.is_readable
             && !self.has_ended
-            && self.bytes.len() < WINDOW_BYTES
+            && self.under_way_bytes() < WINDOW_BYTES
             && (self.is_writable || !self.has_arrived(now_ns))
     }
 
@@ -317,7 +317,3 @@ impl Flow {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "flow_tests.rs"]
-mod tests;

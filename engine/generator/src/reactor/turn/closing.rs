@@ -1,6 +1,6 @@
 //! Handling of lost connections and of failed attempts to connect.
 
-use super::load_thread::LoadThread;
+use crate::reactor::load_thread::LoadThread;
 use crate::transport::channel::Stage;
 use crate::transport::endpoint::Endpoint;
 use dyno_core::error::Error;
