@@ -123,7 +123,8 @@ class Operations(Protocol):
 
     def switch_over(self, step: Step) -> str:
         """Has a replica take over from a primary that is well. DynoError, and everything is as it
-        was, if that cannot be without a loss."""
+        was, if that cannot be without a loss; once a promotion has begun that fails, the old
+        primary stays closed."""
 
     def must_be_replaceable(self, name: str) -> None:
         """DynoError if `replace` of a node, whose data are still there, would fail: it is the
