@@ -63,15 +63,36 @@ def server(bind: None) -> Iterator[NameServer]:
     made.stop()
 
 
-def reached(port: int) -> bool:
+def connected(port: int) -> socket.socket:
+    session = socket.create_connection(("127.0.0.1", port), 20)
+    session.settimeout(20)
+    return session
+
+
+def echoed(session: socket.socket) -> bool:
     """Whether a session gets through to an echo."""
-    with socket.create_connection(("127.0.0.1", port), 20) as session:
-        session.settimeout(20)
-        try:
-            session.sendall(b"x")
-            return session.recv(1) == b"x"
-        except ConnectionError:
-            return False
+    try:
+        session.sendall(b"x")
+        return session.recv(1) == b"x"
+    except ConnectionError:
+        return False
+
+
+def reached(port: int) -> bool:
+    """The same of a new one."""
+    with connected(port) as session:
+        return echoed(session)
+
+
+def is_silent(session: socket.socket) -> bool:
+    """Whether nothing is heard of a session, not even its end."""
+    session.settimeout(0.3)
+    try:
+        session.sendall(b"x")
+        session.recv(1)
+    except TimeoutError:
+        return True
+    return False
 
 
 def test_a_machine_that_is_gone_is_found_again_under_its_name(server: NameServer) -> None:
@@ -81,11 +102,14 @@ def test_a_machine_that_is_gone_is_found_again_under_its_name(server: NameServer
             at = relay.listen("db", port).port
             made = NamedNodes(relay, server, keep_s=0.0)
             made.open({"db": port}, {"db": "db"})
-            assert reached(at)
-            made.leave("db")
-            assert not reached(at)
-            made.register("db")
-            assert reached(at)
+            with connected(at) as session:
+                assert echoed(session)
+                made.leave("db")
+                assert is_silent(session)
+                assert not reached(at)  # there is no route to it
+                made.register("db")
+                assert reached(at)
+                assert is_silent(session)
         assert relay.state("db").lookups == 3
     finally:
         relay.stop()

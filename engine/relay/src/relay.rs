@@ -2,6 +2,7 @@
 
 use crate::conditions::Direction;
 use crate::connection::{Connection, Side};
+use crate::dns::Resolve;
 use crate::filter;
 use crate::input::Input;
 use crate::listener::Listener;
@@ -147,6 +148,7 @@ impl<W: Write> Relay<W> {
             match due {
                 Due::Connect(key) => self.connect(key),
                 Due::Answer(key) => self.repeat_question(key),
+                Due::Unreached(key) => self.lose_patience(key),
                 Due::Flow(key, direction) => {
                     self.forget_timer(key, direction, at_ns);
                     self.advance(key, direction);
@@ -222,7 +224,11 @@ impl<W: Write> Relay<W> {
             self.epoll.watch(server.as_raw_fd(), token, true, false)
         });
         if begun.is_err() {
-            self.reset(key);
+            return self.reset(key);
+        }
+        if let Some(patience_ns) = listener.conditions.resolve.as_ref().and_then(Resolve::patience_ns)
+        {
+            self.timers.add(self.clock.now_ns() + patience_ns, Due::Unreached(key));
         }
     }
 

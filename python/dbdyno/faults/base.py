@@ -149,7 +149,7 @@ class Names(Protocol):
     """How clients find nodes by names. DynoError where the name server refuses."""
 
     def leave(self, node: str) -> None:
-        """A node's machine is gone: nobody listens at its address any more."""
+        """A node's machine is gone: its address is silent from now on."""
 
     def register(self, node: str) -> None:
         """Another machine, with another address, has the node's name from now on."""
