@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.analysis.claims.cases import Case, bound_of
-from dbdyno.analysis.claims.holm import ALPHA
+from dbdyno.experiment.claims.types import ALPHA
 from dbdyno.analysis.claims.interim_looks import case_maker, shown
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
 from dbdyno.analysis.estimates.measured import Measured

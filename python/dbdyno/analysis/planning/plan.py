@@ -14,7 +14,7 @@ from dataclasses import replace
 from dbdyno.analysis.claims import alpha_spending
 from dbdyno.analysis.claims.contrast import Best, LogRatio
 from dbdyno.analysis.claims.equivalence import Equivalence
-from dbdyno.analysis.claims.holm import ALPHA
+from dbdyno.experiment.claims.types import ALPHA
 from dbdyno.analysis.claims.interim_looks import LOOK_MIN
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.message import Message

@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbdyno.analysis.claims.holm import ALPHA
+from dbdyno.experiment.claims.types import ALPHA
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ratios import pairs
