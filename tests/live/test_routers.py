@@ -39,12 +39,19 @@ targets:
     durability: os_crash_unsafe
     protocol: text
     topology: {kind: replicas, nodes: 1, router: {kind: pgbouncer}}
-workload: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 2, deadline: 5s, route: router}
+workload:
+  kind: oltp
+  preset: update_index
+  tables: 1
+  rows: 1000
+  sessions: 2
+  deadline: 5s
+  route: router
 audit: commits
 faults: [{at: 500ms, do: kill, node: router, back_after: 300ms}]
 blocks: 1
 warmup: 200ms
-duration: 4s
+duration: 2500ms
 interval: 500ms
 """
 FOLLOWED_S = 40.0

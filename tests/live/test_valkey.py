@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
 @pytest.fixture
 def prefix() -> Iterator[Path]:
-    """A prefix that the account of servers can reach, with a `bin/valkey-server` and nothing else."""
+    """A prefix that the account of servers can reach, with nothing but a `bin/valkey-server`."""
     real = binaries("redis").paths["server"]
     path = Path(tempfile.mkdtemp(prefix="dv", dir="/tmp"))
     path.chmod(0o755)

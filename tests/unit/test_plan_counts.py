@@ -90,6 +90,4 @@ def test_check_says_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.stem)
 def test_no_study_claims_what_its_blocks_cannot_show(study: Path) -> None:
     spec = load(study)
-    assert not counts.undecidable(
-        spec.claims, spec.factors, spec.cells, spec.scope, spec.blocks
-    )
+    assert not counts.undecidable(spec.claims, spec.factors, spec.cells, spec.scope, spec.blocks)

@@ -3,8 +3,8 @@
 It runs one program (or none), holds the read end of a pipe from dyno on its standard input, and
 waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the program,
 removes what it left (socket directory, System V and POSIX shared memory, semaphores) and its
-directory, with what is mounted in it. Nothing is made before a guardian knows about it: directories that must not
-be left behind, it makes itself.
+directory, with what is mounted in it. Nothing is made before a guardian knows about it: directories
+that must not be left behind, it makes itself.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
 work whatever happens to the environment. It sleeps until something happens: a message, a death, or
@@ -18,8 +18,8 @@ the end of its patience. Protocol, one JSON object a line:
     out: {"exited": status, "killed": bool}     the program is gone and cleaned up; then it ends
 
 Sources: prctl(2) PR_SET_PDEATHSIG (sent when the *thread* that forked ends: we have one only) and
-PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), semctl(2), umount2(2), loop(4); PostgreSQL's `pg_shmem.h`
-(PGShmemHeader) and `dsm.c` (the control segment lists handles).
+PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), semctl(2), umount2(2), loop(4); PostgreSQL's
+`pg_shmem.h` (PGShmemHeader) and `dsm.c` (the control segment lists handles).
 """
 
 from __future__ import annotations

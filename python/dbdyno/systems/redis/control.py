@@ -239,8 +239,8 @@ def key_prefix(schema: str) -> str:
 
 
 def version_in(info: Mapping[str, str]) -> str:
-    """The version of a server by the section `server` of its INFO. Valkey has the Redis version that
-    it is compatible with as `redis_version`."""
+    """The version of a server by the section `server` of its INFO. Valkey's `redis_version` is that
+    of the Redis that it is compatible with."""
     valkey = info.get("valkey_version")
     return f"{valkey}-Valkey" if valkey else info["redis_version"]
 

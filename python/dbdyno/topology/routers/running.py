@@ -1,5 +1,5 @@
-"""A router that runs: a process under a guardian, in a private directory that is gone with it. Faults
-strike it as they do servers: it is ended and started again on its port."""
+"""A router that runs: a process under a guardian, in a private directory that is gone with it.
+Faults strike it as they do servers: it is ended and started again on its port."""
 
 from __future__ import annotations
 
