@@ -2,7 +2,7 @@
 
 "None" is tested by 2^-n after n trials without any (`analysis/claims/counts.py`), and all claims
 share one error budget by Holm's procedure. Of k such parts each has the same p, so that even where
-all other claims are decided before them, the first is held against ALPHA / k. One trial with any
+all other claims are decided before them, the first is tested at ALPHA / k. One trial with any
 refutes "none" whatever n, so that fewer blocks are not wrong: they can only refute.
 """
 
