@@ -226,7 +226,8 @@ impl<W: Write> Relay<W> {
         if begun.is_err() {
             return self.reset(key);
         }
-        if let Some(patience_ns) = listener.conditions.resolve.as_ref().and_then(Resolve::patience_ns)
+        if let Some(patience_ns) =
+            listener.conditions.resolve.as_ref().and_then(Resolve::patience_ns)
         {
             self.timers.add(self.clock.now_ns() + patience_ns, Due::Unreached(key));
         }

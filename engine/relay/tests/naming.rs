@@ -5,7 +5,7 @@ mod toy;
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
-use toy::{Relay, client, exchange, greeter, is_silent, is_reset, word};
+use toy::{Relay, client, exchange, greeter, is_reset, is_silent, word};
 
 /// What a toy name server says of every name: an address and its TTL; `None`: there is no such name.
 type Record = Arc<Mutex<Option<(Ipv4Addr, u32)>>>;
