@@ -194,10 +194,10 @@ def test_a_fault_that_no_router_can_have_is_refused_at_its_place(fault: str, wha
 
 
 def test_a_fault_of_a_router_that_is_not_there_is_refused_at_its_place() -> None:
-    text = "targets: {db: {kind: postgres}}\nworkload: {kind: oltp}\n"
+    text = "experiment: x\ntargets: {db: {kind: postgres}}\nworkload: {kind: oltp}\n"
     with pytest.raises(DynoError, match="target `db` has no router") as caught:
         load(text + "faults: [{at: 1s, do: kill, node: router}]\n")
-    assert caught.value.where is not None and caught.value.where.line == 3
+    assert caught.value.where is not None and caught.value.where.line == 4
 
 
 # ---- files
