@@ -63,15 +63,36 @@ def server(bind: None) -> Iterator[NameServer]:
     made.stop()
 
 
-def reached(port: int) -> bool:
+def connected(port: int) -> socket.socket:
+    session = socket.create_connection(("127.0.0.1", port), 20)
+    session.settimeout(20)
+    return session
+
+
+def echoed(session: socket.socket) -> bool:
     """Whether a session gets through to an echo."""
-    with socket.create_connection(("127.0.0.1", port), 20) as session:
-        session.settimeout(20)
-        try:
-            session.sendall(b"x")
-            return session.recv(1) == b"x"
-        except ConnectionError:
-            return False
+    try:
+        session.sendall(b"x")
+        return session.recv(1) == b"x"
+    except ConnectionError:
+        return False
+
+
+def reached(port: int) -> bool:
+    """The same of a new one."""
+    with connected(port) as session:
+        return echoed(session)
+
+
+def is_silent(session: socket.socket) -> bool:
+    """Whether nothing is heard of a session, not even its end."""
+    session.settimeout(0.3)
+    try:
+        session.sendall(b"x")
+        session.recv(1)
+    except TimeoutError:
+        return True
+    return False
 
 
 def test_a_machine_that_is_gone_is_found_again_under_its_name(server: NameServer) -> None:
@@ -81,11 +102,14 @@ def test_a_machine_that_is_gone_is_found_again_under_its_name(server: NameServer
             at = relay.listen("db", port).port
             made = NamedNodes(relay, server, keep_s=0.0)
             made.open({"db": port}, {"db": "db"})
-            assert reached(at)
-            made.leave("db")
-            assert not reached(at)
-            made.register("db")
-            assert reached(at)
+            with connected(at) as session:
+                assert echoed(session)
+                made.leave("db")
+                assert is_silent(session)
+                assert not reached(at)  # there is no route to it
+                made.register("db")
+                assert reached(at)
+                assert is_silent(session)
         assert relay.state("db").lookups == 3
     finally:
         relay.stop()
@@ -116,3 +140,65 @@ def test_sessions_follow_a_name_to_a_new_primary(there: Place) -> None:
     assert "promoted" in [one["change"] for one in record["roles"]]
     ended = [each["end_s"] for each in record["outages"]]
     assert ended and None not in ended, record["outages"]  # they came back
+
+
+# D06: a dead machine is replaced under its name; its record changes before the new server starts,
+# or, which is the trap, after that.
+REPLACED = """
+experiment: replaced
+targets:
+  db:
+    kind: postgres
+    memory: 64Mi
+    durability: os_crash_unsafe
+    topology: {kind: replicas, nodes: 2, dns: {ttl: 1s}}
+groups:
+  writer: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 1, deadline: 500ms}
+  reader:
+    kind: oltp
+    preset: point_select
+    tables: 1
+    rows: 1000
+    sessions: 1
+    deadline: 500ms
+    route: db.2
+audit: commits
+factors:
+  record:
+    before: {faults: [{at: 300ms, do: replace, node: db.2}]}
+    after: {faults: [{at: 300ms, do: replace, node: db.2, record: after}]}
+blocks: 1
+warmup: 200ms
+duration: 5s
+interval: 500ms
+"""
+SEED = ["backup", "copy", "start", "join", "catch_up"]
+
+
+@pytest.mark.usefixtures("bind")
+def test_a_dead_node_is_replaced_under_its_name(there: Place) -> None:
+    binaries("postgres")
+    there.experiment(REPLACED)
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert there.until_clean() == []
+    records = [json.loads(text) for text in complete_trials(there.path / "r").values()]
+    assert [each["status"] for each in records] == ["complete"] * 2, records
+    found = {each["levels"]["record"]: each for each in records}
+    for level, order in (
+        ("before", ["loss", "register", *SEED]),
+        ("after", ["loss", *SEED, "register"]),
+    ):
+        record = found[level]
+        [fault] = record["faults"]
+        steps = {step["step"]: step for step in fault["steps"]}
+        assert list(steps) == order
+        metrics = record["metrics"]
+        assert (metrics["audit.lost"], metrics["audit.diverged"]) == (0, 0)
+        assert metrics["audit.acknowledged"] > 0
+        # The old address is silent: nobody comes back before the name leads elsewhere.
+        outages = [each for each in record["outages"] if each["group"] == "reader"]
+        assert outages
+        for outage in outages:
+            ended_s = outage["end_s"]
+            assert ended_s is None or ended_s >= steps["register"]["begun_s"] - 0.01, record

@@ -3,29 +3,57 @@ afterwards."""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pymysql
 import pytest
 from private_servers import gone
-from running import wait_for
+from running import Place, complete_trials, wait_for
 from test_topology_servers import working
 
 from dbdyno import systems, topology
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Router, Topology
 from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.process import guardian
 from dbdyno.topology import Cluster, routers
 from dbdyno.topology.routers import RunningRouter, client
 from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
+ENDED = """
+experiment: ended
+targets:
+  db:
+    kind: postgres
+    memory: 64Mi
+    durability: os_crash_unsafe
+    protocol: text
+    topology: {kind: replicas, nodes: 1, router: {kind: pgbouncer}}
+workload:
+  kind: oltp
+  preset: update_index
+  tables: 1
+  rows: 1000
+  sessions: 2
+  deadline: 5s
+  route: router
+audit: commits
+faults: [{at: 500ms, do: kill, node: router, back_after: 300ms}]
+blocks: 1
+warmup: 200ms
+duration: 2500ms
+interval: 500ms
+"""
 FOLLOWED_S = 40.0
 POOLED = Router("pgbouncer", "session", 5)
 BALANCED = Router("pgpool", "", 8, 1.0, {"load_balance_mode": True})
@@ -52,7 +80,7 @@ def in_front(
     try:
         yield made
     finally:
-        made.stop()
+        made.close()
         assert wait_for(lambda: gone(pid))
         assert not directory.exists()
 
@@ -133,6 +161,64 @@ def at_haproxy(router: RunningRouter) -> str:
         cursor.execute("SELECT @@wsrep_node_name")
         [[name]] = cursor.fetchall()
     return str(name)
+
+
+def test_routers_that_faults_end_come_back_and_leave_nothing() -> None:
+    form = Topology("replicas", 1)
+    plan = TargetPlan("db", "postgres", topology=form)
+    with (
+        working("postgres", form, memory_bytes=32 << 20) as (cluster, servers),
+        ExitStack() as all_,
+    ):
+        for router in (POOLED, BALANCED, PASSED):
+            one = all_.enter_context(in_front(cluster, servers, plan, router))
+            port, log = one.port, f"{router.kind}: {one.log_tail()}"
+            locks = semaphores_of(one.pid)
+            assert bool(locks) == (router.kind == "pgpool")
+            one.kill()
+            assert not one.alive() and one.pid is None, log
+            one.start_again()
+            assert wait_for(lambda r=one: works(lambda: sql(r, "SELECT 1")), FOLLOWED_S), log
+            assert one.stop(), log
+            one.start_again()
+            assert wait_for(lambda r=one: works(lambda: sql(r, "SELECT 1")), FOLLOWED_S), log
+            one.pause()
+            assert one.alive()
+            one.resume()
+            assert wait_for(lambda r=one: works(lambda: sql(r, "SELECT 1")), FOLLOWED_S), log
+            assert one.port == port
+            assert not locks & semaphores().keys()
+
+
+def semaphores() -> dict[int, int]:
+    """Sets of System V semaphores that exist, with how many they have."""
+    rows = [line.split() for line in Path("/proc/sysvipc/sem").read_text().splitlines()[1:]]
+    return {int(row[1]): int(row[3]) for row in rows}
+
+
+def semaphores_of(pid: int | None) -> set[int]:
+    """Those of which a process has used one last."""
+    asked, found = ctypes.CDLL(None), semaphores()
+    return {
+        number
+        for number, count in found.items()
+        if pid in [asked.semctl(number, each, guardian.GETPID) for each in range(count)]
+    }
+
+
+def test_clients_are_away_as_long_as_their_router_is(there: Place) -> None:
+    there.experiment(ENDED)
+    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert there.until_clean() == []
+    [record] = [json.loads(text) for text in complete_trials(there.path / "r").values()]
+    assert record["status"] == "complete", record["void_reason"]
+    [fault] = record["faults"]
+    assert (fault["do"], fault["node"], fault.get("problem")) == ("kill", "db.router", None)
+    assert (record["metrics"]["audit.lost"], record["metrics"]["audit.diverged"]) == (0, 0)
+    # Nothing passes a router that is not there: whoever committed again did so through the next.
+    ended = [each["end_s"] for each in record["outages"] if each["end_s"] is not None]
+    assert any(end_s >= max(fault["in_force_s"], 0.8) - 0.01 for end_s in ended), record["outages"]
 
 
 def test_haproxy_leaves_a_dead_node_of_galera_for_the_next() -> None:

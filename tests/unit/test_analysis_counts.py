@@ -15,7 +15,7 @@ from plans import plan as plain
 
 from dbdyno.analysis import single_values
 from dbdyno.analysis.claims import verdict
-from dbdyno.analysis.claims.counts import AnyCount, TrialShare, asks_any
+from dbdyno.analysis.claims.counts import AnyCount, TrialShare
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED, ClaimPart, Findings
 from dbdyno.experiment.claims import metrics
@@ -179,12 +179,12 @@ def test_at_least_so_many_asks_for_the_mean() -> None:
 
 def test_which_claims_ask_whether_there_is_any() -> None:
     for operator, threshold in (("<", 1), ("<=", 0), (">=", 1), (">", 0), ("<", 0.5), ("<=", 0.9)):
-        assert asks_any(LOST, operator, threshold)
-        assert not asks_any("transactions_per_s", operator, threshold)
+        assert metrics.asks_any(LOST, operator, threshold)
+        assert not metrics.asks_any("transactions_per_s", operator, threshold)
     for operator, threshold in (("<", 100), ("<=", 7)):  # a limit
-        assert asks_any(LOST, operator, threshold)
+        assert metrics.asks_any(LOST, operator, threshold)
     for operator, threshold in ((">=", 2), (">=", 0), (">", 1), ("<", 0), ("~=", 0.5)):
-        assert not asks_any(LOST, operator, threshold)
+        assert not metrics.asks_any(LOST, operator, threshold)
 
 
 def test_which_metrics_are_counts() -> None:

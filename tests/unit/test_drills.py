@@ -290,12 +290,20 @@ def test_a_switchover_closes_and_drains_before_it_promotes() -> None:
     assert (three.leader_name, three.deposed) == ("third", {"db"})
 
 
-@pytest.mark.parametrize("failing", ["drain", "prepare", "promote"])
+@pytest.mark.parametrize("failing", ["drain", "prepare"])
 def test_a_switchover_that_fails_opens_the_primary_again(failing: str) -> None:
     succession, two = Replicas(failing), members(second=5)
     with pytest.raises(DynoError, match="no"):
         switched(succession, two)
     assert succession.did[-1] == "reopen"
+    assert (two.leader_name, two.deposed) == ("", set())
+
+
+def test_a_promotion_that_fails_leaves_the_primary_closed() -> None:
+    succession, two = Replicas("promote"), members(second=5)
+    with pytest.raises(DynoError, match="the promotion of second failed, and db stays closed: no"):
+        switched(succession, two)
+    assert succession.did == ["close", "drain second", "prepare second", "promote second"]
     assert (two.leader_name, two.deposed) == ("", set())
 
 

@@ -230,6 +230,13 @@ def test_a_role_is_that_of_now(word: str, found: list[dict[str, str]], expected:
     assert nodes.by_role("a", word, found) == expected
 
 
+def test_a_router_is_one_while_it_is_down() -> None:
+    routed = [*roles("primary", "replica"), {"name": "a.router", "role": "down"}]
+    assert nodes.by_role("a", "router", routed) == "a.router"
+    with pytest.raises(DynoError, match="no router now"):
+        nodes.by_role("a", "router", roles("member", "member"))
+
+
 def test_a_role_that_no_node_has_lists_those_that_they_have() -> None:
     with pytest.raises(DynoError, match=r"no replica now[\s\S]*n1 is primary, n2 is down"):
         nodes.by_role("a", "replica", roles("primary", "down"))

@@ -4,6 +4,7 @@ small server that answers health checks."""
 from __future__ import annotations
 
 import http.client
+import random
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +14,13 @@ import pytest
 
 from dbdyno import systems
 from dbdyno.errors import DynoError
+from dbdyno.execute.faulting.strike import chosen
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.experiment import load
+from dbdyno.experiment.faults import ON_ROUTERS
 from dbdyno.experiment.targets.routers import FORMS
 from dbdyno.experiment.types import Node, Router
+from dbdyno.faults import FAULTS
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import make
 from dbdyno.plan.stored.json import from_json, to_json
@@ -157,6 +161,43 @@ def test_metrics_of_an_examination_need_one() -> None:
     assert loaded("{kind: pgpool, conformance: true}", rest=claim)
     with pytest.raises(DynoError, match="no router is examined"):
         loaded("{kind: pgpool}", rest=claim)
+
+
+def test_a_fault_may_be_of_the_router() -> None:
+    for do in ON_ROUTERS:
+        [fault] = (
+            loaded("{kind: haproxy}", rest=f"faults: [{{at: 1s, do: {do}, node: router}}]\n")
+            .cells[0]
+            .faults
+        )
+        assert fault.nodes == ("router",)
+        names = chosen(fault, {"db": "primary", "db.2": "replica"}, random.Random(1), "db.router")
+        assert names == ["db.router"]
+    assert set(ON_ROUTERS) < set(FAULTS)
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"),
+    [
+        ("do: sql, sql: SELECT 1", "`sql` cannot be of a router"),
+        ("do: replace", "router"),
+        ("do: partition", "`partition` cannot be of a router"),
+        ("do: clock, by: 1h", "`clock` cannot be of a router"),
+        ("do: nemesis, for: 2s, every: 1s", "`nemesis` cannot be of a router"),
+    ],
+)
+def test_a_fault_that_no_router_can_have_is_refused_at_its_place(fault: str, what: str) -> None:
+    with pytest.raises(DynoError) as caught:
+        loaded("{kind: haproxy}", rest=f"faults: [{{at: 1s, {fault}, node: router}}]\n")
+    assert what in str(caught.value)
+    assert caught.value.where is not None and caught.value.where.line == 6
+
+
+def test_a_fault_of_a_router_that_is_not_there_is_refused_at_its_place() -> None:
+    text = "experiment: x\ntargets: {db: {kind: postgres}}\nworkload: {kind: oltp}\n"
+    with pytest.raises(DynoError, match="target `db` has no router") as caught:
+        load(text + "faults: [{at: 1s, do: kill, node: router}]\n")
+    assert caught.value.where is not None and caught.value.where.line == 4
 
 
 # ---- files
@@ -306,7 +347,7 @@ class Fake:
     def alive(self) -> bool:
         return self.runs
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self.runs = False
 
     def lead(self, leader: str) -> None:
@@ -353,7 +394,7 @@ def test_a_router_is_sampled_with_the_nodes_and_counts_as_alive() -> None:
     made, router = deployed()
     assert made.sampled.pid == (1, 2, 3)
     assert made.alive()
-    router.stop()
+    router.close()
     assert not made.alive()
 
 

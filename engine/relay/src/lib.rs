@@ -50,9 +50,9 @@ the relay and resets its connections.
 
 A link, each value one number or {\"to_server\":N,\"to_client\":N}:
   to           address on loopback that new connections go to
-  resolve      {\"name\":\"db.dyno.test\",\"server\":\"127.0.0.1:53\",\"port\":N,\"keep_s\":S}: new connections go to
-               the port at the address that this name server says; it is asked again once the answer's TTL
-               is over, or after keep_s
+  resolve      {\"name\":\"db.dyno.test\",\"server\":\"127.0.0.1:53\",\"port\":N,\"keep_s\":S,\"patience_s\":S}: new
+               connections go to the port at the address that this name server says; it is asked again once
+               the answer's TTL is over, or after keep_s; one that is not answered is reset after patience_s
   delay_s      delay of one way; a connection costs three of them before the server sees it, as in TCP
   jitter_s     up to so much more, evenly distributed; bytes stay in order
   bytes_per_s  bandwidth that all connections share, in payload; 0: no limit

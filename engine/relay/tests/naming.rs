@@ -5,7 +5,7 @@ mod toy;
 use serde_json::json;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::{Arc, Mutex};
-use toy::{Record, Relay, client, exchange, greeter, is_reset, name_server, resolve, word};
+use toy::{Record, Relay, client, exchange, greeter, is_reset, is_silent, name_server, resolve, word};
 
 const ONE: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 const TWO: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 2);
@@ -74,6 +74,29 @@ fn without_an_address_a_connection_is_reset() {
     let nobody = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     relay.change(resolve(nobody, port, None));
     assert!(is_reset(&mut client(address)), "there is no name server");
+    relay.end();
+}
+
+#[test]
+fn a_machine_that_is_gone_is_silent_until_its_name_leads_elsewhere() {
+    let record: Record = Arc::new(Mutex::new(Some((ONE, 0))));
+    let server = name_server(&record);
+    let mut relay = Relay::start();
+    let port = machines(&mut relay);
+    let address = relay.listen(toy::echo(), json!({}));
+    let mut link = resolve(server, port, None);
+    link["resolve"]["patience_s"] = json!(1.0);
+    relay.change(link);
+    let mut open = client(address);
+    assert_eq!(word(&mut open, 1), "1");
+    let gone = json!({"do": "change", "name": "one", "link": {"drop": "both"}});
+    assert_eq!(relay.ask(&gone)["done"], "one");
+    assert!(is_silent(&mut open), "nobody says that it is gone");
+    let mut late = client(address);
+    assert!(is_reset(&mut late), "there is no route to it");
+    assert!(is_silent(&mut open), "an open connection does not hear of that");
+    *record.lock().unwrap() = Some((TWO, 0));
+    assert_eq!(word(&mut client(address), 1), "2");
     relay.end();
 }
 

@@ -18,7 +18,7 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import drills, links
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import IGNORED, PRIMARY, REPLICA, Group, Target
+from dbdyno.experiment.types import IGNORED, PRIMARY, REPLICA, ROUTER, Group, Target
 from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
@@ -157,6 +157,7 @@ KEYS: Mapping[str, type[Strict]] = {
 }
 
 
+ON_ROUTERS = ("kill", "stop", "restart", "pause", "resume")
 ON_VOLUMES = ("power_cut", "fsync_error")  # faults of the disk that a target's `volume` describes
 
 
@@ -168,7 +169,7 @@ class FaultBase(Strict):
     node: Nodes = Field(
         PRIMARY,
         description="`primary`, `replica`, `any` (the trial's seed chooses), `all` (each of them at"
-        " once), the name of a node, or a list of these",
+        " once), the name of a node, `router` (what is in front of the nodes), or a list of these",
     )
     target: str | None = Field(
         None, description="name of a target; default: the only one that dyno starts a server for"
@@ -396,6 +397,9 @@ class _Reader:
                 continue
             if self.model.do == "nemesis" and "node" not in self.model.model_fields_set:
                 continue  # it draws from all of them
+            if asked == ROUTER:
+                self._check_router(target)
+                continue
             if asked == PRIMARY:
                 what = f"none of the {len(names)} instances of `{target.name}` is the primary"
                 fix = f"name one: {listed(names)}; or `any`"
@@ -406,6 +410,21 @@ class _Reader:
                 fix = did_you_mean(asked, [*names, *drills.ROLES])
             raise self._wrong("node", what, fix)
         return tuple(self._asked())
+
+    def _check_router(self, target: Target) -> None:
+        if target.router is None:
+            raise self._wrong(
+                "node",
+                f"target `{target.name}` has no router",
+                "add `router: {kind: haproxy}` to its `topology`, or name a node",
+            )
+        if self.model.do not in ON_ROUTERS:
+            raise self._wrong(
+                "node",
+                f"`{self.model.do}` cannot be of a router",
+                f"use one of {listed(ON_ROUTERS)}, or name a node",
+                "it has no data and no links that dyno can cut",
+            )
 
     def _wrong(self, key: str, what: str, fix: str, cause: str = "") -> DynoError:
         node = self.written.mapping.get(key)

@@ -123,7 +123,8 @@ class Operations(Protocol):
 
     def switch_over(self, step: Step) -> str:
         """Has a replica take over from a primary that is well. DynoError, and everything is as it
-        was, if that cannot be without a loss."""
+        was, if that cannot be without a loss; once a promotion has begun that fails, the old
+        primary stays closed."""
 
     def must_be_replaceable(self, name: str) -> None:
         """DynoError if `replace` of a node, whose data are still there, would fail: it is the
@@ -148,7 +149,7 @@ class Names(Protocol):
     """How clients find nodes by names. DynoError where the name server refuses."""
 
     def leave(self, node: str) -> None:
-        """A node's machine is gone: nobody listens at its address any more."""
+        """A node's machine is gone: its address is silent from now on."""
 
     def register(self, node: str) -> None:
         """Another machine, with another address, has the node's name from now on."""

@@ -59,6 +59,7 @@ class Kind:
     directory_bytes: int = 0  # of an empty data directory
     drop_schema: str = ""  # with a place for the quoted name
     sees_sessions: str = ""  # the privilege or role without which others' sessions are hidden
+    open_transactions: str = ""  # a query: one row for each, the same as long as it is open
     password_variable: str = ""  # of the environment, in which its own client finds a password
     default_isolation: str = ""
     # Anomalies that each level of isolation permits, by the vendor's documentation. A level that is

@@ -38,6 +38,7 @@ KIND = Kind(
     directory_bytes=200_000_000,
     drop_schema=mysqlfamily.DROP_SCHEMA,
     sees_sessions=mysqlfamily.SEES_SESSIONS,
+    open_transactions=mysqlfamily.OPEN_TRANSACTIONS,
     default_isolation=mysqlfamily.DEFAULT_ISOLATION,
     permits=mysqlfamily.PERMITS,
     example_setting=mysqlfamily.EXAMPLE_SETTING,

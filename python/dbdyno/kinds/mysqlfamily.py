@@ -12,6 +12,11 @@ _CACHE, _POOL = "status.Qcache_", "status.Innodb_buffer_pool_"
 PORT = 3306
 DROP_SCHEMA = "DROP DATABASE {}"
 SEES_SESSIONS = "PROCESS"
+# Also of what waits for a replica at its commit. Thread 0 is the server's own.
+OPEN_TRANSACTIONS = (
+    "SELECT trx_mysql_thread_id, trx_started FROM information_schema.innodb_trx"
+    " WHERE trx_mysql_thread_id NOT IN (0, connection_id())"
+)
 SCHEMA_CHANGES = ("pt-online-schema-change",)
 DEFAULT_ISOLATION = "repeatable_read"
 # "Transaction Isolation Levels" and "Consistent Nonlocking Reads": repeatable read reads a

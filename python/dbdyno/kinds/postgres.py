@@ -28,6 +28,9 @@ KIND = Kind(
     directory_bytes=100_000_000,
     drop_schema="DROP SCHEMA {} CASCADE",
     sees_sessions="pg_read_all_stats",
+    # Also of what waits for a standby at its commit ("The Statistics Collector", pg_stat_activity).
+    open_transactions="SELECT pid, xact_start FROM pg_stat_activity WHERE xact_start IS NOT NULL"
+    " AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
     default_isolation="read_committed",
     # "Transaction Isolation", table 13.1: read uncommitted is read committed; repeatable read is
     # snapshot isolation, in which only serialization anomalies are left.

@@ -74,11 +74,14 @@ def _within(record: Record, rest: str) -> str:
 
 def by_role(name: str, word: str, nodes: Sequence[Mapping[str, Any]]) -> str:
     """The name of the first node that is what `word` says, by the roles of `status`. Of members of
-    a cluster the first one is the primary, as in experiments, and the others are replicas."""
+    a cluster the first one is the primary, as in experiments, and the others are replicas. A router
+    stays one while it is down."""
     up = [node for node in nodes if node["role"] != DOWN]
     members = [node for node in up if node["role"] == MEMBER]
     wanted = [node for node in up if node["role"] == word]
-    if members and word != ROUTER:
+    if word == ROUTER:
+        wanted = [node for node in nodes if str(node["name"]).endswith(f".{ROUTER}")]
+    elif members:
         wanted = members[:1] if word == TO_PRIMARY else members[1:]
     if not wanted:
         roles = ", ".join(f"{node['name']} is {node['role']}" for node in nodes)

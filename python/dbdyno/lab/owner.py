@@ -181,14 +181,6 @@ class Lab:
             raise DynoError(
                 f"lab `{self._asked.lab}` {doing} just now", fix="ask again in a moment"
             )
-        router = self._servers.deployment.router
-        if router is not None and node == router.name:
-            raise DynoError(
-                f"`{node}` is a router: only servers can be killed, stopped, paused and the like",
-                fix="name a node, such as `primary`",
-            )
-        if node not in self._servers.deployment.servers:
-            raise DynoError(f"lab `{self._asked.lab}` has no node `{node}`")
         return {"said": self._servers.act(action, node)}
 
 

@@ -26,6 +26,7 @@ from dbdyno.faults.base import Node as Struck
 from dbdyno.systems import versions
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process import tree
+from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import Managed
 
 DATABASE = "lab"  # an empty one; without dbdyno's mark: what users put into it is theirs
@@ -81,6 +82,9 @@ class LabServers:
         for name, server in deployment.servers.items():
             struck: Any = server  # a managed server, as faults know it
             self._struck[name] = Struck(name, struck, deployment.database)
+        if deployment.router is not None:
+            router: Any = deployment.router  # which is struck as servers are
+            self._struck[router.name] = Struck(router.name, router, deployment.database)
 
     def _fresh(self, work: Path, node: Node) -> Path:
         """The directory of a single server."""
@@ -142,9 +146,11 @@ class LabServers:
         stop_all(self.deployment.servers.values())
 
     def act(self, action: str, name: str) -> str:
-        """Does one of ACTIONS to a node, by the code that does it to those of trials; what the
-        fault says. DynoError where it is not possible."""
-        if action in ("start", "restart"):
+        """Does one of ACTIONS to a node or the router, by the code that does it to those of trials;
+        what the fault says. DynoError where it is not possible."""
+        if name not in self._struck:
+            raise DynoError(f"lab `{self.deployment.target.name}` has no node `{name}`")
+        if action in ("start", "restart") and name in self.deployment.servers:
             self._check_joins(action, name)
         fault_name, begins = ACTIONS[action]
         node, kind = self._struck[name], FAULTS[fault_name]
@@ -173,13 +179,10 @@ class LabServers:
 
     def states(self) -> dict[str, str]:
         """Of each node's process: running, paused or down."""
-        found = {}
-        for name, server in self.deployment.servers.items():
-            process = server.process  # type: ignore[attr-defined]
-            letter = tree.state(process.pid) if process.alive() else "X"
-            state = "paused" if letter in tree.STOPPED else "running"
-            found[name] = "down" if letter in tree.GONE else state
-        return found
+        return {
+            name: state_of(server.process)  # type: ignore[attr-defined]
+            for name, server in self.deployment.servers.items()
+        }
 
     def roles(self) -> dict[str, str]:
         """What each node is, as it says itself; a node that does not answer is down."""
@@ -190,3 +193,11 @@ class LabServers:
             name: role if states[name] == "running" and deployment.servers[name].alive() else DOWN
             for name, role in deployment.roles().items()
         }
+
+
+def state_of(process: Guarded) -> str:
+    """Of a process: running, paused or down."""
+    letter = tree.state(process.pid) if process.alive() else "X"
+    if letter in tree.GONE:
+        return "down"
+    return "paused" if letter in tree.STOPPED else "running"

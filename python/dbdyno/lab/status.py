@@ -10,7 +10,7 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DOWN, REPLICA, REPLICAS, ROUTER
 from dbdyno.hosts.base import began_ticks
-from dbdyno.lab.servers import LabServers
+from dbdyno.lab.servers import LabServers, state_of
 from dbdyno.samplers.server import process
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -23,7 +23,10 @@ def nodes(servers: LabServers) -> list[dict[str, Any]]:
     states, roles = servers.states(), servers.roles()
     found = [_node(servers, name, states[name], roles[name]) for name in states]
     router = servers.deployment.router
-    return found if router is None else [*found, _process(router.name, ROUTER, router.pid)]
+    if router is None:
+        return found
+    facts = _process(router.name, ROUTER, router.pid)
+    return [*found, {**facts, "state": state_of(router.process)}]
 
 
 def _node(servers: LabServers, name: str, state: str, role: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from dbdyno.experiment.values.faults import Fault
 from dbdyno.plan import cpus, data, external, hard, order, quick
 from dbdyno.plan.claims import words_of
 from dbdyno.plan.machine import Machine
-from dbdyno.plan.outlook import estimate, notes
+from dbdyno.plan.outlook import counts, estimate, notes
 from dbdyno.plan.two_versions.against import Base, Union, unite
 from dbdyno.plan.types import (
     PLAN_VERSION,
@@ -145,6 +145,8 @@ class _Maker:
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)
         blocks = 1 if self.quick else self._blocks(cells)
+        if not self.quick:
+            self.notes += counts.undecidable(spec.claims, factors, cells, spec.scope, blocks)
         (generator_cpus, server_cpus), cells = self._placed(cells)
         self._note_memory(cells)
         seed = 0 if spec.seed is None else spec.seed

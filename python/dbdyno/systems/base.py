@@ -127,7 +127,8 @@ class System(Protocol):
         """Finds the programs on a host or raises DynoError with the command that installs them."""
 
     def installations(self) -> Sequence[str]:
-        """Prefixes, each good for `find`, where other versions than the first found may be."""
+        """Prefixes or programs, each good for `find`, where other versions than the first found may
+        be."""
 
     def resolve(self, target: TargetPlan) -> Resolved:
         """Maps words and config to settings, or refuses (DynoError) what it cannot honour. Pure."""

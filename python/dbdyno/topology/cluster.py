@@ -216,7 +216,7 @@ class Cluster:
     def switch_over(self, step: planned.Step, lead: Callable[[], None]) -> str:
         """Has a replica take over from a primary that is well; `lead` has clients follow it, and
         `step` times the parts. DynoError, and everything is as it was, if that cannot be without a
-        loss."""
+        loss; once a promotion has begun that fails, the old primary stays closed."""
         succession, members, old = self._wiring.succession, self._members, self._members.leader
         assert succession is not None
         with self._locks[old.name]:

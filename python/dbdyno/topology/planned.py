@@ -2,8 +2,10 @@
 one whose data are lost. Each part of it is timed by a `step`.
 
 A planned change of the primary loses nothing: the old one is closed (it acknowledges nothing any
-more), the replica applies what is left, and only then it is promoted. Where that fails, the old one
-is opened again.
+more), the replica applies what is left, and only then it is promoted. Where a step before that
+fails, the old one is opened again. Once the promotion has begun it is not: one that was not
+answered may have taken effect, or take effect later (`pg_promote` that takes too long, a statement
+to a server that hangs), and two nodes that take writes part for good. A closed one loses nothing.
 """
 
 from __future__ import annotations
@@ -35,20 +37,24 @@ def switch_over(
     lead: Callable[[], None],
 ) -> Node:
     """Has the most advanced replica take over; the node. `lead` has clients' addresses lead to the
-    new leader. The old primary's process may have ended then: see `Succession.retire`."""
+    new leader. The old primary's process may have ended then: see `Succession.retire`. DynoError:
+    the old primary leads as before, or stays closed once a promotion has begun."""
     old = members.leader
     with step("check"):
         node = _ready(succession, members)
     with step("close"):
         reopen = succession.close(members)
+    has_begun = False
     try:
         with step("catch_up"):
             succession.drain(members, node)
         with step("promote"):
             succession.prepare(members, node)
-            succession.promote(members, node)
+            has_begun = True
+            _promote(succession, members, node)
     except BaseException:
-        reopen()
+        if not has_begun:
+            reopen()
         raise
     members.deposed.add(old.name)
     members.leader_name = node.name
@@ -56,6 +62,19 @@ def switch_over(
     with step("lead"):
         lead()
     return node
+
+
+def _promote(succession: Succession, members: Members, node: Node) -> None:
+    """DynoError that says what became of the old primary, if the promotion fails."""
+    try:
+        succession.promote(members, node)
+    except Exception as error:  # each client library has errors of its own
+        why = error.what if isinstance(error, DynoError) else str(error) or type(error).__name__
+        raise DynoError(
+            f"the promotion of {node.name} failed, and {members.leader.name} stays closed: {why}",
+            cause=f"{node.name} may take writes by now, or later: with both open they would part",
+            fix=f"see the log of {node.name}; find out whether it takes writes before the other",
+        ) from error
 
 
 def _ready(succession: Succession, members: Members) -> Node:

@@ -14,6 +14,7 @@ mod timers;
 
 use crate::conditions::Direction;
 use crate::control::input::Input;
+use crate::names::resolver::Resolve;
 use crate::sockets::connection::{Connection, Side};
 use crate::sockets::filter;
 use crate::sockets::listener::Listener;
@@ -167,6 +168,7 @@ impl<W: Write> Relay<W> {
             match due {
                 Due::Connect(key) => self.connect(key),
                 Due::Answer(key) => self.repeat_question(key),
+                Due::Unreached(key) => self.lose_patience(key),
                 Due::Flow(key, direction) => {
                     self.forget_timer(key, direction, at_ns);
                     self.advance(key, direction);
@@ -248,7 +250,12 @@ impl<W: Write> Relay<W> {
             self.epoll.watch(server.as_raw_fd(), token, true, false)
         });
         if begun.is_err() {
-            self.reset(key);
+            return self.reset(key);
+        }
+        if let Some(patience_ns) =
+            listener.conditions.resolve.as_ref().and_then(Resolve::patience_ns)
+        {
+            self.timers.add(self.clock.now_ns() + patience_ns, Due::Unreached(key));
         }
     }
 

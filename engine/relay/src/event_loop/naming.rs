@@ -61,6 +61,14 @@ impl<W: Write> Relay<W> {
         self.limit_patience(key);
     }
 
+    /// Resets a connection whose server has not answered by now. A machine that is gone refuses nothing: the
+    /// client's own machine says that there is no route to it.
+    pub(super) fn lose_patience(&mut self, key: Key) {
+        if self.connections.get(key).is_some_and(|connection| !connection.is_connected()) {
+            self.reset(key);
+        }
+    }
+
     /// Forgets the address of a listener, which is another one now or cannot be asked for.
     pub(super) fn forget_name(&mut self, key: Key) {
         let Some(listener) = self.listeners.get_mut(key) else { return };

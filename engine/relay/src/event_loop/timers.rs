@@ -16,6 +16,8 @@ pub enum Due {
     Line(Key, Direction),
     /// A name server has not answered a listener.
     Answer(Key),
+    /// A connection learns that nobody is at the address of its server's name.
+    Unreached(Key),
 }
 
 /// Timers by time; equal times in a fixed order.

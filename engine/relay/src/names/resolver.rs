@@ -18,6 +18,8 @@ const TRIES: u32 = 3;
 const ANSWER_BYTES_MAX: usize = 512;
 /// Longest time that an answer can be kept, in seconds.
 const KEEP_MAX_S: f64 = 86_400.0;
+/// Shortest patience with an address, in seconds: a machine that is busy answers late.
+const PATIENCE_MIN_S: f64 = 0.1;
 
 /// How a listener finds its server: by a name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -32,6 +34,9 @@ pub struct Resolve {
     /// How long an answer is kept, in seconds; `None`: for its TTL.
     #[serde(default)]
     pub keep_s: Option<f64>,
+    /// After how many seconds a client learns that nobody is at the address; `None`: when TCP gives up.
+    #[serde(default)]
+    pub patience_s: Option<f64>,
 }
 
 impl Resolve {
@@ -46,10 +51,21 @@ impl Resolve {
         if self.keep_s.is_some_and(|seconds| !(0.0..=KEEP_MAX_S).contains(&seconds)) {
             return Err(format!("resolve: keep_s is not between 0 and {KEEP_MAX_S} seconds"));
         }
+        if self.patience_s.is_some_and(|seconds| !(PATIENCE_MIN_S..=KEEP_MAX_S).contains(&seconds))
+        {
+            return Err(format!(
+                "resolve: patience_s is not between {PATIENCE_MIN_S} and {KEEP_MAX_S} seconds"
+            ));
+        }
         match question(0, &self.name) {
             Some(_) => Ok(()),
             None => Err(format!("resolve: {} is no name of a host", self.name)),
         }
+    }
+
+    /// The patience with an address where nobody answers, in nanoseconds.
+    pub fn patience_ns(&self) -> Option<u64> {
+        self.patience_s.map(|seconds| (seconds * 1e9) as u64)
     }
 
     /// How long an answer with that TTL is kept, in nanoseconds.

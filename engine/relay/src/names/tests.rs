@@ -54,6 +54,7 @@ fn an_address_is_kept_for_its_ttl_or_for_as_long_as_was_asked() {
         server: server.local_addr().unwrap(),
         port: 3306,
         keep_s: None,
+        patience_s: None,
     };
     for (keep_s, kept_s) in [(None, 60), (Some(300.0), 300), (Some(0.0), 0)] {
         resolve.keep_s = keep_s;
@@ -81,6 +82,7 @@ fn a_question_is_repeated_and_then_given_up() {
         server: silent.local_addr().unwrap(),
         port: 1,
         keep_s: None,
+        patience_s: None,
     };
     let mut resolver = Resolver::default();
     resolver.ask(&resolve, 0).unwrap();
@@ -107,6 +109,7 @@ fn what_makes_no_sense_is_refused() {
         (good.replace("\"port\":1", "\"port\":0"), "loopback"),
         (good.replace("db.test", "a..b"), "a..b"),
         (good.replace("\"port\":1", "\"port\":1,\"keep_s\":-1"), "keep_s"),
+        (good.replace("\"port\":1", "\"port\":1,\"patience_s\":0"), "patience_s"),
         (good.replace("\"port\":1", "\"port\":1,\"ttl\":1"), "ttl"),
     ] {
         let why = resolve(&wrong).unwrap_err();

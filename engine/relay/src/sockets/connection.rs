@@ -69,6 +69,11 @@ impl Connection {
         &self.client
     }
 
+    /// Whether the server has accepted it.
+    pub fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
     /// Begins to connect to the server at `to`; its socket, which is writable once the outcome is known.
     ///
     /// # Errors

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dbdyno.analysis.claims.holm import ALPHA
 from dbdyno.analysis.estimates.estimate import t_test
+from dbdyno.experiment.claims.types import ALPHA
 from dbdyno.store.metrics.timeseries import Floats
 
 BLOCKS_MIN = 6

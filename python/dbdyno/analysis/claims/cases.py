@@ -154,7 +154,7 @@ def _value(measured: Measured, part: ResolvedPart) -> Case:
     problem = problem or thin
     bound = measured.bound(cell, metric)
     case = Case(blank, None, (cell,), note, ((cell, metric),))
-    if series and not bound and counts.asks_any(metric, part.operator, part.threshold):
+    if series and not bound and metrics.asks_any(metric, part.operator, part.threshold):
         found = counts.any_of(measured, cell, metric, part.operator, part.threshold)
         if counts.is_certain(found) or not problem:
             return _open(replace(case, part=replace(blank, kind=ANY), sides=()), found)

@@ -11,8 +11,8 @@ Zeros in all n trials are no proof of none, and never refute that there is some.
 share s of trials that have any: n zeros have the chance (1 - s)^n, so that s <= 1 - alpha^(1/n)
 with confidence 1 - alpha (Clopper and Pearson 1934, one-sided; about 3/n for alpha = 5 %: Hanley
 and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"). "None" is supported once
-that bound is at most `SHARE`, a half, so wrongly, where half of the trials or more have any, with
-probability alpha at most. What is rarer may go unseen: the bound is stated with the verdict.
+that bound is at most `ANY_SHARE`, a half, so wrongly, where half of the trials or more have any,
+with probability alpha at most. What is rarer may go unseen: the bound is stated with the verdict.
 
 *Errors.* "None" is a test of s >= 1/2, its p 2^-n, and 1 where any was seen. That one is certain
 does not mean that it leaves its part of the error budget to others: with three cells that each lose
@@ -43,9 +43,10 @@ from dbdyno.analysis.claims.contrast import Contrast, Interval
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.types import ANY, ClaimPart
 from dbdyno.experiment.claims import metrics
-from dbdyno.experiment.claims.grammar import EQUAL, compare
+from dbdyno.experiment.claims.grammar import compare
+from dbdyno.experiment.claims.types import ANY_SHARE
 
-SHARE = 0.5  # of such trials: what zeros must exclude, and what a comparison must hold in
+HALF = 0.5  # of trials: what a comparison must hold in more of
 _ROUNDING = 1e-12
 
 
@@ -77,7 +78,7 @@ class AnyCount:
     @property
     def exists(self) -> bool:
         """Whether the claim is that there is some."""
-        return is_some(self.operator)
+        return metrics.is_some(self.operator)
 
     @property
     def seen(self) -> int:
@@ -88,12 +89,12 @@ class AnyCount:
     @property
     def p(self) -> float:
         """Of "half of such trials or more reach the limit"."""
-        return 1.0 if self.seen or self.exists else (1 - SHARE) ** self.n
+        return 1.0 if self.seen or self.exists else (1 - ANY_SHARE) ** self.n
 
     def interval(self, confidence: float) -> Interval:
         if self.seen:
             return self.centre, None
-        decides = self.share_most(confidence) <= SHARE + _ROUNDING
+        decides = self.share_most(confidence) <= ANY_SHARE + _ROUNDING
         return 0.0, self.centre if decides and not self.exists else None
 
     def share_most(self, confidence: float) -> float:
@@ -109,7 +110,7 @@ class AnyCount:
         does."""
         if self.exists:
             return None
-        return max(1, math.ceil(math.log(alpha) / math.log(1 - SHARE) - _ROUNDING) - self.n)
+        return max(1, math.ceil(math.log(alpha) / math.log(1 - ANY_SHARE) - _ROUNDING) - self.n)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class TrialShare:
 
     hits: int
     n: int
-    threshold: float = SHARE
+    threshold: float = HALF
 
     @property
     def centre(self) -> float:
@@ -148,22 +149,9 @@ class TrialShare:
         return more
 
 
-def asks_any(metric: str, operator: str, threshold: float) -> bool:
-    """Whether a claim on one number sets a count a limit, or says that there is some."""
-    if not metrics.is_count(metric) or operator == EQUAL:
-        return False
-    none, one = (compare(value, operator, threshold) for value in (0.0, 1.0))
-    return none != one if is_some(operator) else none
-
-
-def is_some(operator: str) -> bool:
-    """Whether such a claim says that there is some."""
-    return operator in (">", ">=")
-
-
 def is_safe(part: ClaimPart) -> bool:
     """Whether no verdict on a part can be wrong, so that it needs no error budget."""
-    return part.kind == ANY and is_some(part.operator)
+    return part.kind == ANY and metrics.is_some(part.operator)
 
 
 def any_of(measured: Measured, cell: int, metric: str, operator: str, threshold: float) -> AnyCount:

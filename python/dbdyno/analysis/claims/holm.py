@@ -21,8 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbdyno.analysis.claims.contrast import Contrast, Interval
-
-ALPHA = 0.05
+from dbdyno.experiment.claims.types import ALPHA
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.analysis.claims.cases import Case, bound_of
-from dbdyno.analysis.claims.holm import ALPHA
 from dbdyno.analysis.claims.interim_looks import case_maker, shown
 from dbdyno.analysis.estimates.estimate import CONFIDENCE
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.page.same_ratio import turned
 from dbdyno.analysis.types import RATIO, ClaimPart, Ratio, Together
 from dbdyno.experiment.claims.grammar import CELL, ResolvedPart, Side
+from dbdyno.experiment.claims.types import ALPHA
 from dbdyno.plan.types import Cell, Factor, Plan
 
 Of = tuple[int, str]  # a cell and a metric

@@ -14,7 +14,6 @@ from dataclasses import replace
 from dbdyno.analysis.claims import alpha_spending
 from dbdyno.analysis.claims.contrast import Best, LogRatio
 from dbdyno.analysis.claims.equivalence import Equivalence
-from dbdyno.analysis.claims.holm import ALPHA
 from dbdyno.analysis.claims.interim_looks import LOOK_MIN
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.message import Message
@@ -30,6 +29,7 @@ from dbdyno.analysis.planning.types import (
     Split,
 )
 from dbdyno.errors import DynoError
+from dbdyno.experiment.claims.types import ALPHA
 from dbdyno.plan.outlook import estimate
 from dbdyno.plan.types import GroupPlan, Plan
 from dbdyno.store.metrics.timeseries import Trace

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dbdyno.execute.timeline import TrialVoid
+from dbdyno.experiment.types import ROUTER
 from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
@@ -92,13 +93,18 @@ def planned(cell: Cell, trial: TrialPlan) -> Sequence[Planned]:
     return found
 
 
-def chosen(fault: Fault, roles: Mapping[str, str], draw: random.Random) -> list[str]:
-    """The names of a fault's nodes, each once. `roles`: by name of node. TrialVoid where no node
-    has the role now."""
+def chosen(
+    fault: Fault, roles: Mapping[str, str], draw: random.Random, router: str = ""
+) -> list[str]:
+    """The names of a fault's nodes, each once. `roles`: by name of node; `router`: the name of what
+    is in front of them, which has none. TrialVoid where no node has the role now."""
     found: dict[str, None] = {}
     for asked in fault.nodes:
         if asked in roles:
             found[asked] = None
+            continue
+        if asked == ROUTER:
+            found[router] = None
             continue
         if asked == ALL_NODES:
             found |= dict.fromkeys(sorted(roles))

@@ -128,7 +128,7 @@ class TrialFaults:
         fault = self._planned[number].fault
         deployment = self._deployments[fault.target]
         draw = random.Random(f"dbdyno fault {self._seed} {number}")
-        names = chosen(fault, deployment.roles(), draw)
+        names = chosen(fault, deployment.roles(), draw, deployment.target.router_name)
         with self._lock:
             first = len(self._strikes) + 1
             struck = replace(fault, nodes=tuple(names))
@@ -141,20 +141,33 @@ class TrialFaults:
 
     def _node(self, name: str, deployment: Deployment) -> Node:
         if name not in self._nodes:
-            server = deployment.servers[name]
-            assert isinstance(server, Managed), "checked by experiment.faults"
-            struck: Any = server  # every one of them has SQL or none, which was checked too
-            stopped = partial(getattr, self._control, "stop_now")
-            fenced = partial(deployment.is_fenced, name)
-            disk = deployment.volumes.get(name)
-            others = tuple(other for other in deployment.servers if other != name)
-            self._nodes[name] = Node(
-                *(name, struck, deployment.database, self._paths, others, disk, stopped, fenced),
-                operations=self._operator(deployment),
-                clock=deployment.clocks.get(name),
-                names=deployment.named,
-            )
+            is_server = name in deployment.servers
+            made = self._server if is_server else self._router
+            self._nodes[name] = made(name, deployment)
         return self._nodes[name]
+
+    def _server(self, name: str, deployment: Deployment) -> Node:
+        server = deployment.servers[name]
+        assert isinstance(server, Managed), "checked by experiment.faults"
+        struck: Any = server  # every one of them has SQL or none, which was checked too
+        fenced = partial(deployment.is_fenced, name)
+        disk = deployment.volumes.get(name)
+        others = tuple(other for other in deployment.servers if other != name)
+        return Node(
+            *(name, struck, deployment.database, self._paths, others, disk, self._stopped, fenced),
+            operations=self._operator(deployment),
+            clock=deployment.clocks.get(name),
+            names=deployment.named,
+        )
+
+    def _router(self, name: str, deployment: Deployment) -> Node:
+        """What is in front of the nodes: a process without data."""
+        struck: Any = deployment.router
+        assert struck is not None, "checked by experiment.faults"
+        return Node(name, struck, deployment.database, self._paths, stopped=self._stopped)
+
+    def _stopped(self) -> bool:
+        return self._control.stop_now
 
     def _operator(self, deployment: Deployment) -> Operator | None:
         cluster = deployment.cluster

@@ -123,7 +123,7 @@ class Deployment:
         """Ends what is in front of the servers: the router, and all sessions through it, and the
         name server."""
         if self.router is not None:
-            self.router.stop()
+            self.router.close()
             self.router = None
         if self.name_server is not None:
             self.name_server.stop()

@@ -40,6 +40,7 @@ from dbdyno.experiment.claims.known_metrics import (
     Metric,
     audits_with,
 )
+from dbdyno.experiment.claims.types import EQUAL, compare
 from dbdyno.experiment.file.names import did_you_mean
 
 _SERVICE, _RESPONSE = "service_ms_", "response_ms_"
@@ -214,6 +215,19 @@ def is_count(name: str) -> bool:
     known = info(name)
     is_whole = not known.unit and not known.name.endswith("_s")
     return known.loop in (AUDIT, ROUTED) and known.direction == LOWER and is_whole
+
+
+def asks_any(name: str, operator: str, threshold: float) -> bool:
+    """Whether a claim on one number sets a count a limit, or says that there is some."""
+    if not is_count(name) or operator == EQUAL:
+        return False
+    none, one = (compare(value, operator, threshold) for value in (0.0, 1.0))
+    return none != one if is_some(operator) else none
+
+
+def is_some(operator: str) -> bool:
+    """Whether such a claim says that there is some."""
+    return operator in (">", ">=")
 
 
 def counted_among(name: str) -> str:

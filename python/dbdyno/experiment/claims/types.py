@@ -12,6 +12,8 @@ CELL = "cell"
 PEAK = "peak"
 EQUAL = "~="  # within a margin
 OPERATORS = (">=", "<=", ">", "<", EQUAL)
+ALPHA = 0.05  # chance that any verdict on the claims of a run is wrong: they share it
+ANY_SHARE = 0.5  # of trials with any of a count: what zeros must exclude to support "none"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """A node is lost with its data, and another one takes its place under its name: it gets the data of
 a node that lives, on the same port and with the same password, and joins the others.
 
-Where clients find nodes by names, its machine is lost, too: the new one has another address, and
-the record of the name is changed before its server starts, or only after that."""
+Where clients find nodes by names, its machine is lost, too: its address is silent, the new one has
+another, and the record of the name is changed before its server starts, or only after that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from dbdyno.experiment.values.faults import (
 )
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
+from dbdyno.hosts import filters
 from dbdyno.systems.backups.base import lose
+from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process.managed import Managed
 
 
@@ -29,11 +31,11 @@ class Replace(Drill):
         assert isinstance(node.server, Managed)
         node.operations.must_be_replaceable(node.name)
         with steps("loss"):
+            if node.names is not None:  # first: clients must not hear of the server's end
+                node.names.leave(node.name)
             node.server.kill()
             node.is_down = True
             lose(node.server.directory / "data")
-            if node.names is not None:
-                node.names.leave(node.name)
         if fault.record != AFTER:
             _register(node, steps)
         said = node.operations.replace(node.name, steps, node.check)
@@ -41,6 +43,10 @@ class Replace(Drill):
         if fault.record == AFTER:
             _register(node, steps)
         return said
+
+    def check(self, fault: Fault, target: TargetPlan) -> None:
+        if target.topology is not None and target.topology.dns is not None:
+            filters.check("`replace` of a machine with a name")
 
 
 def _register(node: Node, steps: Steps) -> None:

@@ -230,6 +230,7 @@ class Guarded:
                 break
         if self.pid:
             guardian.remove_shared_memory({self.pid}, self._begun_unix_s, self._data)
+            guardian.remove_semaphores({self.pid}, self._begun_unix_s)
             guardian.remove_faketime({self.pid})
         for directory in (*self._made, *self._directories):
             shutil.rmtree(directory, ignore_errors=True)

@@ -2,9 +2,9 @@
 
 It runs one program (or none), holds the read end of a pipe from dyno on its standard input, and
 waits. End of file means that dyno is gone, be it by `kill -9`: the guardian then stops the program,
-removes what it left (socket directory, System V and POSIX shared memory) and its directory, with
-what is mounted in it. Nothing is made before a guardian knows about it: directories that must not
-be left behind, it makes itself.
+removes what it left (socket directory, System V and POSIX shared memory, semaphores) and its
+directory, with what is mounted in it. Nothing is made before a guardian knows about it: directories
+that must not be left behind, it makes itself.
 
 It is run by path with `python -I -S` and uses the standard library alone: it must start fast and
 work whatever happens to the environment. It sleeps until something happens: a message, a death, or
@@ -18,7 +18,7 @@ the end of its patience. Protocol, one JSON object a line:
     out: {"exited": status, "killed": bool}     the program is gone and cleaned up; then it ends
 
 Sources: prctl(2) PR_SET_PDEATHSIG (sent when the *thread* that forked ends: we have one only) and
-PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), proc_sysvipc(5), umount2(2), loop(4); PostgreSQL's
+PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), semctl(2), proc_sysvipc(5), umount2(2), loop(4); PostgreSQL's
 `pg_shmem.h` (PGShmemHeader) and `dsm.c` (the control segment lists handles).
 """
 
@@ -46,6 +46,7 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 IPC_RMID = 0
+GETPID = 11  # semctl: who has used a semaphore last
 SHM_RDONLY = 0o10000
 MNT_DETACH = 2
 LOOP_CLR_FD = 0x4C01
@@ -271,6 +272,7 @@ class Guard:
         """Waits for the program's children, then removes what is left of it."""
         self.reaped |= reap_orphans(ORPHAN_TIMEOUT_S)
         remove_shared_memory(self.reaped, self.started_unix_s, self.data)
+        remove_semaphores(self.reaped, self.started_unix_s)
         remove_faketime(self.reaped)
         for directory in [*self.made, *self.charge.directories]:
             remove_tree(directory)
@@ -406,6 +408,21 @@ def remove_shared_memory(creators: Set[int], since_unix_s: float, data: Identity
                 control = SHM_DIRECTORY / f"PostgreSQL.{number}"
                 for path in [*_listed(control), control]:
                     path.unlink(missing_ok=True)
+
+
+def remove_semaphores(users: Set[int], since_unix_s: float) -> None:
+    """Removes the System V semaphores that a killed pgpool leaves: sets that are not older than
+    these processes (pids are used again), and that nobody else has used last."""
+    try:
+        rows = Path("/proc/sysvipc/sem").read_text().splitlines()[1:]
+    except OSError:  # a kernel without them
+        return
+    for row in rows:
+        fields = row.split()
+        identifier, count, changed_unix_s = int(fields[1]), int(fields[3]), int(fields[9])
+        last = {_libc.semctl(identifier, number, GETPID) for number in range(count)} - {0}
+        if last and last <= users and changed_unix_s >= int(since_unix_s):
+            _libc.semctl(identifier, 0, IPC_RMID)
 
 
 def remove_faketime(creators: Set[int]) -> None:

@@ -52,6 +52,7 @@ class Resolve(TypedDict):
     server: str  # HOST:PORT on loopback
     port: int  # at the address that the name has
     keep_s: float | None  # how long an answer is kept; None: for its TTL
+    patience_s: float | None  # with an address where nobody answers; None: until TCP gives up
 
 
 class Link(TypedDict, total=False):

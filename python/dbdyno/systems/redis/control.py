@@ -238,6 +238,13 @@ def key_prefix(schema: str) -> str:
     return f"{schema}:"
 
 
+def version_in(info: Mapping[str, str]) -> str:
+    """The version of a server by the section `server` of its INFO. Valkey's `redis_version` is that
+    of the Redis that it is compatible with."""
+    valkey = info.get("valkey_version")
+    return f"{valkey}-Valkey" if valkey else info["redis_version"]
+
+
 def _is_secret(name: str) -> bool:
     return name in ("requirepass", "masterauth", "tls-key-file-pass", "tls-client-key-file-pass")
 

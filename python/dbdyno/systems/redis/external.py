@@ -23,6 +23,7 @@ from dbdyno.systems.redis.control import (
     in_parts,
     key_prefix,
     log_in,
+    version_in,
 )
 from dbdyno.systems.server_errors import answered, understood
 
@@ -68,7 +69,7 @@ class RedisRemote(RedisControl, External):
             if error.code in _REFUSED or "AUTH" in text:
                 raise Refused(text) from None
             raise
-        self.version = found["redis_version"]
+        self.version = version_in(found)
         if found.get("redis_mode") == "cluster":
             raise DynoError(
                 f"redis at {self.place} is a node of a cluster",

@@ -14,7 +14,13 @@ from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.redis import identities
 from dbdyno.systems.redis.client import ERRORS, Client, RedisError
-from dbdyno.systems.redis.control import TIMEOUT_S, RedisControl, key_prefix, log_in
+from dbdyno.systems.redis.control import (
+    TIMEOUT_S,
+    RedisControl,
+    key_prefix,
+    log_in,
+    version_in,
+)
 from dbdyno.systems.server_errors import answered, lost
 
 OF_CLUSTER = ("MOVED", "ASK", "CLUSTERDOWN")  # a key belongs to another node, or to none yet
@@ -47,7 +53,7 @@ class RedisServer(RedisControl, Managed):
             # A node of a cluster says first that the key is not its own.
             if error.code not in OF_CLUSTER or self.info("persistence")["loading"] != "0":
                 raise
-        self.version = self.info("server")["redis_version"]
+        self.version = version_in(self.info("server"))
 
     def unanswered(self, error: Exception) -> DynoError:
         return lost("redis", self, error)

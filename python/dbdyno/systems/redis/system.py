@@ -1,4 +1,4 @@
-"""Redis.
+"""Redis, and Valkey, which is a fork of Redis 7.2: the same settings, commands and files.
 
 Durability follows the documentation's page "Redis persistence": without the append-only file writes
 are lost when the process dies, with `appendfsync no` or `everysec` when the operating system does.
@@ -33,6 +33,7 @@ from dbdyno.systems.redis import settings
 from dbdyno.systems.redis.managed import RedisServer
 
 RESERVED = settings.RESERVED
+PROGRAMS = ("redis-server", "valkey-server")
 
 
 class Redis(ManagedSystem):
@@ -42,25 +43,25 @@ class Redis(ManagedSystem):
     account = "redis"
     initialised = "data"
     driver = "redis"
-    about = "Redis, managed, from Debian's package or from `basedir:`"
+    about = "Redis or Valkey, managed, from a package or from `basedir:`"
 
     def find(self, basedir: str | None, host: Host = LOCAL) -> Binaries:
-        places = [Path(basedir) / "bin", Path(basedir) / "src", Path(basedir)] if basedir else []
-        server = program("redis-server", places)
-        if basedir and server and Path(basedir) not in server.parents:
-            server = None
+        """Redis before Valkey where both are; `basedir` may also be the program itself."""
+        found = (_program(name, basedir) for name in PROGRAMS)
+        server = next(filter(None, found), None)
         if server is None:
             raise DynoError(
-                f"no Redis server found{f' under {basedir}' if basedir else ''}",
+                f"no Redis or Valkey server found{f' under {basedir}' if basedir else ''}",
                 cause="`basedir:` is not its prefix" if basedir else "it is not installed",
                 fix="run `make servers`, or `apt-get install redis-server`, or set `basedir:`",
             )
-        version = version_of(host, server, "redis", r"v=(\S+)")
-        return Binaries(f"Redis {version}", {"server": server}, host)
+        said = version_of(host, server, self.account, r"((?:Redis|Valkey) server v=\S+)")
+        return Binaries(said.replace("server v=", ""), {"server": server}, host)
 
     def installations(self) -> Sequence[str]:
-        found = (Path("/usr"), *in_prefixes(self.kind))
-        return [str(path) for path in found if (path / "bin" / "redis-server").is_file()]
+        found = (Path("/usr"), *in_prefixes(self.kind), *in_prefixes("valkey"))
+        programs = (path / "bin" / name for path in found for name in PROGRAMS)
+        return [str(each) for each in programs if each.is_file()]
 
     def resolve(self, target: TargetPlan) -> Resolved:
         return settings.resolve(target)
@@ -108,6 +109,17 @@ class Redis(ManagedSystem):
         )
         path = private_file(directory / "server.conf", text, account)
         return [started.binaries.paths["server"], path], partial(RedisServer, tls_port)
+
+
+def _program(name: str, basedir: str | None) -> Path | None:
+    """A server's program of that name, below `basedir` if there is one."""
+    if basedir is None:
+        return program(name, ())
+    place = Path(basedir)
+    if place.is_file():
+        return place
+    found = program(name, (place / "bin", place / "src", place))
+    return found if found is not None and place in found.parents else None
 
 
 SYSTEM = Redis()

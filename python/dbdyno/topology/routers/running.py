@@ -1,8 +1,11 @@
-"""A router that runs: a process under a guardian, in a private directory that is gone with it."""
+"""A router that runs: a process under a guardian, in a private directory that is gone with it.
+Faults strike it as they do servers: it is ended and started again on its port."""
 
 from __future__ import annotations
 
 import os
+import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +20,10 @@ from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process.account import Account, private_file
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.logtail import LINES, LogTail
-from dbdyno.systems.process.managed import ENVIRONMENT, Managed
-from dbdyno.systems.process.paths import free_port, socket_directory
+from dbdyno.systems.process.managed import ENVIRONMENT, PORT_WAIT_S, Managed
+from dbdyno.systems.process.paths import LOOPBACK, free_port, socket_directory
 from dbdyno.systems.process.starting import PortTaken
+from dbdyno.topology.base import LOOK_TIMEOUT_S
 from dbdyno.topology.cluster import Cluster
 from dbdyno.topology.routers import client
 from dbdyno.topology.routers.base import Ask, Backend, Front, Program, RouterKind
@@ -27,6 +31,7 @@ from dbdyno.topology.routers.roles import RoleServer
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
+KILL_TIMEOUT_S = 10.0
 POLL_S = 0.05
 TRIES = 3
 LOG = "router.log"
@@ -52,7 +57,7 @@ class Setting:
 
 @dataclass
 class RunningRouter:
-    """A router, and the answers to its health checks. `stop` ends both."""
+    """A router, and the answers to its health checks. `close` ends both."""
 
     setting: Setting
     front: Front
@@ -61,6 +66,8 @@ class RunningRouter:
     log: LogTail
     roles: list[RoleServer] = field(default_factory=list)
     was_ready: bool = False
+    # One thread starts it again or has it read its files again at a time.
+    _changing: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def name(self) -> str:
@@ -98,12 +105,13 @@ class RunningRouter:
     def lead(self, leader: str) -> None:
         """Another node takes writes from now on. A router that does not find that out by itself
         reads its files again."""
-        if leader == self.front.leader:
-            return
-        self.front = replace(self.front, leader=leader)
-        if self.setting.kind.reads_again:
-            self._write()
-            self.process.reload()
+        with self._changing:
+            if leader == self.front.leader:
+                return
+            self.front = replace(self.front, leader=leader)
+            if self.setting.kind.reads_again:
+                self._write()
+                self.process.reload()
 
     def wait_until_ready(self) -> None:
         """Returns once a session through it reaches the node that takes writes. DynoError, with the
@@ -165,8 +173,78 @@ class RunningRouter:
             new = private_file(self.front.directory / f"{name}.new", text, self.setting.account)
             os.replace(new, self.front.directory / name)
 
-    def stop(self) -> None:
+    # ---- what faults do to it
+
+    def kill(self) -> None:
+        """Ends it at once, and all sessions through it. DynoError if it does not die."""
+        if not self.process.kill(KILL_TIMEOUT_S):
+            raise DynoError(
+                f"{self.setting.kind.title} did not die within {KILL_TIMEOUT_S:.0f} s of SIGKILL",
+                cause="the machine is very busy",
+                fix="run again on a machine that is not",
+            )
+
+    def pause(self) -> None:
+        """Freezes it until `resume`: connections stay, and nothing passes."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Ends a pause; no harm if there is none."""
+        self.process.resume()
+
+    def stop(self, *, discard: bool = False) -> bool:
+        """Asks it to end, with all sessions through it. True if it did so by itself. Its files
+        stay."""
+        return not self.process.stop(STOP_TIMEOUT_S)
+
+    def start_again(self) -> None:
+        """Starts it once it has ended, on the same port; returns once it listens there. Whether the
+        node that takes writes can be reached is another matter: that may be down, too. DynoError,
+        with the end of its log, if it does not come back."""
+        with self._changing:
+            for attempt in range(1, TRIES + 1):
+                self.process.stop(0)  # ends its guardian, which has cleaned up
+                self._remove_traces()
+                self.was_ready = False
+                self.log = LogTail(self.log.path)
+                self.process = Guarded(host=self.setting.host, account=self.setting.account)
+                self.launch()
+                try:
+                    self._wait_until_it_listens()
+                except PortTaken:
+                    if attempt == TRIES:
+                        raise
+                    time.sleep(PORT_WAIT_S)
+                else:
+                    return
+
+    def _remove_traces(self) -> None:
+        """What keeps some from starting after a crash: their sockets, and files with their pid."""
+        for path in self.front.directory.iterdir():
+            if path.is_socket() or path.suffix == ".pid":
+                path.unlink(missing_ok=True)
+
+    def _wait_until_it_listens(self) -> None:
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        while time.monotonic() < deadline:
+            self.setting.check()
+            if not self.process.alive():
+                raise self._died()
+            with socket.socket() as probe:
+                probe.settimeout(LOOK_TIMEOUT_S)
+                if probe.connect_ex((LOOPBACK, self.front.port)) == 0:
+                    return
+            time.sleep(POLL_S)
+        raise DynoError(
+            f"{self.setting.kind.title} in front of `{self.setting.target.name}` does not listen"
+            f" {READY_TIMEOUT_S:.0f} s after its start",
+            cause="a very busy machine",
+            fix=f"its log ends:\n{self.log_tail()}",
+        )
+
+    def close(self) -> None:
         """Ends it and all sessions through it, and removes its files."""
+        self.process.resume()  # a frozen one does not hear that it should end
         self.process.stop(STOP_TIMEOUT_S)
         self.guard.stop(STOP_TIMEOUT_S)
         for each in self.roles:
@@ -199,11 +277,11 @@ def start(setting: Setting) -> RunningRouter:
             router.wait_until_ready()
             router.check_settings()
         except PortTaken:
-            router.stop()
+            router.close()
             if attempt == TRIES:
                 raise
         except BaseException:
-            router.stop()
+            router.close()
             raise
         else:
             return router

@@ -16,11 +16,11 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dbdyno.analysis.claims.holm import ALPHA
 from dbdyno.analysis.estimates.estimate import BLOCKS_MIN
 from dbdyno.analysis.estimates.measured import Measured
 from dbdyno.analysis.estimates.ratios import pairs
 from dbdyno.experiment.claims import known_metrics, metrics
+from dbdyno.experiment.claims.types import ALPHA
 
 
 @dataclass(frozen=True)

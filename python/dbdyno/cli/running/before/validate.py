@@ -19,7 +19,7 @@ from dbdyno.experiment import load
 from dbdyno.experiment.types import Spec
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import check_settings
-from dbdyno.plan.outlook import memory
+from dbdyno.plan.outlook import counts, memory
 from dbdyno.plan.two_versions.against import unite
 from dbdyno.storage import needed
 
@@ -47,7 +47,10 @@ def check(
     for mistake in found.refused:
         mistakes.add(mistake)
     mistakes.stop()
-    warnings = [*found.warnings, *_not_here(loaded)]
+    few = counts.undecidable(
+        *(loaded.claims, loaded.factors, loaded.cells, loaded.scope, loaded.blocks)
+    )
+    warnings = [*found.warnings, *few, *_not_here(loaded)]
     if as_json:
         facts: dict[str, Any] = {"file": str(loaded.path), "experiment": loaded.name}
         facts |= {"cells": len(loaded.cells), "blocks": loaded.blocks, "warnings": warnings}

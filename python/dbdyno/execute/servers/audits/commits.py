@@ -61,22 +61,32 @@ class Commits:
         return [self._pool.deployments[target] for target in self._groups]
 
     def _audit(self, deployment: Deployment, seen: outcomes.Outcomes) -> Audit:
-        stores = []
         revived = {
             node.name: nodes.revived(deployment, node.name) for node in deployment.target.nodes
         }
         nodes.wait_until_together(deployment, self._check)
-        for store in nodes.stores(deployment):
-            restarted = [revived[node.name] for node in store]
-            nodes.wait_for_equal(deployment, store, _count, self._check)
+        stores, groups = nodes.stores(deployment), self._groups[deployment.target.name]
+
+        def read() -> Audit:
             writers = nodes.writers(deployment.roles())
-            stores.append(
+            return compare(
+                seen,
+                groups,
                 [
-                    _read(deployment, node, node.name in writers, was_down)
-                    for node, was_down in zip(store, restarted, strict=True)
-                ]
+                    [
+                        _read(deployment, node, node.name in writers, revived[node.name])
+                        for node in store
+                    ]
+                    for store in stores
+                ],
             )
-        return compare(seen, self._groups[deployment.target.name], stores)
+
+        return nodes.read_settled(deployment, stores, _count, read, _agrees, self._check)
+
+
+def _agrees(found: Audit) -> bool:
+    """Whether nodes hold the same, and what was acknowledged."""
+    return not found.diverged and not found.lost
 
 
 def _count(deployment: Deployment, node: Node) -> object:

@@ -5,6 +5,7 @@ Registers need no look at the nodes: their history alone says whether it is line
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 from dbdyno import kinds
 from dbdyno.audit.histories import append, bank, findings, log, register, tables
 from dbdyno.audit.histories.findings import Findings, HistoryNode
+from dbdyno.audit.histories.lists import Contents, differing
 from dbdyno.execute.servers.audits import nodes
 from dbdyno.execute.servers.audits.permits import permits
 from dbdyno.execute.servers.audits.set_back import set_back, values_of
@@ -93,33 +95,62 @@ class Histories:
         if self._audit == "register":
             return register.check(history, groups)
         if self._audit == "append":
-            read = self._nodes(deployment, tables.lists, _lists)
+            read = self._nodes(deployment, tables.lists, _lists, _same_lists)
             writers = nodes.writers(deployment.roles())
             lists = [append.ListNode(held, node.name in writers) for node, held in read]
             return replace(append.check(history, groups, lists), nodes=_said(read))
-        held = self._nodes(deployment, tables.balances, _balances)
+        held = self._nodes(deployment, tables.balances, _balances, operator.eq)
         balances = [bank.BankNode(each) for _, each in held]
         found = bank.check(history, groups, self._bank(deployment), balances)
         return replace(found, nodes=_said(held))
 
     def _nodes(
-        self, deployment: Deployment, read: Callable[[tables.Ask], T], mark: nodes.Mark
-    ) -> list[tuple[HistoryNode, T | None]]:
-        """What each node holds, once they are together and hold the same or no longer change."""
+        self,
+        deployment: Deployment,
+        ask: Callable[[tables.Ask], T],
+        mark: nodes.Mark,
+        same: Callable[[T, T], bool],
+    ) -> list[_Read[T]]:
+        """What each node holds, once they are together and hold the same or no longer change.
+        `same`: whether two of them do."""
         (store,) = nodes.stores(deployment)
         restarted = {node.name: nodes.revived(deployment, node.name) for node in store}
         nodes.wait_until_together(deployment, self._check)
-        nodes.wait_for_equal(deployment, store, mark, self._check)
-        found: list[tuple[HistoryNode, T | None]] = []
-        for node in store:
-            was_down = restarted[node.name]
-            try:
-                held = read(_ask(deployment, node))
-            except Exception as error:  # a server that is down, as each client library says it
-                found.append((HistoryNode(node.name, False, nodes.why(error), was_down), None))
-            else:
-                found.append((HistoryNode(node.name, True, "", was_down), held))
-        return found
+
+        def read() -> list[_Read[T]]:
+            return [_read(deployment, node, ask, restarted[node.name]) for node in store]
+
+        def agrees(found: list[_Read[T]]) -> bool:
+            held = [contents for _, contents in found if contents is not None]
+            return all(same(held[0], other) for other in held[1:])
+
+        def unchanged(before: list[_Read[T]], now: list[_Read[T]]) -> bool:
+            return all(
+                then == node and (a is None or b is None or same(a, b))
+                for (then, a), (node, b) in zip(before, now, strict=True)
+            )
+
+        return nodes.read_settled(
+            deployment, [store], mark, read, agrees, self._check, same=unchanged
+        )
+
+
+_Read = tuple[HistoryNode, T | None]
+"""A node, and what it holds."""
+
+
+def _read(
+    deployment: Deployment, node: Node, ask: Callable[[tables.Ask], T], was_down: bool
+) -> _Read[T]:
+    try:
+        held = ask(_ask(deployment, node))
+    except Exception as error:  # a server that is down, as each client library says it
+        return HistoryNode(node.name, False, nodes.why(error), was_down), None
+    return HistoryNode(node.name, True, "", was_down), held
+
+
+def _same_lists(one: Contents, other: Contents) -> bool:
+    return not differing([one, other])
 
 
 def _said(read: Sequence[tuple[HistoryNode, object]]) -> tuple[HistoryNode, ...]:

@@ -4,7 +4,9 @@ record that leads there.
 The machine is a listener of the relay at that address, on the same port for all nodes, with the
 node's server behind it. The client is a listener, too: when a session connects, it resolves the
 name as a client's machine does, with a cache (`dyno-engine relay`, `resolve`). A machine that is
-replaced has another address; its old one refuses connections.
+replaced has another address; its old one is silent. Open connections do not hear of the loss, and
+one that is being made ends after PATIENCE_S: a network's other machines say that there is no route
+to one whose address nobody knows.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from dbdyno.topology.names import NameServer, name_of
 
 NETWORK = "127.0.{}.{}"
 HOSTS = 250  # of a network that are used
+# Linux asks three times for the hardware's address, a second apart (arp(7): mcast_solicit,
+# retrans_time_ms), and then answers EHOSTUNREACH.
+PATIENCE_S = 3.0
 
 
 class NamedNodes:
@@ -57,9 +62,9 @@ class NamedNodes:
             self._set({name: node for name, node in leads.items() if self._leads[name] != node})
 
     def leave(self, node: str) -> None:
-        """A node's machine is gone: nobody listens at its address any more."""
+        """A node's machine is gone: all packets to and from its address are lost from now on."""
         with self._lock:
-            self._relay.close(_listener(self._machines[node]))
+            self._relay.change(_listener(self._machines[node]), {"drop": "both"})
 
     def register(self, node: str) -> None:
         """Another machine has a node's name: it has an address of its own, and records that led to
@@ -86,6 +91,7 @@ class NamedNodes:
             "server": f"{LOOPBACK}:{self._server.port}",
             "port": self._port,
             "keep_s": self._keep_s,
+            "patience_s": PATIENCE_S,
         }
 
 
