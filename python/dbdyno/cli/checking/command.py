@@ -98,7 +98,7 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     with stored(*files or targets):
         with findings.progress() as progress:
             asked = replace(asked, progress=progress)
-            read = [(target, findings.facts_of(target, asked)) for target in targets]
+            read = findings.read(targets, asked)
         facts = combined.with_digests(reading.read_late(read, asked))
         if typed["write_needle"]:
             facts = findings.with_needle(targets, facts, asked)

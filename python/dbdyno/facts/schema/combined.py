@@ -17,8 +17,8 @@ JUDGED_WITH = "statements.judged_with"
 
 def with_digests(every: Sequence[Facts]) -> list[Facts]:
     """The same subjects; those with tables have the classes of the digest of their language instead
-    of their own, those without classes of their own those of the only log of it. DynoError for a
-    digest of another language than the tables', or two for one schema."""
+    of their own, those without classes of their own those of the log of it. DynoError for a digest
+    of another language than the tables', or two digests or logs for one schema."""
     schemas = [one for one in every if "user_columns" in one.tables]
     used: dict[str, str] = {}
     made = []
@@ -50,8 +50,23 @@ def _of(schema: Facts, every: Sequence[Facts]) -> Facts | None:
         )
     if digests:
         return digests[0]
+    if "statements" in schema.tables:
+        return None
     logs = [one for one in fitting if one.source == LOG]
-    return logs[0] if len(logs) == 1 and "statements" not in schema.tables else None
+    if len(logs) > 1:
+        logs = [one for one in logs if _has_times(one)]
+    if len(logs) > 1:
+        raise DynoError(
+            f"{'; '.join(log.subject for log in logs)} are all for {schema.subject}",
+            cause="logs of several forms may have the same statements",
+            fix="name those of one form",
+        )
+    return logs[0] if logs else None
+
+
+def _has_times(log: Facts) -> bool:
+    """Whether it says how long statements took: a general log does not."""
+    return any(row["time_s"] for row in log.table("statements_total").rows)
 
 
 def _told(one: Facts, used: Mapping[str, str]) -> Facts:
