@@ -152,7 +152,9 @@ class Column(Generator):
         le=THETA_MAX,
         description="exponent of a Zipfian distribution of the values; default: equal weights",
     )
-    by_rows: bool = Field(False, description="draw each value as often as rows have it")
+    by_rows: bool | None = Field(
+        None, description="whether to draw each value as often as rows have it"
+    )
     meets: Annotated[Fraction, Field(gt=0)] | None = Field(
         None,
         description="share of the table's rows that have the value drawn, on average: those that "
