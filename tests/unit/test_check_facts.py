@@ -153,8 +153,8 @@ SAMPLES = {
 
 
 def test_each_form_is_found_out_and_by_no_other() -> None:
-    for form, text in SAMPLES.items():
-        first = next(n for n, reader in FORMS.items() if reader.detect(Path("x"), text))
+    for form, content in SAMPLES.items():
+        first = next(n for n, reader in FORMS.items() if reader.detect(Path("x"), content))
         assert first == form
     assert {*SAMPLES} == {*FORMS}
 
@@ -255,7 +255,7 @@ def test_what_gzip_has_packed_is_read_up_to_a_bound(tmp_path: Path) -> None:
 CSV = (
     '2026-11-02 10:00:00.000 UTC,"app","shop",7,"[local]",6b.7,1,"SELECT",2026-11-02 10:00:00 UTC,'
     '3/4,0,LOG,00000,"duration: 9 ms  execute <unnamed>: SELECT ""a"", hmac(b, $1, $2) FROM t",'
-    "\"parameters: $1 = '{0}', $2 = 'sha256'\",,,,,,,,\"app\",\"client backend\",,0\n"
+    '"parameters: $1 = \'{0}\', $2 = \'sha256\'",,,,,,,,"app","client backend",,0\n'
 )
 JSON = (
     '{{"timestamp":"2026-11-02 10:00:00.000 UTC","user":"app","pid":7,"error_severity":"LOG",'

@@ -180,9 +180,10 @@ def test_frequent_values_are_drawn_as_often_as_calls_met_their_rows() -> None:
     for sent in (20.0, 3.0, 0.0):
         assert given(BY_USER, sent=sent) == [{"column": "users.id"}]
     both = "SELECT id FROM orders WHERE user_id IN ($1, $2)"
-    assert given(both, sent=80.0, schema=POSTGRES) == [
-        {"column": "orders.user_id", "meets": 0.004}
-    ] * 2
+    assert (
+        given(both, sent=80.0, schema=POSTGRES)
+        == [{"column": "orders.user_id", "meets": 0.004}] * 2
+    )
     total = "DELETE FROM `orders` WHERE `total` = ?"
     assert given(total, changed=2.5) == [{"column": "orders.total", "meets": 0.00025}]
 

@@ -69,9 +69,9 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://, mongodb://), a
     configuration file (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a
     log (name rotated ones together), a data directory, a schema dump with or without a digest (dyno
-    digest --json), or a document of --collect. Servers are only read, by statements that wait at most 1 s for a lock and
-    end after 5 s, unless --write-needle is given. A rule without its facts is "not known", with the
-    reason.
+    digest --json), or a document of --collect. Servers are only read, by statements that wait at
+    most 1 s for a lock and end after 5 s, unless --write-needle is given. A rule without its facts
+    is "not known", with the reason.
     """
     import json
     from dataclasses import replace
