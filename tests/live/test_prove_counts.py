@@ -144,7 +144,8 @@ def test_values_are_those_of_the_data(
     drawn = {one["column"]: one for one in params.values() if "column" in one}
     met = drawn["orders.customer_id"]["meets"]
     assert met == pytest.approx(CUSTOMERS_ROWS / ROWS, rel=0.2)
-    assert drawn["orders.note"]["by_rows"] is True and len(drawn["orders.id"]) == 2
+    assert drawn["orders.note"]["by_rows"] is True
+    assert not {"by_rows", "meets"} & drawn["orders.id"].keys()
 
 
 def test_little_that_is_carried_over_is_refused(
