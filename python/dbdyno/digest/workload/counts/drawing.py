@@ -92,7 +92,7 @@ class Drawing:
         return Given({**given.generator, "by_rows": True}, "values of the data, as often as there")
 
     def _is_drawn_by_rows(self, found: Found) -> bool:
-        """Whether some values may have more rows than others, and can be looked up."""
+        """Whether some values may have more rows than others, and can be queried."""
         table, column = found.table.name, found.column
         if column.is_unique or not of.kind(column) or looked_up(table, column.name) is None:
             return False
