@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 WAREHOUSES, DISTRICTS, CUSTOMERS, ORDERS = 3, 5, 12, 900  # customers: of a district
-NOTES, STAFF, ITEMS = 60, 9, 8
+NOTES, ITEMS = 60, 8
+STAFF, REPORTS, AREAS, POSTS = 60, 30, 25, 200  # of a warehouse: people, those of the first boss
 TIERS = ("gold", "silver", "none")
 
 TABLES = (
@@ -34,7 +35,12 @@ TABLES = (
     "CREATE TABLE note (id INT PRIMARY KEY, w INT, d INT, CONSTRAINT note_district FOREIGN KEY"
     " (w, d) REFERENCES district (w, d))",
     "CREATE TABLE staff (w INT NOT NULL, id INT NOT NULL, boss INT, PRIMARY KEY (w, id), CONSTRAINT"
-    " staff_boss FOREIGN KEY (w, boss) REFERENCES staff (w, id))",
+    " staff_boss FOREIGN KEY (w, boss) REFERENCES staff (w, id), CONSTRAINT staff_warehouse FOREIGN"
+    " KEY (w) REFERENCES warehouse (w))",
+    "CREATE TABLE area (w INT NOT NULL, id INT NOT NULL, inside INT NOT NULL, PRIMARY KEY (w, id),"
+    " CONSTRAINT area_inside FOREIGN KEY (w, inside) REFERENCES area (w, id))",
+    "CREATE TABLE post (topic INT NOT NULL, n INT NOT NULL, re_topic INT, re_n INT, PRIMARY KEY"
+    " (topic, n), CONSTRAINT post_re FOREIGN KEY (re_topic, re_n) REFERENCES post (topic, n))",
     "CREATE VIEW open_orders AS SELECT orders.w, orders.d, orders.o, orders.c FROM orders JOIN"
     " fresh ON fresh.w = orders.w AND fresh.d = orders.d AND fresh.o = orders.o",
     "CREATE VIEW busy AS SELECT w, d, COUNT(*) AS many FROM open_orders GROUP BY w, d",
@@ -75,7 +81,18 @@ def rows() -> dict[str, list[Sequence[Any]]]:
         "note": [
             (n, *(rng.choice(places) if n % 3 else (None, None))) for n in range(1, NOTES + 1)
         ],
-        "staff": [(1, n, n // 2 or None) for n in range(1, STAFF + 1)],
+        "staff": [
+            (w, n, None if n == 1 else 1 if n <= REPORTS + 1 else 2 + n % 5)
+            for w in range(1, WAREHOUSES + 1)
+            for n in range(1, STAFF + 1)
+        ],
+        "area": [
+            (w, n, max(1, n // 4)) for w in range(1, WAREHOUSES + 1) for n in range(1, AREAS + 1)
+        ],
+        "post": [
+            (n % 4, n, *((None, None) if n % 3 == 0 else ((n // 2) % 4, n // 2)))
+            for n in range(POSTS)
+        ],
     }  # fmt: skip
 
 

@@ -1,14 +1,18 @@
-"""`dyno check LOG`: a raw slow log of MySQL or MariaDB and a log of PostgreSQL, alone and with the
-schema that they are of."""
+"""`dyno check LOG...`: raw slow logs of MySQL or MariaDB and logs of PostgreSQL in its three forms,
+alone and with the schema that they are of."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hurried import drop
+from private_servers import bench
+from running import wait_for
 
 from dbdyno.cli.main import dyno
 
@@ -70,6 +74,11 @@ def checked(*arguments: object) -> tuple[dict[str, Any], str]:
 
 def rules(found: dict[str, Any]) -> set[str]:
     return {one["rule"] for one in found["findings"]}
+
+
+def told(found: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Findings without where they are from."""
+    return sorted((one["rule"], one["what"], one["effect"]) for one in found["findings"])
 
 
 @pytest.fixture
@@ -162,3 +171,89 @@ def test_a_collected_log_has_no_statement_unless_asked_for(slow: Path) -> None:
 def test_only_packs_that_need_statements_have_them_read(slow: Path) -> None:
     found, _ = checked(slow, "--only", "encryption")
     assert rules(found) == {"mysql-keys-in-logs"}
+
+
+def test_rotated_logs_are_one_log(slow: Path, tmp_path: Path) -> None:
+    packed, whole = tmp_path / "slow.log.1.gz", tmp_path / "whole.log"
+    older = SLOW.format(version="10.11.6", needle=NEEDLE).replace("YEAR(", "DAYOFYEAR(")
+    packed.write_bytes(gzip.compress(older.encode()))
+    whole.write_text(older + slow.read_text())
+    found, printed = checked(packed, slow)
+    assert told(found) == told(checked(whole)[0])
+    assert {one["subject"] for one in found["findings"]} == {f"{packed}, {slow}"}
+    assert NEEDLE not in printed
+    (secret,) = (one for one in found["findings"] if one["rule"] == "mysql-keys-in-logs")
+    line = 1 + older[: older.index("AES_ENCRYPT")].count("\n")
+    assert secret["what"].startswith("2 statements")
+    assert [one["place"] for one in secret["evidence"]] == [f"{packed}:{line}:1"]
+    # Once more the same file is no other log, and the schema is of all of them.
+    assert told(checked(packed, slow, slow)[0]) == told(found)
+    dump = tmp_path / "dump.sql.gz"
+    dump.write_bytes(gzip.compress(DUMP.encode()))
+    with_tables = [one["what"] for one in checked(dump, packed, slow)[0]["findings"]]
+    assert sum("by_created" in what for what in with_tables) == 2
+
+
+def test_logs_of_two_forms_are_not_added_up(slow: Path, tmp_path: Path) -> None:
+    general = tmp_path / "general.log"
+    general.write_text(
+        "Time                 Id Command    Argument\n"
+        "\t4 Query\tSELECT COUNT(*) FROM orders WHERE YEAR(created) = 2019\n"
+    )
+    found, _ = checked(slow, general)
+    assert told(found) == told(checked(slow)[0])
+    dump = tmp_path / "dump.sql"
+    dump.write_text(DUMP)  # the log with times is that of the schema
+    assert "mysql-function-on-column" in rules(checked(dump, general, slow)[0])
+    lines, csv = tmp_path / "postgresql.log", tmp_path / "postgresql.csv"
+    lines.write_text(POSTGRES)
+    csv.write_text(
+        '2026-11-02 10:00:00.000 UTC,"app","shop",7,"[local]",6b.7,1,"SELECT",2026-11-02 10:00:00'
+        ' UTC,3/4,0,LOG,00000,"duration: 9.000 ms  statement: SELECT id FROM users WHERE'
+        ' lower(mail) = 7",,,,,,,,,"app","client backend",,0\n'
+    )
+    of_postgres = tmp_path / "schema.sql"
+    of_postgres.write_text(
+        "-- PostgreSQL database dump\nCREATE TABLE public.users (id integer, mail text);\n"
+    )
+    unknown = {one["reason"] for one in checked(of_postgres, lines, csv)[0]["not_known"]}
+    assert any(f"each of {lines}, {csv} may be its log" in reason for reason in unknown)
+
+
+TABLES = ("CREATE EXTENSION pgcrypto", "CREATE TABLE users (id INT, mail TEXT)")
+STATEMENTS = (
+    "SET log_min_duration_statement = 0",
+    f"SELECT id FROM users WHERE lower(mail) = '{NEEDLE}'",
+    f"SELECT id FROM users WHERE mail LIKE '%{NEEDLE}'",
+    f"SELECT\nhmac(mail, '{NEEDLE}', 'sha256') FROM users",
+    "SELECT 'the last one'",
+)
+FORMS = """logging_collector = on
+log_destination = 'stderr,csvlog,jsonlog'
+log_directory = 'log'
+log_filename = 'all.log'
+"""
+
+
+def test_all_forms_of_a_log_of_postgres_are_judged_alike() -> None:
+    with bench("postgres", durability="none") as made:
+        data = made.directory / "data"
+        with (data / "postgresql.auto.conf").open("a") as file:  # above what dbdyno writes
+            file.write(FORMS)
+        server = made.start()
+        try:
+            server.run("postgres", ["CREATE DATABASE shop"])
+            server.run("shop", TABLES)
+            server.run("shop", STATEMENTS)
+            logs = [data / "log" / f"all.{end}" for end in ("log", "csv", "json")]
+            assert wait_for(lambda: all(b"the last one" in log.read_bytes() for log in logs))
+        finally:
+            drop([server])
+        by_lines, by_csv, by_json = (checked(log) for log in logs)
+    assert rules(by_lines[0]) == {
+        "mysql-keys-in-logs",
+        "postgres-log-function-on-column",
+        "postgres-log-leading-wildcard",
+    }
+    assert told(by_csv[0]) == told(by_json[0]) == told(by_lines[0])
+    assert not any(NEEDLE in printed for _, printed in (by_lines, by_csv, by_json))

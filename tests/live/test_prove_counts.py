@@ -33,7 +33,7 @@ TABLE = (
     "CREATE TABLE orders (id INT PRIMARY KEY, customer_id INT NOT NULL, created DATE NOT NULL,"
     " note VARCHAR(60) NOT NULL)"
 )
-ROWS, WIDTH = 4000, 19
+ROWS, WIDTH, CUSTOMERS_ROWS = 4000, 19, 20
 _DAY = {
     "mariadb": "DATE_ADD('2020-01-01', INTERVAL n % 1000 DAY)",
     "postgres": "DATE '2020-01-01' + n % 1000",
@@ -140,6 +140,12 @@ def test_values_are_those_of_the_data(
     columns = {one["column"] for one in params.values() if "column" in one}
     assert columns == {"orders.customer_id", "orders.id", "orders.note"}
     assert [one["const"] for one in params.values() if "const" in one] == [WIDTH], params
+    # As frequent as the server's counts of rows tell, or else as the rows themselves.
+    drawn = {one["column"]: one for one in params.values() if "column" in one}
+    met = drawn["orders.customer_id"]["meets"]
+    assert met == pytest.approx(CUSTOMERS_ROWS / ROWS, rel=0.2)
+    assert drawn["orders.note"]["by_rows"] is True
+    assert not {"by_rows", "meets"} & drawn["orders.id"].keys()
 
 
 def test_little_that_is_carried_over_is_refused(

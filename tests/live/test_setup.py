@@ -6,6 +6,7 @@ import gzip
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from private_servers import bench, binaries, running
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.execute.control import Control
+from dbdyno.execute.engine.frequencies import Held
 from dbdyno.execute.servers import columns
+from dbdyno.execute.servers.columns import Wanted
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.sql_files import import_file
 from dbdyno.experiment.values import generators
@@ -153,17 +156,22 @@ def test_values_of_a_column_are_looked_up(
     rows = ", ".join(f"({n}, 'n{n % 10}')" for n in range(1, 101))
     path.write_text(TABLE.format(t="looked") + f"INSERT INTO looked VALUES {rows};\n")
     read(server, path)
-    assert columns.look_up(server, "ours", "looked.id", 7) == list(range(1, 101))
-    assert columns.look_up(server, "ours", "looked.name", 7) == [f"n{n}" for n in range(10)]
+    id_, name = (Wanted(f"looked.{column}", is_counted=False) for column in ("id", "name"))
+    assert columns.look_up(server, "ours", id_, 7) == Held([*range(1, 101)])
+    assert columns.look_up(server, "ours", name, 7) == Held([f"n{n}" for n in range(10)])
+    counted = columns.look_up(server, "ours", replace(name, is_counted=True), 7)
+    assert counted == Held([f"n{n}" for n in range(10)], [10] * 10, 100)
     monkeypatch.setattr(columns, "VALUES_MAX", 30)
-    some: list[Any] = columns.look_up(server, "ours", "looked.id", 7)
+    some: list[Any] = [*columns.look_up(server, "ours", id_, 7).values]
     assert some == list(range(some[0], 101, 4))
     assert len(some) == 25
+    counted = columns.look_up(server, "ours", replace(id_, is_counted=True), 7)
+    assert counted == Held([*range(1, 101, 4)], [1] * 25, 100, 4)
     with pytest.raises(DynoError, match="nothere"):
-        columns.look_up(server, "ours", "looked.nothere", 7)
+        columns.look_up(server, "ours", Wanted("looked.nothere", is_counted=False), 7)
     server.run("ours", ["DELETE FROM looked"])
     with pytest.raises(DynoError, match="holds no values"):
-        columns.look_up(server, "ours", "looked.id", 7)
+        columns.look_up(server, "ours", id_, 7)
 
 
 # -- templates -----------------------------------------------------------------------------------

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from dbdyno.facts import applies, document
+from dbdyno.errors import DynoError
+from dbdyno.facts import applies, document, keyleaks
 from dbdyno.facts.fact import Fact, Facts, Missing, version_of
-from dbdyno.facts.files import mongodconf, optionfile, postgresql, redisconf, redisusers
+from dbdyno.facts.files import (
+    logs,
+    mongodconf,
+    optionfile,
+    postgresql,
+    redisconf,
+    redisusers,
+    text,
+)
 from dbdyno.facts.gathered import Gathered
 from dbdyno.facts.secret import HIDDEN, looks_secret, told
 from dbdyno.facts.targets import FORMS
@@ -143,8 +153,8 @@ SAMPLES = {
 
 
 def test_each_form_is_found_out_and_by_no_other() -> None:
-    for form, text in SAMPLES.items():
-        first = next(n for n, reader in FORMS.items() if reader.detect(Path("x"), text))
+    for form, content in SAMPLES.items():
+        first = next(n for n, reader in FORMS.items() if reader.detect(Path("x"), content))
         assert first == form
     assert {*SAMPLES} == {*FORMS}
 
@@ -224,3 +234,47 @@ def test_a_damaged_bundle_is_an_error(damage: dict[str, object]) -> None:
     whole = document.document([server("mysql", "9.1.0")]) | damage
     with pytest.raises(Exception, match="bundle"):
         document.parse(whole, "b")
+
+
+def test_what_gzip_has_packed_is_read_up_to_a_bound(tmp_path: Path) -> None:
+    path = tmp_path / "slow.log.1.gz"
+    path.write_bytes(gzip.compress(b"first\n") + gzip.compress(b"second\n"))
+    assert text.read(path) == "first\nsecond\n"
+    assert text.head(path, 6) == ("first\n", False)
+    with pytest.raises(DynoError, match="larger"):
+        text.read(path, 6)
+    path.write_bytes(gzip.compress(b"first\n")[:-3])
+    with pytest.raises(DynoError, match="cannot be unpacked"):
+        text.read(path)
+    path.write_bytes(b"\x28\xb5\x2f\xfd\0")
+    with pytest.raises(DynoError, match="packed by zstd") as raised:
+        text.head(path, 6)
+    assert "zstd -d" in raised.value.fix
+
+
+CSV = (
+    '2026-11-02 10:00:00.000 UTC,"app","shop",7,"[local]",6b.7,1,"SELECT",2026-11-02 10:00:00 UTC,'
+    '3/4,0,LOG,00000,"duration: 9 ms  execute <unnamed>: SELECT ""a"", hmac(b, $1, $2) FROM t",'
+    '"parameters: $1 = \'{0}\', $2 = \'sha256\'",,,,,,,,"app","client backend",,0\n'
+)
+JSON = (
+    '{{"timestamp":"2026-11-02 10:00:00.000 UTC","user":"app","pid":7,"error_severity":"LOG",'
+    '"message":"duration: 9 ms  execute <unnamed>: SELECT \\"a\\",\\nhmac(b, $1, $2) FROM t",'
+    "\"detail\":\"parameters: $1 = '{0}', $2 = 'sha256'\"}}\n"
+)
+
+
+@pytest.mark.parametrize(("line", "form"), [(CSV, logs.CSV), (JSON, logs.JSON)])
+def test_keys_among_the_parameters_of_a_statement_are_found(
+    line: str, form: str, tmp_path: Path
+) -> None:
+    """PostgreSQL logs them as the statement's detail."""
+    path = tmp_path / "log"
+    path.write_text(line.format("key-4711"))
+    facts = logs.read(path, Gathered())
+    assert facts.fact(logs.FORM).value == form
+    assert [dict(row) for row in facts.table(keyleaks.TABLE).rows] == [
+        {"sort": "the key of HMAC", "place": f"{path}:1:1"}
+    ]
+    path.write_text(line.format("key-4711").replace("$1 = 'key-4711', ", ""))
+    assert logs.read(path, Gathered()).table(keyleaks.TABLE).rows == ()

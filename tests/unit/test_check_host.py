@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.checking.findings import facts_of
+from dbdyno.cli.checking.findings import read
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Credentials
 from dbdyno.facts.fact import Facts
@@ -160,7 +160,7 @@ def test_a_configuration_with_a_password(tmp_path: Path) -> None:
     path = tmp_path / "redis.conf"
     path.write_text("bind 127.0.0.1\nrequirepass long-one\n")
     path.chmod(0o646)
-    facts = facts_of(str(path), Asked(Credentials(), this_host=True))
+    [(_, facts)] = read([str(path)], Asked(Credentials(), this_host=True))
     assert [one.source for one in facts] == ["file", "host"]
     row = facts[1].table(reading.FILES).rows[0]
     assert (row["role"], row["sensitive"], row["mode"]) == ("configuration", True, "0646")
@@ -175,4 +175,4 @@ def test_facts_of_another_host_are_refused(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text("2015-07-17  8:30:46 [ERROR] InnoDB: Unable to lock ./ibdata1, error: 11\n")
     with pytest.raises(DynoError, match="no server of this machine"):
-        facts_of(str(log), Asked(Credentials(), this_host=True))
+        read([str(log)], Asked(Credentials(), this_host=True))

@@ -290,6 +290,17 @@ def test_a_range_of_44_percent_is_ignored_with_reason() -> None:
     assert not any("FORCE" in one for one in found.fix.statements)
 
 
+def test_the_share_is_of_rows_that_calls_counted_and_no_estimate_is_believed() -> None:
+    """EXPLAIN's rows are a few dives into the index; the server counts what calls returned. The
+    table's own number is an estimate, too: of one that is too low no more than all is read."""
+    for table_rows, share in ((4_111_896, 0.4401), (2_000_000, 0.9047), (1_500_000, 1.0)):
+        facts = mysql((COLUMNS, {"sent": 1_809_458}), table_rows=table_rows)
+        found = the("mysql-covering-index", facts).found
+        told = {fact.key: fact.value for fact in found.evidence}
+        assert told["part of the table that is read"] == share
+        assert "Estimates of rows are samples" in words(found.fix)
+
+
 def test_a_small_range_is_left_to_its_index() -> None:
     few = (COLUMNS, {"examined": 900, "sent": 900})
     assert look("mysql-covering-index", mysql(few)).state == FINE

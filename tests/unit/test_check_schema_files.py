@@ -274,8 +274,13 @@ def test_a_log_gives_its_classes_to_a_schema_that_has_none(tmp_path: Path) -> No
     # A server's own counts lack nothing.
     counted = replace(schema, tables={**schema.tables, "statements": Table((), "a server")})
     assert with_digests([counted, log]) == [counted, log]
-    # Which of two would be the schema's is not known.
-    assert with_digests([schema, log, log]) == [schema, log, log]
+    # Which of two would be the schema's is not known, unless one has no times.
+    unknown, *others = with_digests([schema, log, log])
+    assert others == [log, log] and "statements" not in unknown.tables
+    assert "slow.log may be its log: name one" in unknown.missing["statements"]
+    untimed = Table(({"classes": 1, "time_s": 0.0},), "general.log")
+    general = replace(log, tables={**log.tables, "statements_total": untimed})
+    assert with_digests([schema, general, log])[0].tables["statements"] == log.table("statements")
 
 
 def test_texts_of_servers_are_kept_without_literals() -> None:

@@ -127,15 +127,75 @@ def test_rows_of_composite_keys_are_those_of_the_tables_they_refer_to() -> None:
 
 
 def test_a_key_that_cannot_be_kept_is_named_with_the_reason() -> None:
-    staff = table("staff", ["w", "id", "boss"], ["w", "id"], (["w", "boss"], "staff", ["w", "id"]))
+    staff = table("staff", ["w", "id", "boss"], ["w", "boss"],
+                  (["w", "boss"], "staff", ["w", "id"]))  # fmt: skip
     many = table("many", ["w", "d"], ["w", "d"], (["w", "d"], "district", ["w", "d"]))
     schema, found = shop(staff=staff, many=many)
     found["staff"], found["many"] = statistics(20, w=2, id=10, boss=10), statistics(21, w=21, d=10)
     made = synthesised(schema, found)
     assert made.broken == {("staff", "staff_staff"), ("many", "many_district")}
-    assert "foreign key `staff_staff` of `staff`: it refers to its own table" in made.omitted
+    said = "foreign key `staff_staff` of `staff`: it refers to no unique columns of `staff`"
+    assert said in made.omitted
     assert "foreign key `many_district` of `many`: `district` has too few rows" in made.omitted
     assert made.rows["staff"] == 20 and made.rows["many"] == 21
+
+
+def test_rows_refer_to_earlier_ones_of_their_own_table() -> None:
+    boss = column("boss", is_nullable=True)
+    staff = table("staff", ["w", "id", boss], ["w", "id"], (["w", "boss"], "staff", ["w", "id"]))
+    schema, found = shop(staff=staff)
+    often = [Piece(1, 2, 40, 2), Piece(3, 10, 40, 8)]
+    found["staff"] = replace(statistics(100, w=2, id=50, boss=5), tuples={"staff_staff": often})
+    made = synthesised(schema, found)
+    assert made.broken == set() and made.omitted == []
+    assert inserts(made)["staff"] == (
+        "INSERT INTO `staff` (`w`, `id`, `boss`) WITH dyno_drawn AS (SELECT s.`w` AS `w`, s.`id` AS"
+        " `id`, s.`boss` AS `boss`, s.dyno_row, s.dyno_parent_0 FROM `dyno_made_5` s), dyno_rows AS"
+        " (SELECT d.*, ROW_NUMBER() OVER (PARTITION BY d.`w` ORDER BY d.dyno_row) AS dyno_number_0"
+        " FROM dyno_drawn d) SELECT s.`w`, s.`id`, p0.`id` FROM dyno_rows s LEFT JOIN dyno_rows p0"
+        " ON p0.`w` = s.`w` AND p0.dyno_number_0 = 1 + MOD(s.dyno_parent_0 - 1,"
+        " NULLIF(s.dyno_number_0 - 1, 0)) ORDER BY s.dyno_row"
+    )
+    # Each of the two warehouses has half of those that are referred to.
+    numbers_ = made.staged[-1].columns["dyno_parent_0"]
+    assert numbers_["histogram"] == [[1, 1, 40.0], [2, 5, 40.0]] and "spread" not in numbers_
+    # Where each row must refer to one, the first refers to itself.
+    must = replace(staff, columns={**staff.columns, "boss": column("boss")})
+    made = synthesised(replace(schema, tables={**schema.tables, "staff": must}), found)
+    assert "COALESCE(1 + MOD(s.dyno_parent_0 - 1, NULLIF(" in inserts(made)["staff"]
+    assert "COALESCE(p0.`id`, s.`boss`)" in inserts(made)["staff"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "references", "why"),
+    [
+        (["w", "id"], ["id", "w"], "`w` belongs to a unique key"),
+        (["w", "other"], ["w", "id"], "its columns have the values that another foreign key needs"),
+        (["w", "id"], ["w", "id"], "each row refers to itself"),
+    ],
+)
+def test_rows_that_cannot_refer_to_each_other_are_named(
+    columns: list[str], references: list[str], why: str
+) -> None:
+    staff = table("staff", ["w", "id", "other"], ["w", "id"],
+                  (columns, "staff", references), (["other"], "warehouse", ["w"]))  # fmt: skip
+    schema, found = shop(staff=staff)
+    found["staff"] = statistics(20, w=2, id=10, other=2)
+    made = synthesised(schema, found)
+    assert ("staff", "staff_staff") in made.broken
+    assert f"foreign key `staff_staff` of `staff`: {why}" in made.omitted
+
+
+def test_what_a_row_of_the_own_table_has_meets_its_checks() -> None:
+    boss = column("boss", is_nullable=True)
+    low = Check(name="low", expression="`boss` <= 50", sql="CHECK (`boss` <= 50)")
+    given = Check(name="given", expression="`boss` is not null", sql="")
+    staff = table("staff", ["w", "id", boss], ["w", "id"], (["w", "boss"], "staff", ["w", "id"]),
+                  checks=[low, given])  # fmt: skip
+    schema, found = shop(staff=staff)
+    found["staff"] = statistics(100, w=2, id=50, boss=90)
+    made = synthesised(schema, found)
+    assert [one.name for one in made.checks["staff"]] == ["low"]
 
 
 def test_tables_that_refer_to_each_other_are_made_without_one_of_the_keys() -> None:

@@ -166,10 +166,41 @@ def test_the_mark_of_a_squashed_list_stays_and_is_a_list() -> None:
 
 def test_keys_are_those_of_the_data() -> None:
     assert given("SELECT `total` FROM `orders` WHERE `id` = ?") == [{"column": "orders.id"}]
-    # A foreign key has the keys that it refers to.
-    assert given("SELECT `id` FROM `orders` WHERE `user_id` = ?") == [{"column": "users.id"}]
     text = "SELECT o.total FROM orders o JOIN users u ON u.id = o.user_id WHERE u.mail = $1"
     assert given(text, "orders", "users", schema=POSTGRES) == [{"column": "users.mail"}]
+
+
+BY_USER = "SELECT `id` FROM `orders` WHERE `user_id` = ?"
+
+
+def test_frequent_values_are_drawn_as_often_as_calls_met_their_rows() -> None:
+    """Orders are 10,000, of 500 users."""
+    assert given(BY_USER, sent=40.0) == [{"column": "orders.user_id", "meets": 0.004}]
+    # As many as each user has on average, or fewer: some of them may have none.
+    for sent in (20.0, 3.0, 0.0):
+        assert given(BY_USER, sent=sent) == [{"column": "users.id"}]
+    both = "SELECT id FROM orders WHERE user_id IN ($1, $2)"
+    assert (
+        given(both, sent=80.0, schema=POSTGRES)
+        == [{"column": "orders.user_id", "meets": 0.004}] * 2
+    )
+    total = "DELETE FROM `orders` WHERE `total` = ?"
+    assert given(total, changed=2.5) == [{"column": "orders.total", "meets": 0.00025}]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (BY_USER, {}),  # as of a server that counts none
+        (BY_USER + " AND `id` > 7 LIMIT 5", {"sent": 40.0}),  # other conditions met them, too
+        ("SELECT COUNT ( * ) FROM `orders` WHERE `user_id` = ?", {"sent": 1.0}),
+        ("SELECT `id` FROM `orders` WHERE `user_id` <> ?", {"sent": 9000.0}),
+    ],
+)
+def test_without_such_counts_values_are_as_frequent_as_in_rows(
+    text: str, rows: dict[str, float]
+) -> None:
+    assert given(text, **rows) == [{"column": "orders.user_id", "by_rows": True}]
 
 
 def test_new_rows_have_new_keys_and_values_of_the_data() -> None:
@@ -178,8 +209,8 @@ def test_new_rows_have_new_keys_and_values_of_the_data() -> None:
     )
     assert made == [
         {"sequence": NEW},
-        {"column": "users.id"},
-        {"column": "orders.total"},
+        {"column": "orders.user_id", "by_rows": True},
+        {"column": "orders.total", "by_rows": True},
         {"values": ["new", "paid"]},
     ]
 

@@ -13,6 +13,7 @@ from dbdyno.digest.workload import carried, coverage, experiment, profile
 from dbdyno.digest.workload.values import keys, places
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import request
+from dbdyno.execute.engine.frequencies import Held
 from fixtures.shapes import Made, text, unit, whole
 
 MAIL = text(15, 15, 700, pattern="@@@@@@@@@@@@###", hot=[0.0725, 0.01])
@@ -161,15 +162,16 @@ def test_ranges_of_a_column_that_lie_apart_stay_apart() -> None:
 
 def test_values_of_a_column_may_be_hot() -> None:
     values = [f"v{n}" for n in range(100)]
+    held = Held(values)
     params = {"p": {"column": "t.c", "theta": 1.0, "per": "statement"}, "q": {"column": "t.c"}}
     asked = {"groups": [{"name": "g", "options": {"params": params}}]}
-    [sent] = request.with_values(asked, {"g": {"p": values, "q": values}})["groups"]
+    [sent] = request.with_values(asked, {"g": {"p": held, "q": held}})["groups"]
     hot, even = sent["options"]["params"]["p"], sent["options"]["params"]["q"]
     assert even == {"values": values}
     assert hot.keys() == {"values", "weights", "per"}
     assert sorted(hot["weights"], reverse=True) == [1 / rank for rank in range(1, 101)]
     assert hot["weights"].index(1.0) > 0, "not the first ones in their order are hot"
-    again = request.with_values(asked, {"g": {"p": values, "q": values}})
+    again = request.with_values(asked, {"g": {"p": held, "q": held}})
     assert again["groups"] == [sent]
 
 

@@ -13,6 +13,7 @@ import pytest
 from dbdyno import systems
 from dbdyno.errors import DynoError
 from dbdyno.execute.engine import request
+from dbdyno.execute.engine.frequencies import Held
 from dbdyno.execute.servers import columns
 from dbdyno.execute.servers.deployment import Deployment, MergedServers
 from dbdyno.experiment.types import INSTANCE, PRIMARY, REPLICA, Node
@@ -123,7 +124,7 @@ def test_values_become_what_json_has() -> None:
 def test_values_go_to_the_engine_only() -> None:
     params = {"who": {"column": "t.c", "nulls": 0.1}, "n": {"sequence": 1}}
     stored = {"groups": [{"name": "a", "options": {"params": params}}, {"name": "b"}]}
-    given = request.with_values(stored, {"a": {"who": [1, 2]}})
+    given = request.with_values(stored, {"a": {"who": Held([1, 2])}})
     assert given["groups"][0]["options"]["params"] == {
         "who": {"nulls": 0.1, "values": [1, 2]},
         "n": {"sequence": 1},

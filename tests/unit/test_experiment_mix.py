@@ -212,6 +212,11 @@ WRONG = {
         "  params: {uid: {column: users}}\n" + FIND,
         (5, "must be `table.column`, not `users`", ""),
     ),
+    "two frequencies of a column": (
+        "  params: {uid: {column: t.c, by_rows: true, meets: 0.1}}\n" + FIND,
+        (5, "can have one of `by_rows` and `meets`", ""),
+    ),
+    "no rows met": ("  params: {uid: {column: t.c, meets: 0}}\n" + FIND, (5, "above 0", "")),
     "day": (
         "  params: {uid: {dates: [2020-01-01, 2020-02-30]}}\n" + FIND,
         (5, "`2020-02-30` is none", ""),

@@ -99,7 +99,8 @@ is written to only if `--write-to` names it, as for every workload; names with a
 
 GENERATORS_ABOUT = """Parameters of `mix` and columns of declared tables say how their values are made: a mapping with exactly one of the keys below, and others
 next to it. Each value is a pure function of the seed, the session and its number. A `sequence` counts rows in a table, and in a mix gives each transaction of all sessions its own number.
-`column` (parameters only) chooses among the values of a column, all alike or with `theta` some more often (the same ones wherever the column is named): looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th."""
+`column` (parameters only) chooses among the values of a column, all alike or with `theta` some more often (the same ones wherever the column is named): looked up before the load through the control connection, at most 100,000 distinct ones, beyond that every n-th.
+With `by_rows` a value is drawn as often as rows have it; with `meets` as often as (rows that have it)^a, where a, from -4 to 4, is chosen so that a draw meets that share of the table's rows on average. Then, beyond 100,000 values, those that have every n-th row."""
 
 _OWN = {"type", "key", "null", "per", "nulls"}
 

@@ -30,7 +30,12 @@ _SECRET = _STRING.replace(b")*", b"){0,256}")  # none is longer
 _TOKEN = re.compile(_STRING + rb"|[(),;]", re.DOTALL)
 _LITERAL = re.compile(rb"\b0x[0-9a-f]+|" + _STRING, re.IGNORECASE | re.DOTALL)
 _PARAMETER = re.compile(rb"\$\d+")
-_DETAIL = re.compile(rb"[^\n]*\n[^\n]{0,200}DETAIL:  [Pp]arameters: ([^\n]*)")
+_DETAILS = (  # behind a statement: in the next line, csvlog's next column, jsonlog's next member
+    re.compile(rb"[^\n]*\n[^\n]{0,200}DETAIL:  [Pp]arameters: ([^\n]*)"),
+    re.compile(rb'(?:[^"]|""){0,4096}","[Pp]arameters: ([^\n]*)'),
+    re.compile(rb'(?:[^"\\]|\\.){0,4096}","detail":"[Pp]arameters: ([^\n]*)'),
+)
+_ESCAPE = re.compile(rb'\\(?:(["\\/])|[bfnrt])')
 _STATEMENT = re.compile(
     rb"\b(?P<account>IDENTIFIED)\s+(?:(?:WITH|VIA)\s+\S+\s+)?(?:BY|USING)\s+" + _SECRET + rb"|"
     rb"\b(?P<source>MASTER_PASSWORD|SOURCE_PASSWORD)\s*=\s*" + _SECRET + rb"|"
@@ -91,6 +96,11 @@ def tell(found: Gathered, made: list[dict[str, Any]], place: str) -> None:
     found.add(COUNT, len(made), place)
 
 
+def unescaped(content: bytes) -> bytes:
+    """A log of JSON with blanks for the escapes of blanks, as many bytes: words begin there."""
+    return _ESCAPE.sub(lambda found: found[0] if found[1] else b"  ", content)
+
+
 def _arguments(content: bytes, start: int) -> list[bytes]:
     """Arguments of a call whose parenthesis is just before `start`; those before the end of the
     statement, if it has no end."""
@@ -110,12 +120,13 @@ def _arguments(content: bytes, start: int) -> list[bytes]:
 
 
 def _is_logged(argument: bytes, content: bytes, start: int) -> bool:
-    """PostgreSQL logs the values of `$1` in a line DETAIL after the statement."""
+    """PostgreSQL logs the values of `$1` as the detail of the statement."""
     parameter = _PARAMETER.fullmatch(argument.strip())
     if parameter is None:
         return False
-    detail = _DETAIL.match(content, start)
-    return detail is not None and parameter[0] + b" = '" in detail[1]
+    details = (detail.match(content, start) for detail in _DETAILS)
+    found = next((one for one in details if one is not None), None)
+    return found is not None and parameter[0] + b" = '" in found[1]
 
 
 def _is_literal(argument: bytes) -> bool:

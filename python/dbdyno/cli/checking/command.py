@@ -1,4 +1,4 @@
-"""`dyno check`: what is wrong with a server, its files, a manifest or a log."""
+"""`dyno check`: what is wrong with a server, its files, a manifest or its logs."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
 
     TARGET is a server's URL (mysql://, mariadb://, postgres://, redis://, mongodb://), a
     configuration file (my.cnf, postgresql.conf, redis.conf, mongod.conf), a Kubernetes manifest, a
-    log, a data directory, a schema dump with or without a digest (dyno digest --json), or a
-    document of --collect. Servers are only read, by statements that wait at most 1 s for a lock and
-    end after 5 s, unless --write-needle is given. A rule without its facts is "not known", with the
-    reason.
+    log (name rotated ones together), a data directory, a schema dump with or without a digest (dyno
+    digest --json), or a document of --collect. Servers are only read, by statements that wait at
+    most 1 s for a lock and end after 5 s, unless --write-needle is given. A rule without its facts
+    is "not known", with the reason.
     """
     import json
     from dataclasses import replace
@@ -98,7 +98,7 @@ def check(targets: tuple[str, ...], **typed: Any) -> int:
     with stored(*files or targets):
         with findings.progress() as progress:
             asked = replace(asked, progress=progress)
-            read = [(target, findings.facts_of(target, asked)) for target in targets]
+            read = findings.read(targets, asked)
         facts = combined.with_digests(reading.read_late(read, asked))
         if typed["write_needle"]:
             facts = findings.with_needle(targets, facts, asked)

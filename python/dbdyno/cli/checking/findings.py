@@ -48,9 +48,20 @@ def packs(only: Sequence[str]) -> set[str]:
     return {rule.pack for rule in chosen}
 
 
-def facts_of(target: str, asked: Asked) -> list[Facts]:
-    """Facts of a target and, where it was asked for, of this machine about it."""
-    found = _facts_of(target, asked)
+def read(targets_: Sequence[str], asked: Asked) -> list[tuple[str, list[Facts]]]:
+    """Facts of each target and, where it was asked for, of this machine about it."""
+    alone = [(target, _facts_of(target, asked)) for target in targets_]
+    found = statements.with_classes(alone, asked)
+    return [(target, _completed(target, several, asked)) for target, several in found]
+
+
+def _completed(target: str, found: list[Facts], asked: Asked) -> list[Facts]:
+    """With what this machine's programs and files say."""
+    if targets.is_file(target) and found:
+        _refuse_idle(found, target, asked)
+        if asked.server is not None:
+            server = asked.server
+            found = [validated.ask(one, server) if _is_option_file(one) else one for one in found]
     if not asked.this_host:
         return found
     _refuse_other_hosts(target, found)
@@ -81,18 +92,10 @@ def _facts_of(target: str, asked: Asked) -> list[Facts]:
         return targets.read(target, asked)
     path = Path(target)
     seen = path if path.suffix == ".json" else path.parent
-    read = unprivileged.reading(
+    made = unprivileged.reading(
         lambda: facts_document.document(targets.read(target, asked)), [path, seen]
     )
-    found = [
-        each
-        for one in facts_document.parse(read, target)
-        for each in statements.with_classes(one, path, asked)
-    ]
-    _refuse_idle(found, target, asked)
-    if asked.server is None:
-        return found
-    return [validated.ask(one, asked.server) if _is_option_file(one) else one for one in found]
+    return facts_document.parse(made, target)
 
 
 def with_needle(targets_: Sequence[str], found: Sequence[Facts], asked: Asked) -> list[Facts]:

@@ -33,7 +33,10 @@ class Domains:
             found[counter.column] = Domain(low=first, high=first + rows - 1, has_null=False)
         for name, (at, other) in parents.assigned.items():
             link = parents.links[at]
-            taken = self._found[link.key.table].get(other.lower(), ANYTHING)
+            if link.is_own:  # these come last
+                taken = found.get(other, ANYTHING)
+            else:
+                taken = self._found[link.key.table].get(other.lower(), ANYTHING)
             if table.columns[name].is_nullable:
                 found[name] = taken.with_null(taken.has_null or link.has_nulls)
             else:

@@ -13,6 +13,7 @@ from typing import Any
 from dbdyno.copies.schema import tables as of
 from dbdyno.copies.schema.tables import ForeignKey, Schema, Table
 from dbdyno.copies.statistics.values import Piece, TableStatistics
+from dbdyno.copies.synthesis import own
 from dbdyno.copies.synthesis.coupling import stride
 
 Kept = Collection[tuple[str, str]]  # foreign keys that the rows keep: table, name
@@ -23,7 +24,8 @@ class Link:
     """A foreign key whose values are taken from rows of its table, which has `rows` of them;
     `generator`: their numbers; `step`: from the number to the row, modulo `rows`; `shared`: columns
     whose values another link gives, with the referenced ones, among whose rows it is chosen;
-    `needs`: numbers of such links that need a row for each of this one's."""
+    `needs`: numbers of such links that need a row for each of this one's; `is_own`: its table is
+    that of the rows themselves (`own`)."""
 
     key: ForeignKey
     rows: int
@@ -32,6 +34,7 @@ class Link:
     has_nulls: bool = False
     shared: Mapping[str, str] = field(default_factory=dict)
     needs: Sequence[int] = ()
+    is_own: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +60,23 @@ class Parents:
 
     @property
     def has_nulls(self) -> bool:
-        """Whether some rows refer to none."""
-        return any(link.has_nulls for link in self.links)
+        """Whether some rows refer to none of another table."""
+        return any(link.has_nulls for link in self.links if not link.is_own)
 
 
 def several(table: Table) -> list[ForeignKey]:
     """Its foreign keys of several columns."""
     return [key for key in table.foreign if len(key.columns) > 1]
+
+
+def is_referable(to: Table, key: ForeignKey, broken: Kept) -> bool:
+    """Whether the columns that a foreign key refers to are unique in a copy. `broken`: unique
+    indexes that its rows do not keep."""
+    return any(
+        one.is_unique and (to.name, one.name) not in broken
+        for one in to.indexes
+        if {*one.columns} == {*key.references} and one.is_whole
+    )
 
 
 def ordered(schema: Schema) -> tuple[list[Table], set[tuple[str, str]]]:
@@ -74,6 +87,8 @@ def ordered(schema: Schema) -> tuple[list[Table], set[tuple[str, str]]]:
 
     def visit(table: Table, within: Sequence[str]) -> None:
         for key in several(table):
+            if own.is_own(table, key):
+                continue
             if key.table in within:
                 circular.add((table.name, key.name))
             elif key.table in schema.tables and key.table not in found:
@@ -118,21 +133,21 @@ class Planner:
                 refused[one.key.name] = one.why
 
     def _unfit(self, table: Table, key: ForeignKey) -> Iterator[str]:
-        if key.table == table.name:
-            yield "it refers to its own table"
+        is_own = own.is_own(table, key)
         if (table.name, key.name) in self._circular:
             yield "tables refer to each other in a circle"
-        if not self._rows.get(key.table):
+        if not is_own and not self._rows.get(key.table):
             yield f"`{key.table}` has no rows in the copy"
             return
         to, known = self._schema.tables[key.table], self._statistics[key.table]
-        same = [one for one in to.indexes if {*one.columns} == {*key.references} and one.is_whole]
-        if not any(one.is_unique and (to.name, one.name) not in self._broken for one in same):
+        if not is_referable(to, key, self._broken):
             yield f"it refers to no unique columns of `{key.table}`"
         for column in key.references:
             if column in known.columns and known.columns[column].nulls > 0:
                 yield f"`{column}` of `{key.table}` has NULLs"
-        for column in key.columns:
+        for column in own.taken(key) if is_own else key.columns:
+            if table.columns[column].is_generated:
+                yield f"the server computes `{column}`"
             if table.is_key(column):
                 yield f"`{column}` is unique by itself"
 
@@ -152,9 +167,13 @@ class _Plan:
     def made(self, wanted: Sequence[ForeignKey], refused: Mapping[str, str]) -> Parents:
         """All links. _Refused for the first key that does not go with the others."""
         for key in sorted(wanted, key=lambda key: (-len(key.columns), key.name)):
-            self._take(key)
+            if not own.is_own(self._table, key):
+                self._take(key)
         several_ = [key for key in self._table.keys if len(key) > 1]
         unique = [columns for columns in several_ if self._keeps(columns)]
+        for key in wanted:
+            if own.is_own(self._table, key):
+                self._take_own(key)
         links = [self._link(key) for key in self._chosen]
         return Parents(
             links=[self._joined(link, links) for link in links],
@@ -175,6 +194,14 @@ class _Plan:
             self._bases[key.name] = base
         for column, other in zip(key.columns, key.references, strict=True):
             self._assigned.setdefault(column, (len(self._chosen), other))
+        self._chosen.append(key)
+
+    def _take_own(self, key: ForeignKey) -> None:
+        """Chooses a key to the own table, whose rows then have all other values."""
+        if why := own.unfit(self._table, key, {*self._assigned, *self._counters}):
+            raise _Refused(key, why)
+        for column, other in own.taken(key).items():
+            self._assigned[column] = (len(self._chosen), other)
         self._chosen.append(key)
 
     def _may_share(self, key: ForeignKey, base: ForeignKey) -> bool:
@@ -226,23 +253,30 @@ class _Plan:
         return None
 
     def _link(self, key: ForeignKey) -> Link:
-        rows = self._rows[key.table]
+        is_own = own.is_own(self._table, key)
+        rows = self._found.rows if is_own else self._rows[key.table]
         nulls = [
             self._found.columns[name].nulls
             for name in key.columns
             if self._table.columns[name].is_nullable
         ]
-        pieces = _numbers(self._found.tuples.get(key.name, ()), rows)
+        frequent = own.frequencies(self._found, key) if is_own else self._found.tuples.get(key.name)
+        pieces = _numbers(frequent or (), rows)
         if key.name in self._once:
             pieces = [Piece(1, rows, 1, self._found.rows)]
         elif len(pieces) < 2:
             pieces = [Piece(1, rows, 1, pieces[0].distinct if pieces else rows)]
         made: dict[str, Any] = {"histogram": [_listed(piece) for piece in pieces]}
         within = [{*one.within} for one in self._counters.values()]
-        if key.name in self._once or {*key.columns} in within:
+        in_order = not own.shared(key) if is_own else {*key.columns} in within
+        if key.name in self._once or in_order:
             made["spread"] = 0  # in the rows' order each number is as frequent as it should be
         if (most := max(nulls, default=0.0)) > 0:
             made["nulls"] = round(most, 6)
+        if is_own:
+            has_nulls = most > 0 or not own.must_refer(self._table, key)
+            return Link(key=key, rows=rows, generator=made, has_nulls=has_nulls,
+                        shared=own.shared(key), is_own=True)  # fmt: skip
         # Frequent ones come first, and should lie anywhere among the rows.
         step = stride(rows) if len(pieces) > 1 else 1
         return Link(key=key, rows=rows, generator=made, step=step, has_nulls=most > 0)

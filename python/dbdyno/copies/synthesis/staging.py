@@ -1,7 +1,8 @@
 """SQL that makes rows of the engine's rows in a table of their own and of rows that they refer to.
 
 The engine fills the staging table; each of its rows is numbered, and has numbers of rows of other
-tables by these tables' keys. One INSERT then joins them, in the order of the numbers.
+tables by these tables' keys. One INSERT then joins them, in the order of the numbers. Rows that
+refer to others of their own table are numbered once they have all other values.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdyno.copies.schema.tables import Column, Table
+from dbdyno.copies.synthesis import own
 from dbdyno.copies.synthesis.parents import Link, Parents
 
 ROW = "dyno_row"
 _PARENT = "dyno_parent_{}"
 _NUMBER, _COUNT = "dyno_number", "dyno_count"
+_DRAWN, _ROWS = "dyno_drawn", "dyno_rows"  # rows without and with their numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +63,63 @@ class _Taken:
         known = {*self._columns, *self._parents.assigned, *counted}
         filled = [column for column in self._table.filled if column.name in known]
         into = ", ".join(self._quoted(column.name) for column in filled)
-        values = ", ".join(self._value(column) for column in filled)
-        joins = "".join(self._join(at, link) for at, link in enumerate(self._parents.links))
+        values = [self._value(column) for column in filled]
+        links = [*enumerate(self._parents.links)]
+        joins = "".join(self._join(at, link) for at, link in links if not link.is_own)
+        rows, before = f"{self._quoted(name)} s{joins}", ""
+        if own_links := [(at, link) for at, link in links if link.is_own]:
+            before = f"WITH {self._numbered(filled, values, rows, own_links)} "
+            values = [self._of_own(column) for column in filled]
+            rows = f"{_ROWS} s{''.join(self._join_own(at, link) for at, link in own_links)}"
         return (
-            f"INSERT INTO {self._quoted(self._table.name)} ({into}) SELECT {values}"
-            f" FROM {self._quoted(name)} s{joins} ORDER BY s.{ROW}"
+            f"INSERT INTO {self._quoted(self._table.name)} ({into}) {before}"
+            f"SELECT {', '.join(values)} FROM {rows} ORDER BY s.{ROW}"
         )
+
+    def _numbered(
+        self, filled: Sequence[Column], values: Sequence[str], rows: str,
+        links: Sequence[tuple[int, Link]],
+    ) -> str:  # fmt: skip
+        """The rows with all values but those of the own table, and with their numbers among those
+        that they may refer to."""
+        named = [
+            f"{value} AS {self._quoted(column.name)}"
+            for column, value in zip(filled, values, strict=True)
+            if column.name in self._columns or not self._is_of_own(column)
+        ]
+        drawn = ", ".join([*named, f"s.{ROW}", *(f"s.{_PARENT.format(at)}" for at, _ in links)])
+        numbers = ""
+        for at, link in links:
+            within = self._names([*link.shared], "d.")
+            part = f"PARTITION BY {within} " if within else ""
+            numbers += f", ROW_NUMBER() OVER ({part}ORDER BY d.{ROW}) AS {_NUMBER}_{at}"
+        return (
+            f"{_DRAWN} AS (SELECT {drawn} FROM {rows}),"
+            f" {_ROWS} AS (SELECT d.*{numbers} FROM {_DRAWN} d)"
+        )
+
+    def _join_own(self, at: int, link: Link) -> str:
+        """The row that is referred to: one before, of the first the row itself if it must."""
+        before = f"NULLIF(s.{_NUMBER}_{at} - 1, 0)"
+        drawn = f"1 + MOD(s.{_PARENT.format(at)} - 1, {before})"
+        if own.must_refer(self._table, link.key):
+            drawn = f"COALESCE({drawn}, 1)"
+        same = "".join(
+            f"p{at}.{self._quoted(column)} = s.{self._quoted(column)} AND "
+            for column in link.shared
+        )
+        return f" LEFT JOIN {_ROWS} p{at} ON {same}p{at}.{_NUMBER}_{at} = {drawn}"
+
+    def _is_of_own(self, column: Column) -> bool:
+        """Whether a column's values are those of another row of the table."""
+        at, _ = self._parents.assigned.get(column.name, (None, ""))
+        return at is not None and self._parents.links[at].is_own
+
+    def _of_own(self, column: Column) -> str:
+        """A value where all rows have their numbers."""
+        if self._is_of_own(column):
+            return self._from_parent(column)
+        return f"s.{self._quoted(column.name)}"
 
     def _join(self, at: int, link: Link) -> str:
         """The rows that are referred to, numbered by their key from 1 on."""
@@ -114,8 +168,8 @@ class _Taken:
             wanted.append(f"EXISTS (SELECT 1 FROM {self._quoted(other.key.table)} q WHERE {same})")
         return f" WHERE {' AND '.join(wanted)}" if wanted else ""
 
-    def _names(self, columns: Sequence[str]) -> str:
-        return ", ".join(self._quoted(column) for column in columns)
+    def _names(self, columns: Sequence[str], of: str = "") -> str:
+        return ", ".join(f"{of}{self._quoted(column)}" for column in columns)
 
     def _value(self, column: Column) -> str:
         for counter in self._parents.counters:
@@ -126,11 +180,13 @@ class _Taken:
         return self._taken(column)
 
     def _taken(self, column: Column) -> str:
-        own = f"s.{self._quoted(column.name)}"
-        if column.name not in self._parents.assigned:
-            return own
+        if column.name not in self._parents.assigned or self._is_of_own(column):
+            return f"s.{self._quoted(column.name)}"
+        return self._from_parent(column)
+
+    def _from_parent(self, column: Column) -> str:
         at, other = self._parents.assigned[column.name]
         found = f"p{at}.{self._quoted(other)}"
         if column.is_nullable or column.name not in self._columns:
             return found
-        return f"COALESCE({found}, {own})"
+        return f"COALESCE({found}, s.{self._quoted(column.name)})"

@@ -10,7 +10,7 @@ from typing import Any
 from dbdyno.copies.schema import tables as of
 from dbdyno.copies.schema.tables import Check, DomainCheck, ForeignKey, Index, Schema, Table
 from dbdyno.copies.statistics.values import TableStatistics
-from dbdyno.copies.synthesis import coupling, keys, parents
+from dbdyno.copies.synthesis import coupling, keys, own, parents
 from dbdyno.copies.synthesis.column import Values, stand_in, values
 from dbdyno.copies.synthesis.coupling import Coupling
 from dbdyno.copies.synthesis.domains import Domains
@@ -126,6 +126,8 @@ class _Making:
             return f"`{key.table}` has no rows in the copy"
         if key.name in taken.refused:
             return taken.refused[key.name]
+        if own.is_own(table, key) and not parents.is_referable(table, key, self.made.broken):
+            return f"it refers to no unique columns of `{key.table}`"
         follows = parents.follows(self._schema, table, taken, key, self._kept)
         if follows is False:
             return "its columns have the values that another foreign key needs"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dbdyno.execute.engine import frequencies
+from dbdyno.execute.engine.frequencies import Held
 from dbdyno.experiment import workloads
 from dbdyno.experiment.audit import COMMITS, recorded
 from dbdyno.experiment.types import Arrivals, Think
@@ -16,8 +17,6 @@ from dbdyno.plan.types import Cell, GroupPlan, TrialPlan
 SCHEMA_VERSION = 1
 DATABASE = "dbdyno"
 LOAD_THREADS_MAX = 8
-
-Value = str | int | float | bool
 
 
 def run_request(
@@ -61,7 +60,7 @@ def _audited(audit: str | None, group: GroupPlan) -> dict[str, bool]:
 
 
 def with_values(
-    request: Mapping[str, Any], values: Mapping[str, Mapping[str, Sequence[Value]]]
+    request: Mapping[str, Any], values: Mapping[str, Mapping[str, Held]]
 ) -> dict[str, Any]:
     """The same with parameters' values in it: by group, then by parameter. They go to the engine
     only, not to disk: there may be a hundred thousand of each."""
@@ -78,16 +77,12 @@ def with_values(
     return {**request, "groups": groups}
 
 
-def _listed(param: Mapping[str, Any], values: Sequence[Value]) -> dict[str, Any]:
-    """A parameter with the values of its `column:`. Which of them are hot is drawn by the column's
-    name, so that they are the same in all statements."""
-    kept = {key: each for key, each in param.items() if key not in ("column", "theta")}
-    listed = {**kept, "values": list(values)}
-    if not param.get("theta"):
-        return listed
-    ranks = list(range(1, len(values) + 1))
-    random.Random(param["column"]).shuffle(ranks)
-    return listed | {"weights": [rank ** -param["theta"] for rank in ranks]}
+def _listed(param: Mapping[str, Any], held: Held) -> dict[str, Any]:
+    """A parameter with the values of its `column:`."""
+    kept = {key: each for key, each in param.items() if key not in frequencies.KEYS}
+    listed = {**kept, "values": list(held.values)}
+    weights = frequencies.weights(param, held)
+    return listed if weights is None else listed | {"weights": weights}
 
 
 def _group(group: GroupPlan, targets: Sequence[str]) -> dict[str, Any]:

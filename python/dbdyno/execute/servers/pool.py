@@ -16,8 +16,9 @@ from pathlib import Path
 from dbdyno import systems, topology
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
-from dbdyno.execute.engine.request import Value
+from dbdyno.execute.engine.frequencies import Held
 from dbdyno.execute.servers import columns
+from dbdyno.execute.servers.columns import Wanted
 from dbdyno.execute.servers.copying import copy_tree
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.external import ExternalServers
@@ -51,7 +52,7 @@ class ServerPool:
         self._engine = context.engine
         self._say = context.say
         self._snapshots = Snapshots(context, scratch)
-        self._looked_up: dict[tuple[str, str], list[Value]] = {}  # by snapshot and column
+        self._looked_up: dict[tuple[str, Wanted], Held] = {}  # by snapshot and column
         self._loaded_from: dict[str, str] = {}  # target -> key of the snapshot it started from
         self.deployments: dict[str, Deployment] = {}
         self._remarks: list[str] = []
@@ -177,31 +178,31 @@ class ServerPool:
         """See `Deployment.lead`."""
         deployment.lead(self._links, down)
 
-    def looked_up(self, cell: Cell) -> dict[str, dict[str, list[Value]]]:
+    def looked_up(self, cell: Cell) -> dict[str, dict[str, Held]]:
         """Values of `column:` parameters: by group, then by parameter. They are those of the data
         as loaded, so that all trials of a run choose among the same."""
-        found: dict[str, dict[str, list[Value]]] = {}
+        found: dict[str, dict[str, Held]] = {}
         for group in cell.groups:
-            for name, column in columns.of_group(group).items():
+            for name, wanted in columns.of_group(group).items():
                 try:
-                    values = self._values_of(self.deployments[group.target], column)
+                    values = self._values_of(self.deployments[group.target], wanted)
                 except DynoError as error:
                     raise DynoError(
                         f"group `{group.name}`, parameter `{name}`: {error.what}",
                         cause=error.cause,
-                        fix=f"correct `column: {column}`, or see that `setup:` fills it",
+                        fix=f"correct `column: {wanted.column}`, or see that `setup:` fills it",
                     ) from None
                 found.setdefault(group.name, {})[name] = values
         return found
 
-    def _values_of(self, deployment: Deployment, column: str) -> list[Value]:
-        key = (self._loaded_from[deployment.target.name], column)
+    def _values_of(self, deployment: Deployment, wanted: Wanted) -> Held:
+        key = (self._loaded_from[deployment.target.name], wanted)
         if key not in self._looked_up:
             server = deployment.server
             assert server is not None
-            self._say(f"looking up the values of {column}")
+            self._say(f"looking up the values of {wanted.column}")
             self._looked_up[key] = columns.look_up(
-                server, deployment.database, column, self._plan.seed
+                server, deployment.database, wanted, self._plan.seed
             )
         return self._looked_up[key]
 

@@ -152,6 +152,21 @@ class Column(Generator):
         le=THETA_MAX,
         description="exponent of a Zipfian distribution of the values; default: equal weights",
     )
+    by_rows: bool | None = Field(
+        None, description="whether to draw each value as often as rows have it"
+    )
+    meets: Annotated[Fraction, Field(gt=0)] | None = Field(
+        None,
+        description="share of the table's rows that have the value drawn, on average: those that "
+        "more rows have are drawn as much more often, or less",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Column:
+        ways = [name for name in ("theta", "by_rows", "meets") if getattr(self, name)]
+        if len(ways) > 1:
+            raise ValueError(f"can have one of `{ways[0]}` and `{ways[1]}`")
+        return self
 
 
 class Text(Generator):

@@ -23,24 +23,26 @@ _FIELD = re.compile(r"(\w+)=(\"[^\"]*\"|\S+)")
 _STAMP = re.compile(r"msg=audit\((\d+)(?:\.\d+)?:(\d+)\)")
 _LOCK = re.compile(r"Unable to lock (\S+?)[,;]? error: (\d+)|Unable to lock (\S+)")
 _TIME = re.compile(r"^(\d{4}-\d\d-\d\d[T ]\s?\d{1,2}:\d\d:\d\d|\d{6}\s+\d{1,2}:\d\d:\d\d)")
-_STATEMENTS = re.compile(
-    r"^Time\s+Id\s+Command\s+Argument|^# User@Host: |(?P<postgres>"
-    r"^.{0,200}\b(?:LOG:  (?:statement|duration|execute)|STATEMENT:  )"
-    r"|^\d{4}-\d\d-\d\d [\d:.]+ [\w+-]+,.{0,300}?,LOG,"  # csvlog
-    r'|^\{"timestamp":".{0,600}?"error_severity":"LOG")',  # jsonlog
-    re.M,
-)
-STATEMENTS = "log.statements"
+SLOW, GENERAL, CSV, JSON, LINES = "slow", "general", "csvlog", "jsonlog", "stderr"
+_FORMS = (  # of logs of statements: whose, and a line; a slow log may begin like a general one
+    (EITHER, SLOW, re.compile(r"^# User@Host: ", re.M)),
+    ("postgres", JSON, re.compile(r'^\{"timestamp":".{0,600}?"error_severity":"LOG"', re.M)),
+    ("postgres", CSV, re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ [\w+-]+,.{0,300}?,LOG,", re.M)),
+    ("postgres", LINES, re.compile(
+        r"^.{0,200}\b(?:LOG:  (?:statement|duration|execute)|STATEMENT:  )", re.M)),
+    (EITHER, GENERAL, re.compile(r"^Time\s+Id\s+Command\s+Argument", re.M)),
+)  # fmt: skip
+STATEMENTS, FORM = "log.statements", "log.form"
 KILL = {"c000003e": {"62"}, "c00000b7": {"129"}, "40000003": {"37"}}  # x86-64, arm64, i386
 EACCES, EPERM = -13, -1
 
 
-def statements_of(content: str) -> str:
-    """Whose log of statements (general, slow, PostgreSQL's) it is; empty if it is none."""
-    found = _STATEMENTS.search(content, 0, _HEAD)
-    if found is None:
-        return ""
-    return "postgres" if found["postgres"] else EITHER
+def statements_of(content: str) -> tuple[str, str] | None:
+    """Whose log of statements it is, and in which form; None if it is none."""
+    for engine, form, line in _FORMS:
+        if line.search(content, 0, _HEAD):
+            return engine, form
+    return None
 
 
 def detect(path: Path, content: str) -> bool:
@@ -55,7 +57,7 @@ def detect(path: Path, content: str) -> bool:
 
 def read(path: Path, found: Gathered) -> Facts:
     """Table `events`: event, time, pid, target_pid, signal, exit, file, program, place; and that
-    of `keyleaks`. Of a log of statements, whose it is."""
+    of `keyleaks`. Of a log of statements, whose it is, and its form."""
     content, is_whole = text.head(path, BYTES_MAX)
     if not is_whole:
         found.lacks("lines after these", f"only {BYTES_MAX >> 20} MiB are searched for known ones")
@@ -63,9 +65,13 @@ def read(path: Path, found: Gathered) -> Facts:
     found.table("events", events[:EVENTS_MAX], str(path))
     if len(events) > EVENTS_MAX:
         found.lacks("events after these", f"the log has {len(events):,} of them")
-    if engine := statements_of(content):
-        found.add(STATEMENTS, engine, str(path))
-    keyleaks.tell(found, keyleaks.rows(str(path), content.encode()), str(path))
+    whose = statements_of(content)
+    if whose is not None:
+        found.add(STATEMENTS, whose[0], str(path))
+        found.add(FORM, whose[1], str(path))
+    raw = content.encode()
+    searched = keyleaks.unescaped(raw) if whose is not None and whose[1] == JSON else raw
+    keyleaks.tell(found, keyleaks.rows(str(path), searched), str(path))
     return found.facts(str(path), "log", "linux")
 
 

@@ -1,9 +1,13 @@
-"""Text files of others, bounded, and what includes what."""
+"""Text files of others, bounded, also those that gzip has packed, and what includes what."""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from dbdyno import diskfiles
 from dbdyno.errors import DynoError
@@ -11,24 +15,49 @@ from dbdyno.errors import DynoError
 BYTES_MAX = 8 << 20  # of a configuration file or manifest
 DEPTH_MAX = 10  # of files that include files, as MySQL has it
 FILES_MAX = 200
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # first bytes: RFC 1952, RFC 8878
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def read(path: Path, most: int = BYTES_MAX) -> str:
-    """Its text. DynoError if it cannot be read, or is no file."""
-    try:
-        return diskfiles.read(path, most, links=True).decode("utf-8", "replace")
-    except OSError as error:
-        raise _unreadable(path, error) from None
+    """Its text, unpacked. DynoError if it cannot be read, is no file, or has more than `most`
+    bytes."""
+    found, is_whole = head(path, most)
+    if not is_whole:
+        raise _unreadable(path, OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MiB"))
+    return found
 
 
 def head(path: Path, most: int) -> tuple[str, bool]:
-    """Its text up to so many bytes, and whether that is all. DynoError as `read`."""
+    """Its text up to so many bytes, unpacked, and whether that is all. DynoError as `read`."""
     try:
         with diskfiles.opened(path, links=True) as file:
-            raw: bytes = file.read(most + 1)
+            raw = _unpacked(path, file, most + 1)
     except OSError as error:
         raise _unreadable(path, error) from None
     return raw[:most].decode("utf-8", "replace"), len(raw) <= most
+
+
+def _unpacked(path: Path, file: IO[bytes], most: int) -> bytes:
+    begin = file.read(len(_ZSTD))
+    file.seek(0)
+    if begin == _ZSTD:  # which Python 3.11 does not unpack
+        raise DynoError(
+            f"{path} is packed by zstd, which `dyno check` does not unpack",
+            cause="of packed files it reads those of gzip",
+            fix="unpack it: zstd -d FILE; or digest the log first: dyno digest LOG --json",
+        )
+    if not begin.startswith(_GZIP):
+        return file.read(most)
+    try:
+        with gzip.GzipFile(fileobj=file) as packed:
+            return packed.read(most)
+    except _DAMAGED as error:
+        raise DynoError(
+            f"{path} cannot be unpacked: {error}",
+            cause="it was cut short, or is damaged",
+            fix="test it: gzip -t FILE; copy it again",
+        ) from None
 
 
 def _unreadable(path: Path, error: OSError) -> DynoError:

@@ -23,10 +23,13 @@ def with_digests(every: Sequence[Facts]) -> list[Facts]:
     used: dict[str, str] = {}
     made = []
     for one in every:
-        found = _of(one, every) if one in schemas else None
-        if found is not None:
-            used[found.subject] = one.subject
-            one = replace(one, tables={**one.tables, **_classes(found)})
+        fitting = _fitting(one, every) if one in schemas else []
+        if len(fitting) == 1:
+            used[fitting[0].subject] = one.subject
+            one = replace(one, tables={**one.tables, **_classes(fitting[0])})
+        elif fitting:
+            why = f"each of {', '.join(log.subject for log in fitting)} may be its log: name one"
+            one = replace(one, missing={**one.missing, **dict.fromkeys(STATEMENTS, why)})
         made.append(one)
     unused = [one.subject for one in every if one.source == DIGEST and one.subject not in used]
     if unused and schemas:
@@ -38,8 +41,8 @@ def with_digests(every: Sequence[Facts]) -> list[Facts]:
     return [_told(one, used) for one in made]
 
 
-def _of(schema: Facts, every: Sequence[Facts]) -> Facts | None:
-    """The digest or log whose classes are a schema's."""
+def _fitting(schema: Facts, every: Sequence[Facts]) -> list[Facts]:
+    """The digest or the logs whose classes may be a schema's. DynoError for two digests."""
     fitting = [one for one in every if "statements" in one.tables and _fits(one, schema)]
     digests = [one for one in fitting if one.source == DIGEST]
     if len(digests) > 1:
@@ -48,10 +51,15 @@ def _of(schema: Facts, every: Sequence[Facts]) -> Facts | None:
             cause="shares of time are of one digest",
             fix="digest all logs together: dyno digest LOG... --json",
         )
-    if digests:
-        return digests[0]
+    if digests or "statements" in schema.tables:
+        return digests
     logs = [one for one in fitting if one.source == LOG]
-    return logs[0] if len(logs) == 1 and "statements" not in schema.tables else None
+    return [one for one in logs if _has_times(one)] if len(logs) > 1 else logs
+
+
+def _has_times(log: Facts) -> bool:
+    """Whether it says how long statements took: a general log does not."""
+    return any(row["time_s"] for row in log.table("statements_total").rows)
 
 
 def _told(one: Facts, used: Mapping[str, str]) -> Facts:

@@ -5,6 +5,7 @@ the reason why there is none: values are never invented.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ DOMAINS = {  # of functions of dates and times: every value that there is
     "weekday": (0, 6), "quarter": (1, 4), "hour": (0, 23), "minute": (0, 59),
 }  # fmt: skip
 RANGES = (*ranges.UPWARDS, *ranges.DOWNWARDS)
-EQUAL = ("=", "<=>", "in", "<>", "!=")
+EQUAL, UNEQUAL = ("=", "<=>", "in"), ("<>", "!=")
 
 
 class NotDrawn(Exception):
@@ -70,10 +71,45 @@ class Drawing:
     catalog: Catalog
     columns: Columns
 
-    def key(self, found: Found) -> Given:
-        """Values that rows have in a column: of a foreign key those that it refers to."""
+    def compared(self, found: Found, counted: Counted, parsed: Parsed, many: int) -> Given:
+        """Values that rows have in a column, as often as the rows tell that a call met. `many`:
+        values that a call compares with it."""
+        rows = ranges.met(counted, parsed, found.column.name)
+        if rows is None or not self._is_drawn_by_rows(found):
+            return self.held(found)
+        share = min(1.0, rows / many / max(1.0, self._rows(found)))
+        if share == 0.0 or share * self._referred(found) <= 1.0:
+            return self._of_root(found)  # values that rows refer to, and others that none does
+        given = self._of(found.table.name, found.column)
+        about = f"values of the data, so that a call meets {rows:,.3g} rows on average"
+        return Given({**given.generator, "meets": float(f"{share:.3g}")}, about)
+
+    def held(self, found: Found) -> Given:
+        """Values that rows have in a column, as often as they have them."""
+        if not self._is_drawn_by_rows(found):
+            return self._of_root(found)
+        given = self._of(found.table.name, found.column)
+        return Given({**given.generator, "by_rows": True}, "values of the data, as often as there")
+
+    def _is_drawn_by_rows(self, found: Found) -> bool:
+        """Whether some values may have more rows than others, and can be queried."""
+        table, column = found.table.name, found.column
+        if column.is_unique or not of.kind(column) or looked_up(table, column.name) is None:
+            return False
+        return self.columns.is_filled(table, column.name)
+
+    def _of_root(self, found: Found) -> Given:
+        """Of a foreign key the values that it may have."""
         table, name = self.catalog.root(found.table.name, found.column.name)
         return self._of(table, self.catalog.column(table, name) or found.column)
+
+    def _referred(self, found: Found) -> float:
+        """Rows that a foreign key may refer to; none: it is no foreign key."""
+        root = self.catalog.root(found.table.name, found.column.name)
+        table, column = self.catalog.table(root[0]), self.catalog.column(*root)
+        if found.column.references is None or table is None or column is None:
+            return math.inf
+        return self._rows(Found(table, column))
 
     def written(self, found: Found) -> Given:
         """What new rows get there."""
@@ -81,7 +117,7 @@ class Drawing:
         if column.references is not None:
             if column.is_unique:
                 raise NotDrawn(UNIQUE)
-            return self.key(found)
+            return self.held(found)
         if column.is_unique or column.is_auto:
             return self._new(found)
         if column.choices:
@@ -89,7 +125,7 @@ class Drawing:
         if column.is_json:
             return Given({"const": json.dumps(DOCUMENT)}, "a made-up document")
         try:
-            return self._of(found.table.name, column)
+            return self.held(found)
         except NotDrawn as why:
             if str(why) != NO_VALUES:
                 raise
@@ -101,8 +137,8 @@ class Drawing:
         if function in DOMAINS:
             return Given({"uniform": [*DOMAINS[function]]}, f"any {function}, evenly")
         if function == "lower":
-            given = self._of(found.table.name, found.column)
-            return Given(given.generator, f"{given.about}, as they are in a made-up copy")
+            given = self.held(found)
+            return Given(given.generator, f"{given.about}, in letters as a made-up copy has them")
         if function not in ("year", "date") or of.kind(found.column) not in ("date", "moment"):
             raise NotDrawn(NO_COLUMN)
         ends = self.ends(found)
@@ -129,7 +165,7 @@ class Drawing:
         return ends
 
     def _rows(self, found: Found) -> float:
-        """Counted up to a bound, and estimated beyond it."""
+        """Of its table: counted up to a bound, and estimated beyond it."""
         counted = float(found.table.rows)
         if counted <= VALUES_MAX:
             return counted

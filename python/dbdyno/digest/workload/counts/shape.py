@@ -167,14 +167,18 @@ class _Made:
         for place in all_:
             if place.number not in self.given:
                 here = found[place.number]
-                self.given[place.number] = self._drawn(place, here, texts, at[place.number])
+                many = sum(_is_compared(one) and found[one.number] == here for one in all_)
+                self.given[place.number] = self._drawn(place, here, texts, at[place.number], many)
         self._refuse_collisions(all_, found, texts)
 
     def _found(self, place: Place) -> Found | None:
         tables = self.one.identity.tables
         return naming.resolve(self.schema.catalog, self._bare, tables, place)
 
-    def _drawn(self, place: Place, found: Found | None, words: Sequence[str], at: int) -> Given:
+    def _drawn(
+        self, place: Place, found: Found | None, words: Sequence[str], at: int, many: int
+    ) -> Given:
+        """`at`: its index among words; `many`: places that its column is compared with."""
         if place.operator == "offset":
             raise NotDrawn(template.OFFSET)
         if place.operator == "limit":
@@ -194,7 +198,9 @@ class _Made:
         if place.is_set:
             return self._drawing.written(found)
         if place.operator in drawing.EQUAL:
-            return self._drawing.key(found)
+            return self._drawing.compared(found, self.one, self._parsed, many)
+        if place.operator in drawing.UNEQUAL:
+            return self._drawing.held(found)
         if place.operator in (*drawing.RANGES, "between"):
             return self._open(place, found)
         raise NotDrawn(drawing.PATTERNS if place.operator else drawing.NO_COLUMN)
@@ -211,7 +217,7 @@ class _Made:
         parsed, name = self._parsed, found.column.name.lower()
         ordered = (one.column.name.lower() for one in parsed.ordering if one.column is not None)
         if parsed.has_limit and name in ordered:
-            given = self._drawing.key(found)
+            given = self._drawing.held(found)
             return Given(given.generator, f"{given.about}: pages begin anywhere")
         reach = self._drawing.reach(found, self.one, parsed)
         made = ranges.open_end(reach, place.operator)
@@ -287,6 +293,11 @@ def _pairs(all_: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
             yield first, second
         elif are == (-1, 1):
             yield second, first
+
+
+def _is_compared(place: Place) -> bool:
+    """For equality."""
+    return place.operator in drawing.EQUAL and not place.is_set
 
 
 def _side(place: Place) -> int:

@@ -92,10 +92,10 @@ class Mix(NoFiles):
 WORKLOAD = Mix()
 
 
-def columns(options: Options) -> dict[str, str]:
-    """Parameters whose values are queried: name -> `table.column`."""
+def columns(options: Options) -> dict[str, Mapping[str, Any]]:
+    """Parameters whose values are queried, by name."""
     params: Mapping[str, Any] = options.get("params", {})
-    return {name: each["column"] for name, each in params.items() if "column" in each}
+    return {name: each for name, each in params.items() if "column" in each}
 
 
 def statements(options: Options) -> Iterator[tuple[str, str]]:
