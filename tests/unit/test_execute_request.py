@@ -24,7 +24,16 @@ seed: 1
 {audit}
 """
 WRITES = "oltp, preset: write_only, tables: 1, rows: 1000"
-BEFORE = ""
+# What the code of that commit gives for this experiment.
+BEFORE = (
+    '{"schema_version": 1, "job": "run", "trial": "b01-t001", "directory":'
+    ' "/runs/r/trials/b01-t001", "seed": 5481116961522778, "targets": {"db": {"driver":'
+    ' "mysql"}}, "warmup_s": 1.0, "duration_s": 2.0, "drain_s": 10.0, "interval_s": 1.0,'
+    ' "workers": 0, "cpus": [0], "groups": [{"name": "workload", "target": "db",'
+    ' "also_targets": [], "workload": "oltp", "options": {"preset": "write_only", "tables":'
+    ' 1, "rows": 1000}, "sessions": 4, "arrivals": null, "think": null, "deadline_s": 60.0,'
+    ' "retries": 10}]}'
+)
 
 
 def asked(audit: str, kind: str = WRITES) -> str:

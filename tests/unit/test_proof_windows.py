@@ -3,6 +3,7 @@ of the proof that measure with them are live."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import replace
@@ -14,7 +15,7 @@ from tools.proof.rows.checks.check_cost import EVERY_S, FULL, WITHIN, Found
 
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
 
-DESIGN = Design(blocks=60, window_s=2.0, warmup_s=1.0)
+DESIGN = Design(blocks=60, window_s=2.0, warmup_s=1.0, rows=1)
 WINDOWS = len(DESIGN.checked)
 
 
@@ -37,7 +38,7 @@ def test_blocks_are_mirrored_and_their_order_is_drawn() -> None:
     assert sum(DESIGN.checked) == WINDOWS / 2
     assert replace(DESIGN, seed=2).checked != DESIGN.checked == replace(DESIGN).checked
     # No regular work of a server is in step with the order: neighbours are as often alike as not.
-    alike = sum(a == b for a, b in zip(blocks, blocks[1:], strict=False))
+    alike = sum(a == b for a, b in itertools.pairwise(blocks))
     assert 0.3 < alike / len(blocks) < 0.7
 
 
@@ -99,7 +100,7 @@ def test_intervals_hold_the_loss_as_often_as_they_say_although_neighbours_are_al
 
 
 def test_commits_go_to_the_window_and_tick_of_their_time() -> None:
-    design = Design(blocks=1, window_s=0.5, warmup_s=0.5)
+    design = Design(blocks=1, window_s=0.5, warmup_s=0.5, rows=1)
     counts = list(range(25))  # the first five are of the warm-up
     events: list[dict[str, object]] = [
         {
@@ -121,7 +122,7 @@ def test_commits_go_to_the_window_and_tick_of_their_time() -> None:
 
 
 def test_checks_begin_in_their_order_and_late_ones_are_counted() -> None:
-    design = Design(blocks=2, window_s=0.1, warmup_s=0.0)
+    design = Design(blocks=2, window_s=0.1, warmup_s=0.0, rows=1)
     asked: list[bool] = []
     conductor = Conductor(design, asked.append)
     conductor.run(time.time() - 10.0)  # all windows are over

@@ -91,7 +91,7 @@ def main(cpu: int, *, idle: bool) -> None:
         os.dup2(nowhere.fileno(), 1)  # where findings are printed
     import click
 
-    from dbdyno.cli import dyno
+    from dbdyno.cli.main import dyno
     from dbdyno.errors import DynoError
 
     for line in sys.stdin:

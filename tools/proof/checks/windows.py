@@ -31,7 +31,7 @@ from dbdyno.store.metrics.timeseries import TICK_S, read_trace
 
 OUTER, INNER = (True, False, False, True), (False, True, True, False)
 WINDOWS = 4  # a block
-DATA = {"tables": 2, "rows": 10_000}
+TABLES = 2
 SESSIONS = 8
 SEED = 1
 
@@ -40,11 +40,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Design:
-    """How many blocks there are, and how long a window is, in whole ticks of 100 ms."""
+    """How many blocks there are, how long a window is, in whole ticks of 100 ms, and the load."""
 
     blocks: int
     window_s: float
     warmup_s: float
+    rows: int  # of each table
     seed: int = SEED
 
     @property
@@ -57,6 +58,11 @@ class Design:
     def ticks(self) -> int:
         """Of a window."""
         return round(self.window_s / TICK_S)
+
+    @property
+    def data(self) -> dict[str, int]:
+        """Options of the workload."""
+        return {"tables": TABLES, "rows": self.rows}
 
     @property
     def duration_s(self) -> float:
@@ -120,12 +126,12 @@ class Conductor:
         return WINDOWS * self.design.blocks - in_time
 
 
-def fill(effort: Effort, target: dict[str, Any]) -> None:
+def fill(effort: Effort, target: dict[str, Any], design: Design) -> None:
     """Loads the tables. DynoError if the engine cannot."""
-    request = load_request("db", target, [("oltp", {**DATA})], SEED, effort.scratch, DATA["tables"])
-    outcome = Job(LOCAL, effort.engine, request, effort.scratch / "load.ndjson").run(
-        lambda event: None
-    )
+    sets = [("oltp", design.data)]
+    request = load_request("db", target, sets, SEED, effort.scratch, TABLES)
+    job = Job(LOCAL, effort.engine, request, effort.scratch / "load.ndjson")
+    outcome = job.run(lambda event: None)
     if outcome.end is None:
         raise error_of(outcome, "loading")
 
@@ -167,7 +173,7 @@ def committed(design: Design, events: Iterable[Mapping[str, Any]]) -> Floats:
     numbers = np.rint(trace.ends_s / TICK_S).astype(int) - 1
     inside = numbers < total
     commits = np.bincount(numbers[inside], weights=trace.total[inside], minlength=total)
-    return commits.reshape(-1, design.ticks)
+    return np.asarray(commits, dtype=np.float64).reshape(-1, design.ticks)
 
 
 def _plan(
@@ -190,7 +196,7 @@ def _plan(
                 "name": "load",
                 "target": "db",
                 "workload": "oltp",
-                "options": {"preset": "read_write", **DATA},
+                "options": {"preset": "read_write", **design.data},
                 "sessions": SESSIONS,
             }
         ],

@@ -36,8 +36,8 @@ from dbdyno.wording.numbers import percent
 
 KINDS = ("mariadb", "postgres")
 EVERY_S, WITHIN = 10.0, 0.01  # a check so often costs less than that share
-FULL = Design(blocks=60, window_s=2.0, warmup_s=10.0)
-QUICK = Design(blocks=2, window_s=0.5, warmup_s=0.2)
+FULL = Design(blocks=60, window_s=2.0, warmup_s=10.0, rows=10_000)
+QUICK = Design(blocks=2, window_s=0.3, warmup_s=0.1, rows=100)
 LATE_MAX = 0.02  # share of windows; with more, what checks cost is in windows of the other side
 # Commits that wait for the disk would be limited by it, and its noise, instead of by the CPU.
 DURABILITY = "os_crash_unsafe"
@@ -117,7 +117,7 @@ def _of_server(effort: Effort, kind: str) -> Found:
         Checker(first, idle=not effort.quick) as checker,
     ):
         for one in (server, twin):
-            _prepare(effort, one)
+            _prepare(effort, one, design)
         if not effort.quick:  # during tests it might never run
             yield_cpu(twin.server.pid)
         password = _password(effort)
@@ -133,9 +133,9 @@ def _of_server(effort: Effort, kind: str) -> Found:
     return Found(server.named, each_s, seen)
 
 
-def _prepare(effort: Effort, server: Checked) -> None:
+def _prepare(effort: Effort, server: Checked, design: Design) -> None:
     """Data, and an account that may see all that checks ask for."""
-    windows.fill(effort, server.engine_target("shop"))
+    windows.fill(effort, server.engine_target("shop"), design)
     server.server.settle("shop")
     planted.permit(server.kind, server.server)
     if server.kind == "postgres":
@@ -233,10 +233,10 @@ def _notes(found: Sequence[Found]) -> list[str]:
         f"Cost means: a check of all packs begins every {EVERY_S:.0f} s, and throughput over all of"
         f" that time is compared with the same load without checks. The loss is measured in the"
         f" {design.window_s:g} s that begin with a check, {_margin(design)} of which are"
-        f" {percent(WITHIN)} of {EVERY_S:.0f} s. What outlasts them would show in their second half.",
-        "`dyno` itself is loaded before, and checks in all windows on the load generator's CPU, while"
-        " that has nothing else to do: where the server is not checked, its twin is, which is idle"
-        " and has that CPU too.",
+        f" {percent(WITHIN)} of {EVERY_S:.0f} s. What outlasts them would show in the second half.",
+        "`dyno` itself is loaded before, and checks in all windows on the load generator's CPU,"
+        " while that has nothing else to do: where the server is not checked, its twin is, which is"
+        " idle and has that CPU too.",
         f"{late} of {total} checks ended after their window"
         + (f": not judged with more than {percent(LATE_MAX)}." if late else "."),
         *(note for one in found for note in _disagreements(one)),
@@ -283,18 +283,18 @@ ROW = Row(
     claim="A check costs a loaded server nothing that its clients notice",
     how=(
         "One long trial on MariaDB and one on PostgreSQL, under a load that the CPU of the server"
-        " limits, cut into windows of 2 s. A check begins with each window: of this server, or of an"
-        " idle twin. Of each four windows either the first and the last or the two between have the"
-        " check of the server, which is drawn by lot; the logarithm of their throughput over that of"
-        " the other two is one value of a t interval."
+        " limits, cut into windows of 2 s. A check begins with each window: of this server, or of"
+        " an idle twin. Of each four windows either the first and the last or the two between have"
+        " the check of the server, which is drawn by lot; the logarithm of their throughput over"
+        " that of the other two is one value of a t interval."
     ),
     bar=(
         "with a check of all packs every 10 s, throughput equivalent within 1 % (whole 95 %"
         " interval)"
     ),
     before=(
-        "undecided after 30 blocks of trials of 10 s with a check in each: 0.980 to 1.026 on MariaDB"
-        " and 0.984 to 1.010 on PostgreSQL (commit c6786a2e)"
+        "undecided after 30 blocks of trials of 10 s with a check in each: 0.980 to 1.026 on"
+        " MariaDB and 0.984 to 1.010 on PostgreSQL (commit c6786a2e)"
     ),
     measure=measure,
     timed=True,

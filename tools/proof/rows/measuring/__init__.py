@@ -1,4 +1,4 @@
-"""What is measured of one trial: latencies, stalls, their causes, what the meter and audits cost."""
+"""What is measured of one trial: latencies, stalls, causes, what the meter and audits cost."""
 
 NAMES: tuple[str, ...] = (
     "latency",
