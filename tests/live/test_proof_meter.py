@@ -4,12 +4,14 @@ measured depends on the machine, and is judged by `make proof` only."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tools.proof import wire
+from tools.proof.checks.checker import Checker
 from tools.proof.row import Effort, Outcome, Row
 from tools.proof.rows.checks import check, check_cost
 from tools.proof.rows.measuring import audit_cost, latency, meter
@@ -58,3 +60,13 @@ def test_only_trials_with_an_audit_have_anything_of_one(effort: Effort) -> None:
     traces = outcome.tables[1].rows
     assert {off for _, off, _ in traces} == {"0 of 2"}
     assert {on for _, _, on in traces} == {"2 of 2"}
+
+
+def test_a_check_that_cannot_be_made_ends_the_measurement(effort: Effort) -> None:
+    password = effort.scratch / "password"
+    password.write_text("x")
+    password.chmod(0o600)
+    with Checker(min(os.sched_getaffinity(0)), idle=False) as checker:
+        for _ in range(2):  # the process goes on
+            with pytest.raises(RuntimeError, match=r"dyno check postgres://app@127\.0\.0\.1:1/x: "):
+                checker.check("postgres://app@127.0.0.1:1/x", password)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from tools.proof.checks.checker import yield_cpu
 from tools.proof.checks.windows import INNER, OUTER, Conductor, Design, Seen, committed
 from tools.proof.rows.checks.check_cost import EVERY_S, FULL, WITHIN, Found
 
@@ -140,3 +143,16 @@ def test_a_load_that_has_ended_ends_its_checks() -> None:
     conductor.run(time.time() + 3600.0)
     assert asked == []
     assert conductor.late == WINDOWS
+
+
+def test_a_server_that_yields_its_cpu_does_so_with_its_children() -> None:
+    script = "sleep 60 & echo $!; wait"
+    with subprocess.Popen(
+        ["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        yield_cpu(process.pid)
+        found = {os.sched_getscheduler(pid) for pid in (process.pid, child)}
+        os.kill(child, 9)
+    assert found == {os.SCHED_IDLE}

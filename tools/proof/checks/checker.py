@@ -84,8 +84,6 @@ def _yield(task: int) -> None:
 def main(cpu: int, *, idle: bool) -> None:
     """Answers until standard input ends."""
     os.sched_setaffinity(0, {cpu})
-    if idle:
-        _yield(0)
     answers = os.fdopen(os.dup(1), "w")
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # where findings are printed
@@ -94,6 +92,8 @@ def main(cpu: int, *, idle: bool) -> None:
     from dbdyno.cli.main import dyno
     from dbdyno.errors import DynoError
 
+    if idle:
+        _yield(0)
     for line in sys.stdin:
         said = ""
         try:
