@@ -9,11 +9,13 @@ import os
 import subprocess
 import time
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from tools.proof.checks.checker import yield_cpu
 from tools.proof.checks.windows import INNER, OUTER, Conductor, Design, Seen, committed
+from tools.proof.rows.checks import check_cost
 from tools.proof.rows.checks.check_cost import EVERY_S, FULL, WITHIN, Found
 
 from dbdyno.analysis.types import REFUTED, SUPPORTED, UNDECIDED
@@ -83,6 +85,24 @@ def test_a_small_loss_is_supported_a_large_one_refuted_a_noisy_one_undecided() -
     assert noisy(0.015).verdict == SUPPORTED
     assert noisy(0.15).verdict == REFUTED
     assert noisy(0.015, noise=0.5).verdict == UNDECIDED
+
+
+def test_the_page_has_both_servers_and_what_stops_a_verdict() -> None:
+    found = [noisy(0.015), replace(noisy(0.02, seed=2), named="t")]
+    cells = [check_cost._cells(one) for one in found]
+    tables = check_cost._tables(found, cells)
+    assert [[row[0] for row in table.rows] for table in tables] == [["s", "t"]] * 2
+    assert all(row[-1] == SUPPORTED for row in tables[0].rows)
+    assert tables[1].rows[0][1:] == ("30", "0.3 %")
+    notes = check_cost._notes(found)
+    assert "5 % of which are 1 % of 10 s" in notes[0]
+    assert "0 of 480 checks ended after their window." in notes
+    late = [replace(one, seen=replace(one.seen, late=3)) for one in found]
+    assert "6 of 480 checks ended after their window: not judged with more than 2 %." in (
+        check_cost._notes(late)
+    )
+    figure = ElementTree.fromstring(check_cost._figure(found))
+    assert "".join(figure.itertext()).count("seconds from the begin of the check") == 1
 
 
 def test_intervals_hold_the_loss_as_often_as_they_say_although_neighbours_are_alike() -> None:
