@@ -22,7 +22,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from audits import audit_mariadb
 from digest import digest_binlog, digest_core, digest_cores, digest_gzip, digest_memory
 from layouts import layout_oltp, layout_tpcc
 from mixes import MIXES
@@ -282,7 +281,6 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "digest-memory": digest_memory,
     "digest-binlog": digest_binlog,
     "tablespace": tablespace,
-    "audit": audit_mariadb,
     "pipeline": pipeline_redis,
 }
 

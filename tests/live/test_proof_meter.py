@@ -1,18 +1,20 @@
-"""Rows of the proof about the meter and `dyno check`: every table is filled, and both ends of the
-wire count the same requests. What is measured depends on the machine, and is judged by `make proof`
-only."""
+"""Rows of the proof about the meter, audits and `dyno check`: every table is filled, both ends of
+the wire count the same requests, and only trials with an audit have anything of one. What is
+measured depends on the machine, and is judged by `make proof` only."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tools.proof import wire
-from tools.proof.row import Effort
+from tools.proof.checks.checker import Checker
+from tools.proof.row import Effort, Outcome, Row
 from tools.proof.rows.checks import check, check_cost
-from tools.proof.rows.measuring import latency, meter
+from tools.proof.rows.measuring import audit_cost, latency, meter
 
 from dbdyno.execute.engine import job
 
@@ -40,10 +42,31 @@ ROWS = [latency.ROW, meter.ROW, check.ROW, check_cost.ROW]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_table_is_filled(effort: Effort, row: object) -> None:
-    outcome = row.measure(effort)  # type: ignore[attr-defined]
+def test_every_table_is_filled(effort: Effort, row: Row) -> None:
+    _is_filled(row.measure(effort))
+
+
+def _is_filled(outcome: Outcome) -> None:
     assert outcome.met is None
     assert outcome.measured
     for table in outcome.tables:
         assert table.rows
         assert all(cell for line in table.rows for cell in line)
+
+
+def test_only_trials_with_an_audit_have_anything_of_one(effort: Effort) -> None:
+    outcome = audit_cost.ROW.measure(effort)
+    _is_filled(outcome)
+    traces = outcome.tables[1].rows
+    assert {off for _, off, _ in traces} == {"0 of 2"}
+    assert {on for _, _, on in traces} == {"2 of 2"}
+
+
+def test_a_check_that_cannot_be_made_ends_the_measurement(effort: Effort) -> None:
+    password = effort.scratch / "password"
+    password.write_text("x")
+    password.chmod(0o600)
+    with Checker(min(os.sched_getaffinity(0)), idle=False) as checker:
+        for _ in range(2):  # the process goes on
+            with pytest.raises(RuntimeError, match=r"dyno check postgres://app@127\.0\.0\.1:1/x: "):
+                checker.check("postgres://app@127.0.0.1:1/x", password)

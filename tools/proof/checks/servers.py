@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dbdyno import systems
-from dbdyno.systems.base import TargetPlan
+from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.process.scratch import Scratch
 
 PASSWORD = "app-Secret:4711"
@@ -25,14 +25,28 @@ class Checked:
     url: str
     server: Any
     directory: Path
+    plan: TargetPlan
+    resolved: Resolved
+
+    def engine_target(self, database: str) -> dict[str, Any]:
+        """Where the engine's load goes, by dbdyno's own account and without TLS."""
+        plan = replace(self.plan, tls="off")
+        found: dict[str, Any] = self.server.engine_target(plan, self.resolved, database)
+        return found
 
 
 @contextmanager
-def started(kind: str, basedir: str | None = None, cpus: Sequence[int] = ()) -> Iterator[Checked]:
-    """Starts one with its defaults. DynoError if there is none."""
+def started(
+    kind: str,
+    basedir: str | None = None,
+    cpus: Sequence[int] = (),
+    durability: str | None = None,
+) -> Iterator[Checked]:
+    """Starts one with its defaults, except for `durability`. DynoError if there is none."""
     system = systems.load(kind)
     binaries = system.find(basedir)
-    resolved = system.resolve(TargetPlan(name="db", kind=kind))
+    plan = TargetPlan(name="db", kind=kind, durability=durability)
+    resolved = system.resolve(plan)
     with Scratch() as scratch:
         directory = scratch.path / "db"
         system.prepare(binaries, directory, resolved)
@@ -41,7 +55,7 @@ def started(kind: str, basedir: str | None = None, cpus: Sequence[int] = ()) -> 
             url = _account(kind, server)
             version = binaries.version.partition("-")[0]
             named = f"{kind} {version}" if version[:1].isdigit() else version
-            yield Checked(kind, named, url, server, directory)
+            yield Checked(kind, named, url, server, directory, plan, resolved)
         finally:
             server.stop()
 

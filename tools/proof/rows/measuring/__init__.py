@@ -1,10 +1,11 @@
-"""What is measured of one trial: latencies, stalls, their causes, the meter's own cost."""
+"""What is measured of one trial: latencies, stalls, causes, what the meter and audits cost."""
 
 NAMES: tuple[str, ...] = (
     "latency",
     "stalls",
     "causes",
     "meter",
+    "audit_cost",
     "given_up",
     "generator_wait",
 )
