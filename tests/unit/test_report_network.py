@@ -50,8 +50,10 @@ def test_a_row_has_what_was_asked_for_and_what_was_measured() -> None:
 
 
 def test_a_network_between_nodes_has_a_row_of_its_own() -> None:
-    record = run().kept[0].replace(
-        targets={"db": {"kind": "mariadb", "network": NEAR, "network_of_nodes": FAR}}
+    record = (
+        run()
+        .kept[0]
+        .replace(targets={"db": {"kind": "mariadb", "network": NEAR, "network_of_nodes": FAR}})
     )
     plan = run().plan
     context: Any = SimpleNamespace(complete=[record], plan=plan, layout=layout.choose(plan))

@@ -13,6 +13,7 @@ from dbdyno.store.record import COMPLETE, TrialRecord
 from dbdyno.store.run import Run
 from fixtures.forked import FORK
 
+
 def write(path: Path, out: int) -> None:
     """Goes on with a run to its end, and says which trials are complete."""
     with Run.resume(path) as run:
