@@ -150,7 +150,7 @@ def test_where_a_run_cannot_be_stopped_the_page_says_why_and_how(
     assert "kill -INT 999999999" in page
     answer = send(browser, f"{address}/stop.json", do="now")
     assert answer.status_code == 422 and "not known here" in answer.json()["error"]["what"]
-    assert terminal.poll() is None
+    assert terminal.is_alive()
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
