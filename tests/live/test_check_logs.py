@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from dbdyno.cli.main import dyno
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 NEEDLE = "needle-4711"
 SLOW = """/usr/sbin/mariadbd, Version: {version}-MariaDB-log (Debian 12). started with:
