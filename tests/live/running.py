@@ -78,14 +78,13 @@ class Place:
 
     def end_trials(self, enough: Callable[[Sequence[Event]], bool]) -> None:
         """Ends the measured time of a trial under way, if enough has happened in it."""
-        under_way = [
-            events
-            for events in self.path.glob("*/trials/*/events.ndjson")
-            if "." not in events.parent.name and not (events.parent / "trial.json").exists()
-        ]
-        if any(enough(events_of(events)) for events in under_way):
-            for pid, line in self.processes():
-                if "dyno-engine run" in line:
+        for file in self.path.glob("*/trials/*/events.ndjson"):
+            if "." in file.parent.name or (file.parent / "trial.json").exists():
+                continue
+            events = events_of(file)
+            engines = [one["pid"] for one in events if one["event"] == "start"]
+            if enough(events):
+                for pid in {pid for pid, _ in self.processes()}.intersection(engines):
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGUSR1)
 
