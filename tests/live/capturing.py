@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import struct
@@ -14,6 +15,7 @@ from pathlib import Path
 from needed import missing
 
 ALL_PROTOCOLS = 3
+ATTACH_FILTER = 26  # SO_ATTACH_FILTER
 FORCED_BUFFER = 33  # SO_RCVBUFFORCE
 BUFFER = 64 << 20
 LONGEST = 1 << 18
@@ -65,18 +67,34 @@ class Capture:
         return path
 
 
+def only(listener: socket.socket, port: int) -> None:
+    """Has the kernel leave out all but TCP over IPv4 of a port (linux/filter.h): what other tests
+    send would overrun the socket, and never pause."""
+    program = (
+        *((0x28, 0, 0, 12), (0x15, 0, 8, 0x0800)),  # the type of the frame; else to the end
+        *((0x30, 0, 0, 23), (0x15, 0, 6, socket.IPPROTO_TCP)),
+        (0xB1, 0, 0, 14),  # the length of the header of IP
+        *((0x48, 0, 0, 14), (0x15, 2, 0, port), (0x48, 0, 0, 16), (0x15, 0, 1, port)),
+        *((0x06, 0, 0, 0xFFFFFFFF), (0x06, 0, 0, 0)),  # all of the packet; nothing
+    )
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in program))
+    filter_ = struct.pack("HL", len(program), ctypes.addressof(code))
+    listener.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, filter_)
+
+
 @contextmanager
 def captured(port: int) -> Iterator[Capture]:
     """What goes over loopback while the block runs. Needs root."""
     capture = Capture(port)
     try:
-        listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
+        listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     except PermissionError:
         missing("no packets may be captured: only root may")
     with listener:
         with suppress(PermissionError):
             listener.setsockopt(socket.SOL_SOCKET, FORCED_BUFFER, BUFFER)
-        listener.bind(("lo", 0))
+        only(listener, port)
+        listener.bind(("lo", ALL_PROTOCOLS))
         listener.settimeout(0.3)
         over = threading.Event()
 

@@ -78,7 +78,7 @@ class GitHub:
             },
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=480,
         )
         self.log += done.stdout + done.stderr
         for line in files["OUTPUT"].read_text().splitlines():
@@ -182,7 +182,7 @@ class GitLab:
             env={**self.environment, **variables},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=480,
         )
         self.log += done.stdout + done.stderr
         return done.returncode

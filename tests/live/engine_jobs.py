@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from refusals import plain_words
+from running import has
 
 from dbdyno.execute.engine import job as engine
 
-Event = dict[str, Any]
+Event = Mapping[str, Any]
+
+HANGS_S = 180.0  # an engine that takes longer
+LIMIT_S = 60.0  # of trials that end when enough has happened
 
 
 @dataclass(frozen=True)
@@ -80,11 +84,21 @@ def plan(
     }
 
 
-def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> Said:
-    """Runs a job to its end. `meanwhile` is called in a thread once two intervals were measured.
+def run(
+    plan_: dict[str, Any],
+    meanwhile: Callable[[], None] | None = None,
+    until: Callable[[Sequence[Event]], bool] | None = None,
+    heard: list[Event] | None = None,
+) -> Said:
+    """Runs a job to its end. `meanwhile` is called in a thread once two intervals were measured and
+    a transaction was committed. `until`: whether enough has happened by the events so far; once it
+    has, and `meanwhile` is over, the measured time ends, and its limit is `LIMIT_S`. `heard`: gets
+    the events as they come.
 
     An engine that hangs fails the test.
     """
+    events = [] if heard is None else heard
+    plan_ = plan_ | ({"duration_s": LIMIT_S} if until else {})
     process = subprocess.Popen(
         [engine.find(), "run"],
         stdin=subprocess.PIPE,
@@ -92,20 +106,23 @@ def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> S
         stderr=subprocess.PIPE,
         text=True,
     )
-    watchdog = threading.Timer(45, process.kill)
+    watchdog = threading.Timer(HANGS_S, process.kill)
     watchdog.start()
     other: threading.Thread | None = None
     try:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(json.dumps(plan_))
         process.stdin.close()
-        lines, measured = [], 0
+        lines, may_act, is_measuring = [], has(1, intervals=2), has(0, intervals=1)
         for line in process.stdout:
             lines.append(line)
-            measured += '"phase":"measure"' in line
-            if measured == 2 and meanwhile and other is None:
+            events.append(json.loads(line))
+            if meanwhile and other is None and may_act(events):
                 other = threading.Thread(target=meanwhile)
                 other.start()
+            is_done = meanwhile is None or (other is not None and not other.is_alive())
+            if until and is_done and is_measuring(events) and until(events):
+                process.send_signal(signal.SIGUSR1)  # again, where it was too early
         said = process.stderr.read()
         code = process.wait()
     finally:
@@ -118,16 +135,4 @@ def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> S
     text = "".join(lines)
     plain_words(text)
     assert code >= 0, f"the engine was killed by signal {-code}: it hung or crashed\n{text[-2000:]}"
-    return Said(code, [json.loads(line) for line in lines], text)
-
-
-def after(seconds: float, *steps: Callable[[], object]) -> Callable[[], None]:
-    """The steps one after the other, with a pause between them."""
-
-    def act() -> None:
-        for number, step in enumerate(steps):
-            if number:
-                time.sleep(seconds)
-            step()
-
-    return act
+    return Said(code, events, text)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from private_servers import running
+from running import wait_for
 from servers_there import PASSWORD
 
 from dbdyno import systems
@@ -46,18 +47,27 @@ class Shop:
         return f"{scheme}://app@127.0.0.1:{self.server.port}/shop"
 
     def sql(self, *statements: str) -> list[tuple[Any, ...]]:
-        """As its owner, in the database `shop`, on one connection."""
+        """As its owner, in the database `shop`, on one connection; the server has counted them
+        once this returns, which MariaDB and MySQL do after a statement's answer, and PostgreSQL, of
+        tables and indexes, at the end of a session."""
         rows: Sequence[Any] = []
         with closing(self.server._connect("shop", 60)) as connection:
             if self.is_postgres:
                 for statement in statements:
                     rows = connection.run(statement)
+                [[pid]] = connection.run("SELECT pg_backend_pid()")
             else:
                 with connection.cursor() as cursor:
                     for statement in statements:
                         cursor.execute(statement)
                         rows = cursor.fetchall()
+                connection.ping(reconnect=False)
+        if self.is_postgres:
+            assert wait_for(lambda: not self._has_session(pid))
         return [tuple(row) for row in rows or ()]
+
+    def _has_session(self, pid: int) -> bool:
+        return bool(self.server.rows(f"SELECT 1 FROM pg_stat_activity WHERE pid = {pid}"))
 
     def forget(self) -> None:
         """Counts statements anew."""

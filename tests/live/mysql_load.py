@@ -187,7 +187,7 @@ def _connect(server: Any) -> pymysql.Connection[Any]:
         autocommit=True,
         charset="utf8mb4",
         client_flag=CLIENT.MULTI_STATEMENTS,
-        read_timeout=30,
+        read_timeout=240,
     )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from pathlib import Path
 from typing import Any
 
 from logged_shop import Shop
-from running import Place
+from running import Place, has, wait_for
 
+ENOUGH = 1500  # transactions
 SURE = 5  # draws differ by so many standard deviations once in a million times
 
 _RATE = re.compile(r"^    rate:.*?^    arrivals: \w+\n", re.MULTILINE | re.DOTALL)
@@ -72,21 +72,26 @@ def new_log(server: Shop, name: str) -> Path:
 
 
 def _found(server: Shop, name: str) -> Path:
-    for _ in range(50):
-        if found := next(iter(server.directory.rglob(name)), None):
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"the server writes no {name}")
+    assert wait_for(lambda: any(server.directory.rglob(name))), f"the server writes no {name}"
+    return next(server.directory.rglob(name))
 
 
 def run(
-    here: Place, server: Shop, file: Path, *options: str, schema: str = "shop"
+    here: Place,
+    server: Shop,
+    file: Path,
+    *options: object,
+    schema: str = "shop",
+    enough: int = ENOUGH,
 ) -> dict[str, Any]:
-    """Runs a workload for some seconds, as fast as answers come; its trial's record."""
+    """Runs a workload, as fast as answers come, until so many transactions are committed, in which
+    all of it comes up; its trial's record."""
     file.write_text(_RATE.sub("", file.read_text()))
-    words = [f"db.url={server.url}", "db.password_env=APP_PASSWORD", "duration=3s", "warmup=0s"]
+    words = [f"db.url={server.url}", "db.password_env=APP_PASSWORD", "duration=2m", "warmup=0s"]
     chosen = [part for word in words for part in ("--set", word)]
-    done = here.dyno("run", file, *chosen, *options, "--write-to", schema, "--dir", file.stem)
+    arguments = ("run", file, *chosen, *options, "--write-to", schema, "--dir", file.stem)
+    done = here.dyno_until(has(enough), *arguments)
     assert done.returncode == 0, done.stderr
+    server.wait_until_logged()
     [trial] = here.path.glob(f"{file.stem}/trials/*/trial.json")
     return dict(json.loads(trial.read_text()))

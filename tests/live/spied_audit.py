@@ -27,22 +27,28 @@ real = commits._read
 
 
 def spied(deployment: Deployment, node: Node, takes_writes: bool, restarted: bool) -> NodeRows:
-    """What `commits._read` does, after another look at the table."""
+    """What `commits._read` does, between two other looks at the table that show the same: the
+    server may still carry out what the load sent last."""
     server: Any = deployment.servers[node.name]
-    if server.kind == "redis":
-        rows, store = by_redis_cli(server), primary_port(server)
-    else:
-        sql = f"SELECT session, n, attempt FROM {identities.TABLE}"
-        rows, store = server.run(deployment.database, [sql]), 0
-    line = {
-        "node": node.name,
-        "store": store,
-        "writes": takes_writes,
-        "rows": [[*map(int, row)] for row in rows],
-    }
+    while True:
+        rows = looked(server, deployment.database)
+        store = primary_port(server) if server.kind == "redis" else 0
+        found = real(deployment, node, takes_writes, restarted)
+        if looked(server, deployment.database) == rows:
+            break
+    line = {"node": node.name, "store": store, "writes": takes_writes, "rows": rows}
     with Path(NAME).open("a") as file:
         file.write(json.dumps(line) + "\n")
-    return real(deployment, node, takes_writes, restarted)
+    return found
+
+
+def looked(server: Any, database: str) -> list[list[int]]:
+    """All identities of a server, sorted."""
+    if server.kind == "redis":
+        rows = by_redis_cli(server)
+    else:
+        rows = server.run(database, [f"SELECT session, n, attempt FROM {identities.TABLE}"])
+    return sorted([*map(int, row)] for row in rows)
 
 
 def redis_cli(server: Any, commands: str) -> list[str]:
@@ -59,7 +65,7 @@ def redis_cli(server: Any, commands: str) -> list[str]:
 
 
 def by_redis_cli(server: Any) -> Sequence[Sequence[str]]:
-    """All identities of a server."""
+    """All of a Redis."""
     keys = redis_cli(server, "KEYS dbdyno:dbdyno_audit:*\n")
     asked = "".join(f"LRANGE {key} 0 -1\n" for key in keys)
     said = redis_cli(server, f"READONLY\n{asked}")

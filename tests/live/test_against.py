@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from running import Place, place, result
+from running import Place, has, place, result
 
 pytestmark = pytest.mark.live
 
@@ -14,7 +14,7 @@ NEW = """
 experiment: journal
 question: Is the new version as fast?
 targets:
-  db: {kind: sqlite, setup: {sql: [rows.sql]}, config: {journal_mode: WAL}}
+  db: {kind: sqlite, durability: none, setup: {sql: [rows.sql]}, config: {journal_mode: WAL}}
 workload:
   kind: mix
   params: {id: {uniform: [1, 100]}}
@@ -23,7 +23,7 @@ factors:
   sessions: [1, 2]
 blocks: 3
 warmup: 50ms
-duration: 300ms
+duration: 60s
 interval: 100ms
 matters: 5%
 claims: ["tps[sessions=2] > 0.01 * tps[sessions=1]"]
@@ -32,6 +32,7 @@ OLD = NEW.replace("WAL", "DELETE")
 ROWS = "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER);\n" + "".join(
     f"INSERT INTO t VALUES ({number}, 0);\n" for number in range(1, 101)
 )
+ENOUGH = has(5)  # transactions of a trial
 VERDICTS = {"better", "worse", "no difference that matters", "undecided"}
 
 
@@ -46,7 +47,8 @@ def there() -> Iterator[Place]:
 
 
 def test_two_files_run_in_the_same_blocks_and_are_judged(there: Place) -> None:
-    done = there.dyno("run", "files/new.yaml", "--against", "files/old.yaml", "--dir", "out")
+    words = ("run", "files/new.yaml", "--against", "files/old.yaml", "--dir", "out")
+    done = there.dyno_until(ENOUGH, *words)
     assert done.returncode == 0, done.stderr
     assert "differs: db.config.journal_mode: DELETE -> WAL" in done.stderr
     found = result(there.path / "out")
@@ -70,7 +72,7 @@ def test_two_files_run_in_the_same_blocks_and_are_judged(there: Place) -> None:
 def test_a_run_is_a_base_with_its_settings_and_its_files(there: Place) -> None:
     """From elsewhere, and as a bundle: paths are those of the experiment that was run."""
     arguments = ("--set", "db.config.journal_mode=DELETE", "--quick", "--dir", "before")
-    assert there.dyno("run", "files/new.yaml", *arguments).returncode == 0
+    assert there.dyno_until(ENOUGH, "run", "files/new.yaml", *arguments).returncode == 0
     bundled = there.dyno("report", "before", "--bundle", "before.dyno")
     assert bundled.returncode == 0, bundled.stderr
     unasked = there.dyno("run", "files/new.yaml", "--against", "before.dyno", "--dry-run")
@@ -86,14 +88,13 @@ def test_a_run_is_a_base_with_its_settings_and_its_files(there: Place) -> None:
 
 
 def test_an_interrupted_run_goes_on_with_both_versions(there: Place) -> None:
-    start = there.dyno(
-        "run", "files/new.yaml", "--against", "files/old.yaml", "--quick", "--dir", "out"
-    )
+    words = ("run", "files/new.yaml", "--against", "files/old.yaml", "--quick", "--dir", "out")
+    start = there.dyno_until(ENOUGH, *words)
     assert start.returncode == 0, start.stderr
     (there.path / "files" / "old.yaml").unlink()  # the plan is frozen
     trials = sorted((there.path / "out" / "trials").glob("*/trial.json"))
     trials[-1].unlink()
-    done = there.dyno("run", "--resume", "out", "--mix-environments")
+    done = there.dyno_until(ENOUGH, "run", "--resume", "out", "--mix-environments")
     assert done.returncode == 0, done.stderr
     assert result(there.path / "out")["versions"]["factor"] == "version"
 
@@ -104,9 +105,9 @@ def test_a_gate_fails_on_what_is_worse(there: Place) -> None:
     slow = OLD.replace("  kind: mix\n", "  kind: mix\n  think: {mean: 60ms, per: operation}\n")
     slow = slow.replace("blocks: 3\n", "blocks: 6\n")
     there.experiment(slow, "files/slow.yaml")
-    done = there.dyno(
-        "run",
-        *("files/slow.yaml", "--against", "files/new.yaml", "--dir", "out"),
+    done = there.dyno_until(
+        ENOUGH,
+        *("run", "files/slow.yaml", "--against", "files/new.yaml", "--dir", "out"),
         *("--fail-on-regression=20%", "--json"),
     )
     assert done.returncode == 1, done.stderr

@@ -11,9 +11,19 @@ from typing import Any
 
 import engine_jobs
 import pytest
-from engine_jobs import Said
+from engine_jobs import Event, Said
 from private_servers import CORE, Bench, binaries, running
-from running import Place, complete_trials, measured, result, server_of, wait_for, wait_until_idle
+from running import (
+    Place,
+    complete_trials,
+    has,
+    lost,
+    measured,
+    result,
+    server_of,
+    wait_for,
+    wait_until_idle,
+)
 
 from dbdyno.audit import identities, outcomes
 from dbdyno.audit.compare import NodeRows, compare
@@ -25,17 +35,19 @@ pytestmark = pytest.mark.live
 
 DATABASE = "dbdyno"
 WRITES = {"tables": 1, "rows": 500, "preset": "write_only"}
+SESSIONS = 4
+ENOUGH = has(200)
 
 EXPERIMENT = """
 experiment: audited
 question: Is everything there that was acknowledged?
 targets:
   db: {kind: KIND, durability: full}
-workload: {kind: oltp, preset: write_only, tables: 1, rows: 500, sessions: 4, deadline: 1s}
+workload: {kind: oltp, preset: write_only, tables: 1, rows: 500, sessions: 4}
 audit: commits
 blocks: 1
 warmup: 200ms
-duration: 2s
+duration: 60s
 interval: 200ms
 """
 
@@ -61,12 +73,13 @@ def load(
     server: Server,
     directory: Path,
     meanwhile: Callable[[], None] | None = None,
+    until: Callable[[Sequence[Event]], bool] = ENOUGH,
     **group: Any,
 ) -> Said:
     """An audited load of the engine."""
     target = server.engine_target(bench.target, bench.resolved, DATABASE)
-    fields = {"options": WRITES, "sessions": 4, "audit": True, "deadline_s": 1.0, **group}
-    said = engine_jobs.run(engine_jobs.plan(directory, target, duration_s=1.0, **fields), meanwhile)
+    fields = {"options": WRITES, "sessions": SESSIONS, "audit": True, **group}
+    said = engine_jobs.run(engine_jobs.plan(directory, target, **fields), meanwhile, until)
     assert said.code == 0, said.last
     return said
 
@@ -127,13 +140,15 @@ def test_rows_deleted_behind_its_back_are_lost_and_no_others(tmp_path: Path) -> 
     with loaded("mariadb") as (bench, server):
         load(bench, server, tmp_path)
         assert audit(server, tmp_path).lost == 0
-        table = identities.TABLE
-        server.run(DATABASE, [f"DELETE FROM {table} WHERE session = 2 AND n IN (1, 3)", "COMMIT"])
+        acknowledged = outcomes.read(tmp_path).of(2).acknowledged
+        first, _, third, *_ = map(int, outcomes.transactions(acknowledged))
+        which = f"session = 2 AND n IN ({first}, {third})"
+        server.run(DATABASE, [f"DELETE FROM {identities.TABLE} WHERE {which}", "COMMIT"])
         found = audit(server, tmp_path)
     assert (found.lost, found.resurrected, found.duplicated) == (2, 0, 0)
-    assert [(one.session, one.n) for one in found.lost_examples] == [(2, 1), (2, 3)]
+    assert [(one.session, one.n) for one in found.lost_examples] == [(2, first), (2, third)]
     assert found.first_lost and found.last_lost
-    assert found.first_lost.t_s < found.last_lost.t_s <= 2.0
+    assert 0 < found.first_lost.t_s < found.last_lost.t_s <= engine_jobs.LIMIT_S
 
 
 @pytest.mark.parametrize("kind", CORE)
@@ -141,7 +156,7 @@ def test_a_killed_server_with_full_durability_loses_nothing(kind: str, tmp_path:
     with loaded(kind) as (bench, server):
         pid = server.pid
         assert pid is not None
-        load(bench, server, tmp_path, lambda: os.kill(pid, signal.SIGKILL))
+        load(bench, server, tmp_path, lambda: os.kill(pid, signal.SIGKILL), lost(SESSIONS))
         assert not server.alive()
         server.stop()
         again = bench.start()
@@ -160,7 +175,7 @@ def test_a_run_says_what_its_audits_found(there: Place) -> None:
     dyno = there.start("run", there.experiment(EXPERIMENT.replace("KIND", "mariadb")), "--dir", run)
     assert wait_for(lambda: measured(run / "trials/b01-t001/events.ndjson"))
     os.kill(server_of(there, "mariadbd"), signal.SIGKILL)
-    out, _ = dyno.communicate(timeout=120)
+    out = there.finish(dyno, lost(SESSIONS))
     assert dyno.returncode == 0, out
     assert "acknowledged transactions is lost" in out
     assert "was started again to be read" in out
@@ -179,7 +194,7 @@ def test_the_cost_of_an_audit_can_be_a_factor(there: Place) -> None:
     text = EXPERIMENT.replace("KIND", "postgres").replace(
         "audit: commits", "factors: {audit: [off, commits]}"
     )
-    done = there.dyno("run", there.experiment(text), "--dir", "out")
+    done = there.dyno_until(ENOUGH, "run", there.experiment(text), "--dir", "out")
     assert done.returncode == 0, done.stderr
     plain, audited = result(there.path / "out")["cells"]
     assert "audit.lost" not in plain["metrics"]

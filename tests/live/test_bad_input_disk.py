@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import resource
 import subprocess
+from collections.abc import Sequence
 
 import pytest
 from private_servers import binaries
 from refusals import plain_words, refused
-from running import DYNO, Place, complete_trials, disk
+from running import DYNO, Event, Place, complete_trials, disk
 
 pytestmark = pytest.mark.live
 
@@ -74,9 +75,14 @@ def test_storage_under_test_that_is_too_small_is_named(there: Place, kind: str, 
 
 
 def test_a_disk_that_fills_in_mid_trial_is_counted_and_said(there: Place) -> None:
-    text = SMALL.replace("blocks: 4", "blocks: 1").replace("duration: 300ms", "duration: 2s")
+    text = SMALL.replace("blocks: 4", "blocks: 1").replace("duration: 300ms", "duration: 60s")
+
+    def is_full(events: Sequence[Event]) -> bool:
+        return any(one["event"] == "error" and one["code"] == "SQLITE_FULL" for one in events)
+
     with disk(there, "1m") as full:
-        done = there.dyno("run", there.experiment(text), "--dir", "out", "--scratch", full)
+        file = there.experiment(text)
+        done = there.dyno_until(is_full, "run", file, "--dir", "out", "--scratch", full)
         assert done.returncode == 0, done.stderr
         plain_words(done.stderr)
         assert "SQLITE_FULL" in done.stderr
@@ -88,7 +94,7 @@ def test_a_disk_that_fills_in_mid_trial_is_counted_and_said(there: Place) -> Non
 
 def test_a_limit_on_file_sizes_is_named(there: Place) -> None:
     text = SMALL.replace("{kind: sqlite, durability: none}", '{kind: "null"}')
-    text = text.replace("duration: 300ms", "duration: 5s").replace(
+    text = text.replace("duration: 300ms", "duration: 30s").replace(
         "sessions: [1, 2]", "sessions: [1, 4]"
     )
 
@@ -102,7 +108,7 @@ def test_a_limit_on_file_sizes_is_named(there: Place) -> None:
         env=there.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         preexec_fn=limit,
     )
     refused(done, "File too large", "ulimit -f")

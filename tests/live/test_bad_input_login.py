@@ -11,6 +11,7 @@ from typing import Any
 import engine_jobs
 import pytest
 from private_servers import CORE, running
+from running import has
 from spoiling_proxy import listener, proxy
 
 pytestmark = pytest.mark.live
@@ -30,7 +31,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[tuple[str, Target]]:
 
 
 def attempt(directory: Path, target: Target, **group: Any) -> engine_jobs.Said:
-    return engine_jobs.run(engine_jobs.plan(directory, target, duration_s=0.3, **group))
+    return engine_jobs.run(engine_jobs.plan(directory, target, **group), until=has(1))
 
 
 def test_the_right_password_is_let_in(served: tuple[str, Target], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import engine_jobs
 import pytest
 from private_servers import CORE, running
+from running import has
 
 from dbdyno.errors import DynoError
 
@@ -76,9 +77,8 @@ def test_a_trial_on_a_foreign_table_changes_nothing(foreign: Foreign, tmp_path: 
     """Statements of the workload do not fit it: errors, counted, and no row is lost."""
     before = [row for row in foreign.contents() if row[0] in ("sbtest1", 1, 2)]
     options = {"preset": "read_write", "tables": 1, "rows": 2}
-    said = engine_jobs.run(
-        engine_jobs.plan(tmp_path, foreign.target, options=options, duration_s=0.3)
-    )
+    plan = engine_jobs.plan(tmp_path, foreign.target, options=options)
+    said = engine_jobs.run(plan, until=has(0, errors=1))
     if said.code == 0:
         assert said.total["transactions"] == 0
         assert said.total["errors"]

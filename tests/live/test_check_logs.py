@@ -16,7 +16,7 @@ from running import wait_for
 
 from dbdyno.cli.main import dyno
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 NEEDLE = "needle-4711"
 SLOW = """/usr/sbin/mariadbd, Version: {version}-MariaDB-log (Debian 12). started with:

@@ -41,7 +41,7 @@ def asked(name: str, path: Path, lines: Sequence[str], directory: Path) -> State
     file.write_text("\n".join(["[mysqld]", *more, *lines]) + "\n")
     mode = ["--validate-config"] if name == "mysql" else ["--help", "--verbose"]
     done = subprocess.run(
-        [path, f"--defaults-file={file}", *mode], capture_output=True, text=True, timeout=60
+        [path, f"--defaults-file={file}", *mode], capture_output=True, text=True, timeout=240
     )
     if done.returncode:
         wrong = r"unknown (variable|option)|setting value|invalid value|cannot take|ambiguous"

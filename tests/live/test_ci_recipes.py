@@ -26,8 +26,8 @@ NAME = "feature/x <!-- @eve -->"
 BASE = """experiment: orders
 question: "@bob see #12 <img src=x> `a` https://evil.example ::error::x"
 targets:
-  db: {kind: "null", options: {delay_us: 500}}  # exact, whatever else the machine does
-workload: {kind: oltp, preset: write_only, tables: 1, rows: 500, sessions: 1}
+  db: {kind: "null", options: {delay_us: 10000}}  # so long that other processes change little
+workload: {kind: oltp, preset: point_select, tables: 1, rows: 500, sessions: 1}
 blocks: 5
 warmup: 50ms
 duration: 300ms
@@ -38,7 +38,7 @@ claims:
   - claim: p95 < 1000000
     needs: {cores: 999}
 """
-SLOW = BASE.replace("delay_us: 500}", "delay_us: 5000}") + "  - tps < 1\n"
+SLOW = BASE.replace("delay_us: 10000}", "delay_us: 100000}") + "  - tps < 1\n"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from private_servers import running
 
 from dbdyno.copies.copied import How
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 STATEMENTS = ("SELECT many FROM busy WHERE w = :w", "SELECT t FROM doubled")
 OWN = {"staff_boss", "area_inside", "post_re"}  # foreign keys to the own table

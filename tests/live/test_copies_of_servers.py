@@ -19,7 +19,7 @@ from dbdyno.copies.statistics import sampled
 from dbdyno.digest.workload.yamltext import scalar
 from dbdyno.errors import DynoError
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 FACTOR = 2.0  # between estimates at the original and at the copy
 ESTIMATED = {  # what is looked for: table, the column whose value has this rank in frequency, ranks

@@ -14,7 +14,7 @@ from running import Place, place
 
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.live
 
 USER = "# User@Host: app[app] @ web1 [10.0.0.1]  Id:     7\n"
 PERCONA = """# Schema: shop  Last_errno: {errno}  Killed: 0
@@ -71,7 +71,7 @@ def theirs(path: Path) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=240,
     ).stdout
 
 

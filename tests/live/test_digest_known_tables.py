@@ -16,7 +16,7 @@ from logged_shop import PASSWORD, Shop, shop
 from round_trip import Classes, assert_shares, classes, new_log, run
 from running import Place, place
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 RIGHTS = "SELECT, INSERT, UPDATE, DELETE"
 SESSIONS, ROUNDS = 4, 350

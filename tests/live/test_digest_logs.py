@@ -18,7 +18,7 @@ from running import Place, place
 
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 CALLS = {"select": 60, "update": 25, "insert": 15}
 

@@ -28,7 +28,7 @@ from mysql_load import (
 from dbdyno.digest import document, parallelism
 from dbdyno.installed import find
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
@@ -45,7 +45,7 @@ def engine(*arguments: object, made: str = "digest") -> dict[str, Any]:
         [find(), "digest", "--strict", "--limit=all", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr or done.stdout[-2000:]
     event = json.loads(done.stdout.splitlines()[-1])

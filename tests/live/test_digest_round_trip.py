@@ -15,7 +15,7 @@ from round_trip import assert_rows, assert_shares, classes, new_log, run
 from running import Place, place
 from scripted import command
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX"
 TABLES, ROWS = 8, 2000

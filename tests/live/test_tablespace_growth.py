@@ -114,7 +114,7 @@ def test_optimize_leaves_what_was_predicted(server: tuple[Any, Path]) -> None:
 
 def purged(server: Any, file: Path, rows: int) -> dict[str, Any]:
     """The file once rows that were deleted are not in it any more."""
-    for _ in range(300):
+    for _ in range(900):
         found = exported(server, file)
         if {one["rows"] for one in found["indexes"] if not one["is_sdi"]} == {rows}:
             return found

@@ -26,7 +26,8 @@ from dbdyno.systems.process.scratch import Scratch
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 PROGRAMS = ("mariadbd", "mariadb-install-db", "rsync")
-READY_S = 60.0
+READY_S = 180.0
+ANSWER_S = 20.0
 NAMES = ("n1", "n2", "n3")
 
 CONFIG = """[mariadbd]
@@ -137,7 +138,7 @@ class Node:
             data=self.data,
         )
 
-    def connect(self, timeout_s: float = 5.0) -> pymysql.connections.Connection:
+    def connect(self, timeout_s: float = ANSWER_S) -> pymysql.connections.Connection:
         """A session as root, through the socket."""
         return pymysql.connect(
             unix_socket=str(self.data / "sock"),
@@ -149,7 +150,7 @@ class Node:
             write_timeout=timeout_s,
         )
 
-    def ask(self, statement: str, timeout_s: float = 5.0) -> list[tuple[Any, ...]]:
+    def ask(self, statement: str, timeout_s: float = ANSWER_S) -> list[tuple[Any, ...]]:
         """Rows of one statement, in a session of its own."""
         with self.connect(timeout_s) as session, session.cursor() as cursor:
             cursor.execute(statement)

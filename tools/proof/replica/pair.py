@@ -51,7 +51,9 @@ class Member:
 
     def connect(self) -> pymysql.Connection[Any]:
         """A further session."""
-        return pymysql.connect(**self.address, autocommit=True, read_timeout=ANSWER_S)
+        return pymysql.connect(
+            **self.address, autocommit=True, connect_timeout=ANSWER_S, read_timeout=ANSWER_S
+        )
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
         """The rows of a statement."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import POLL_S, Logs, Site
 
-ENDS_S = 5.0  # in which it notices that the server is gone
-STARTS_S = 10.0  # in which it begins to write
+NOTICES_S = 30.0  # in which it has read the rest, and notices that the server is gone
+ENDS_S = 5.0  # in which it ends when it is told to
+STARTS_S = 60.0  # in which it begins to write
 
 
 class LogReader:
@@ -58,7 +59,7 @@ class LogReader:
 
     def finish(self) -> None:
         """Ends it once it has noticed that the server is gone."""
-        self._process.wait(ENDS_S)
+        self._process.wait(NOTICES_S)
         self.stop()
 
     def stop(self) -> None:

@@ -30,7 +30,7 @@ from dbdyno.systems.process.starting import SETTLE_TIMEOUT_S
 from dbdyno.systems.server_errors import answered, understood
 from dbdyno.systems.sql_files import Importer
 
-RELOAD_TIMEOUT_S = 5.0  # until a new session sees what a reload brought
+RELOAD_TIMEOUT_S = 30.0  # until a new session sees what a reload brought
 _REFUSED = ("28P01", "28000")
 _RELOADABLE = ("sighup", "superuser", "user", "backend", "superuser-backend")
 # ALTER SYSTEM stores a list of these as one name, so they cannot be brought back exactly.

@@ -26,7 +26,7 @@ from dbdyno.systems.process import guardian, tree
 from dbdyno.systems.process.account import Account
 from dbdyno.systems.process.owner import Owner
 
-START_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 60.0  # of a guardian on a machine that is very busy
 # The guardian, after the server's own patience: waiting for orphans and removing directories.
 CLEAN_TIMEOUT_S = guardian.ORPHAN_TIMEOUT_S + 60.0
 
