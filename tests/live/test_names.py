@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ending import LONG, Watched, ended
 from private_servers import binaries
 from running import Place, complete_trials
 
@@ -22,7 +23,7 @@ from dbdyno.topology import names
 from dbdyno.topology.names import NameServer
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 EXPERIMENT = """
 experiment: named
@@ -43,8 +44,8 @@ workload:
 faults: [{at: 500ms, do: kill, node: primary}]
 blocks: 1
 warmup: 200ms
-duration: 4s
-interval: 500ms
+duration: DURATION
+interval: 100ms
 """
 
 
@@ -65,8 +66,8 @@ def server(bind: None) -> Iterator[NameServer]:
 
 def reached(port: int) -> bool:
     """Whether a session gets through to an echo."""
-    with socket.create_connection(("127.0.0.1", port), 20) as session:
-        session.settimeout(20)
+    with socket.create_connection(("127.0.0.1", port), 60) as session:
+        session.settimeout(60)
         try:
             session.sendall(b"x")
             return session.recv(1) == b"x"
@@ -107,12 +108,18 @@ def test_nothing_is_left_of_a_name_server(server: NameServer) -> None:
 @pytest.mark.usefixtures("bind")
 def test_sessions_follow_a_name_to_a_new_primary(there: Place) -> None:
     binaries("postgres")
-    there.experiment(EXPERIMENT)
-    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    there.experiment(EXPERIMENT.replace("DURATION", LONG))
+
+    def followed(watched: Watched) -> bool:
+        promoted = watched.changed("promoted")
+        return bool(promoted) and watched.well(promoted[-1])
+
+    with ended(there.path / "r", followed):
+        done = there.dyno("run", "experiment.yaml", "--dir", "r", timeout=480)
     assert done.returncode == 0, done.stdout + done.stderr
     assert there.until_clean() == []
     [record] = [json.loads(text) for text in complete_trials(there.path / "r").values()]
     assert record["status"] == "complete", record["void_reason"]
     assert "promoted" in [one["change"] for one in record["roles"]]
-    ended = [each["end_s"] for each in record["outages"]]
-    assert ended and None not in ended, record["outages"]  # they came back
+    back_s = [each["end_s"] for each in record["outages"]]
+    assert back_s and None not in back_s, record["outages"]
