@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 LONG = "60s"  # only what never comes takes as long
-LOOK_S = 0.05
+LOOK_S = 0.1
 
 Line = dict[str, Any]
 

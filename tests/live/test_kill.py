@@ -119,8 +119,7 @@ def test_signals_end_a_run_in_order(there: Place) -> None:
     ways = [(once, "loading"), (twice, "copy"), (twice, "trial"), ([signal.SIGTERM], "trial")]
     ways += [(once, "start"), ([signal.SIGTERM], "loading"), (once, "trial")]
     for numbers, phase in random.Random(seed).sample(ways, 3):
-        kept = complete_trials(killer.run)
-        code, output = killer.signals([signal.SIGHUP, *numbers], phase)
+        kept, code, output = killer.signals([signal.SIGHUP, *numbers], phase)
         print(numbers, phase, code)
         assert "Traceback" not in output, output
         assert code == 3, output
