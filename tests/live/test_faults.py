@@ -225,8 +225,13 @@ def test_a_nemesis_strikes_alike_when_it_is_replayed(there: Place) -> None:
         " of: [pause, kill]}]\n",
     )
 
+    def few(watched: Watched) -> bool:
+        undone = [one for one in watched.faults if (one["step"], one["outcome"]) == ("undo", "ok")]
+        # The moments of all that are drawn have come by then.
+        return watched.measured[-1]["t_s"] > 5 and len(undone) >= FEW
+
     def struck() -> list[tuple[str, str, float]]:
-        (record,) = ran(there, text, lambda watched: sum(map(_is_undone, watched.faults)) >= FEW)
+        (record,) = ran(there, text, few)
         return [(one["do"], one["node"], one["at_s"]) for one in record["faults"]]
 
     # How many come until the load ends is a matter of how long servers take to start again.
@@ -238,10 +243,6 @@ def test_a_nemesis_strikes_alike_when_it_is_replayed(there: Place) -> None:
 
 
 FEW = 3  # of those that are drawn
-
-
-def _is_undone(line: dict[str, Any]) -> bool:
-    return (line["step"], line["outcome"]) == ("undo", "ok")
 
 
 def test_a_limit_of_cpu_is_in_force_and_removed(there: Place) -> None:
