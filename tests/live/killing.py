@@ -127,22 +127,22 @@ class Slaughter:
                     break
             yield kill
 
-    def signals(self, numbers: Sequence[int], phase: str) -> tuple[int, str]:
-        """Sends dyno signals in a phase, a moment apart; its exit code and output."""
-        dyno = self._running()
-        self._await(dyno, "dyno", phase)
+    def signals(self, numbers: Sequence[int], phase: str) -> tuple[dict[str, bytes], int, str]:
+        """Sends dyno signals in a phase, a moment apart; what was complete, its exit code and
+        output."""
+        dyno = self._running_in(phase)
+        kept = complete_trials(self.run)
         for number in numbers:
             if dyno.poll() is None:
                 dyno.send_signal(number)
                 time.sleep(self._random.uniform(0, 0.1))
         output, _ = dyno.communicate(timeout=RUN_S)
         self._dyno = None
-        return dyno.returncode, output
+        return kept, dyno.returncode, output
 
     def everything(self, phase: str) -> dict[str, bytes]:
         """Kills all processes of the run at once, guardians too; returns what was complete."""
-        dyno = self._running()
-        self._await(dyno, "dyno", phase)
+        dyno = self._running_in(phase)
         kept = complete_trials(self.run)
         victims = self._there.processes()
         for pid, _ in victims:  # none may see another's death and act on it
@@ -239,6 +239,16 @@ class Slaughter:
         self._begun, self._begun_unix_s = time.monotonic(), time.time()
         self._dyno = self._there.start(*arguments)
         return self._dyno
+
+    def _running_in(self, phase: str) -> subprocess.Popen[str]:
+        """The run, in that phase; another one where it was over before that was seen."""
+        for _ in range(TRIES):
+            dyno = self._running()
+            if self._await(dyno, "dyno", phase) is not None:
+                return dyno
+            dyno.communicate(timeout=RUN_S)
+            self._dyno = None
+        raise AssertionError(f"no run was seen in the phase `{phase}`")
 
     def _is_over(self) -> bool:
         return (self.run / "result.json").exists() and self._done() == self._trials

@@ -7,8 +7,9 @@ import shutil
 from typing import Any
 
 import pytest
+from ending import LONG, ended
 from private_servers import binaries, runs
-from running import Place, complete_trials, result
+from running import Place, complete_trials, result, wait_for
 from test_topology_servers import seen, working
 
 from dbdyno.errors import DynoError
@@ -16,26 +17,29 @@ from dbdyno.experiment.types import INSTANCE, MEMBER, PRIMARY, REPLICA, Topology
 from dbdyno.faults.drills.base import Steps
 from dbdyno.systems import versions
 from dbdyno.systems.base import TargetPlan
+from dbdyno.topology import Cluster
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 HEAD = """
 experiment: drilled
-workload: {kind: oltp, preset: write_only, sessions: 2, tables: 1, rows: 1000, deadline: 5s}
+workload: {kind: oltp, preset: write_only, sessions: 2, tables: 1, rows: 1000, deadline: 30s}
 audit: commits
 blocks: 1
 warmup: 200ms
-interval: 500ms
+interval: 100ms
 """
 CHANGE = ["check", "close", "catch_up", "promote", "lead", "follow", "retire"]
 SEED = ["backup", "prepare", "copy", "start", "join", "catch_up"]
 
 
 def ran(there: Place, text: str) -> list[dict[str, Any]]:
-    """The records of a run that went to its end and left nothing behind."""
-    there.experiment(HEAD + text)
-    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    """The records of a run that went to its end and left nothing behind; its loads have ended once
+    all drills had, and sessions worked again."""
+    there.experiment(f"{HEAD}duration: {LONG}\n{text}")
+    with ended(there.path / "r"):
+        done = there.dyno("run", "experiment.yaml", "--dir", "r", timeout=480)
     assert done.returncode == 0, done.stdout + done.stderr
     assert there.until_clean() == []
     found = [json.loads(record) for record in complete_trials(there.path / "r").values()]
@@ -52,7 +56,6 @@ def test_a_restore_under_load_loses_nothing_where_logs_are_kept(there: Place) ->
     [record] = ran(
         there,
         "targets: {db: {kind: postgres, memory: 64Mi, durability: full}}\n"
-        "duration: 6s\n"
         "faults: [{at: 500ms, do: backup, logs: kept}, {at: 2s, do: restore}]\n"
         "claims: ['rpo < 1', 'rto_s < 60s', 'step_s.restore.copy < 60s']\n",
     )
@@ -61,9 +64,9 @@ def test_a_restore_under_load_loses_nothing_where_logs_are_kept(there: Place) ->
     assert (metrics["audit.lost"], metrics["rpo_s"]) == (0, 0)
     assert metrics["audit.acknowledged"] > 0
     assert metrics["rto_s"] >= metrics["step_s.restore.copy"] > 0
-    assert metrics["outage_s"] >= 0.2
+    assert metrics["outage_s"] > 0.1, "more than a tick"
     assert metrics["backup_bytes"] > 1_000_000
-    assert 0 < metrics["backup_age_s"] < 60
+    assert 0 < metrics["backup_age_s"] < record["measured_s"] + 1
     journal = next((there.path / "r/trials").glob("*/faults.ndjson")).read_text()
     lines = [json.loads(line) for line in journal.splitlines()]
     said = [(line["do"], line["step"], line["outcome"]) for line in lines]
@@ -87,8 +90,7 @@ def test_replicas_are_upgraded_change_places_and_are_made_again_under_load(there
     [record] = ran(
         there,
         'targets: {db: {kind: mariadb, version: "10.11", memory: 64Mi, topology:'
-        " {kind: replicas, nodes: 3, failover: {after: 9s}}}}\n"
-        "duration: 6s\n"
+        " {kind: replicas, nodes: 3, failover: {after: 30s}}}}\n"
         "faults:\n"
         "  - {at: 500ms, do: replace, node: db.3}\n"
         '  - {at: 1s, do: upgrade, node: db.2, version: "11.8"}\n'
@@ -113,7 +115,7 @@ def test_nodes_change_places_and_one_is_made_again() -> None:
         said = cluster.switch_over(changed, lambda: None)
         assert "db.2 leads" in said and "db follows db.2" in said
         assert [one.name for one in changed.done] == CHANGE
-        assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}
+        assert have(cluster, {"db": REPLICA, "db.2": PRIMARY})
         servers["db.2"].run("shop", ["INSERT INTO t VALUES (2, 7)"])
         assert seen(servers["db"], 2)
         # The one that was the primary loses its disk, and comes back under its name.
@@ -122,7 +124,7 @@ def test_nodes_change_places_and_one_is_made_again() -> None:
         cluster.seed_again("db", seeded, lambda: None, "shop")
         assert [one.name for one in seeded.done] == [each for each in SEED if each != "prepare"]
         assert servers["db"].port == port
-        assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}
+        assert have(cluster, {"db": REPLICA, "db.2": PRIMARY})
         assert seen(servers["db"], 1) and seen(servers["db"], 2)
         servers["db.2"].run("shop", ["INSERT INTO t VALUES (3, 7)"])
         assert seen(servers["db"], 3)
@@ -130,16 +132,21 @@ def test_nodes_change_places_and_one_is_made_again() -> None:
         detached = Steps()
         assert "takes writes" in cluster.detach("db", detached, "shop")
         assert [one.name for one in detached.done] == ["check", "catch_up", "detach", "verify"]
-        assert cluster.roles() == {"db": INSTANCE, "db.2": PRIMARY}
+        assert have(cluster, {"db": INSTANCE, "db.2": PRIMARY})
         servers["db"].run("shop", ["INSERT INTO t VALUES (4, 7)"])
         cluster.rejoin("db", Steps(), lambda: None, "shop")
-        assert cluster.roles() == {"db": REPLICA, "db.2": PRIMARY}
+        assert have(cluster, {"db": REPLICA, "db.2": PRIMARY})
         servers["db.2"].run("shop", ["INSERT INTO t VALUES (5, 7)"])
         assert seen(servers["db"], 5)
         assert not servers["db"].run("shop", ["SELECT * FROM t WHERE id = 4"])
         lose(servers["db.2"])
         with pytest.raises(DynoError, match=r"db\.2 leads"):
             cluster.seed_again("db.2", Steps(), lambda: None, "shop")
+
+
+def have(cluster: Cluster, roles: dict[str, str]) -> bool:
+    """Whether nodes come to have these roles: one that is late with its answer has none."""
+    return wait_for(lambda: cluster.roles() == roles)
 
 
 def lose(server: Any) -> None:
@@ -155,5 +162,5 @@ def test_a_node_of_galera_gets_its_data_from_another() -> None:
         steps = Steps()
         cluster.seed_again("db.3", steps, lambda: None, "shop")
         assert [one.name for one in steps.done] == ["initialise", "start"]
-        assert cluster.roles() == dict.fromkeys(("db", "db.2", "db.3"), MEMBER)
+        assert have(cluster, dict.fromkeys(("db", "db.2", "db.3"), MEMBER))
         assert seen(servers["db.3"], 1) and seen(servers["db.3"], 2)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from ending import LONG, Watched, ended, planned, settled, trials
 from private_servers import binaries
 from running import Place, complete_trials, wait_for
 from test_topology_servers import seen, working
@@ -28,12 +29,13 @@ from dbdyno.faults.base import Node
 from dbdyno.hosts import LOCAL
 from dbdyno.systems.process.scratch import Scratch
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 QUICK = ";".join(
     (
         *("evs.keepalive_period=PT0.3S", "evs.inactive_check_period=PT0.3S"),
-        *("evs.suspect_timeout=PT1S", "evs.inactive_timeout=PT3S", "evs.install_timeout=PT3S"),
+        # Not sooner: nodes that get no CPU for a while would take each other for dead.
+        *("evs.suspect_timeout=PT3S", "evs.inactive_timeout=PT8S", "evs.install_timeout=PT8S"),
     )
 )
 
@@ -76,6 +78,12 @@ def write(server: Any, number: int) -> None:
     server.run("shop", [f"INSERT INTO t VALUES ({number}, 7)"])
 
 
+def is_of_a_majority(server: Any) -> bool:
+    """Whether a node of Galera says so."""
+    [[_, status]] = server.rows("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_status'")
+    return str(status) == "Primary"
+
+
 def test_a_minority_of_galera_refuses_and_comes_back() -> None:
     config = {"wsrep_provider_options": QUICK}
     with (
@@ -85,20 +93,22 @@ def test_a_minority_of_galera_refuses_and_comes_back() -> None:
         ) as (cluster, servers),
     ):
         with struck(cut("db.3"), links, servers):
-            assert wait_for(lambda: cluster.roles()["db.3"] == DOWN, 30)
+            # One that is only late with its answer has no role, but a status.
+            assert wait_for(lambda: not is_of_a_majority(servers["db.3"]), 120)
+            assert cluster.roles()["db.3"] == DOWN
             with pytest.raises(DynoError, match="WSREP has not yet prepared"):
                 write(servers["db.3"], 1)
-            assert wait_for(lambda: cluster.roles()["db"] == MEMBER, 30)
+            assert wait_for(lambda: cluster.roles()["db"] == MEMBER, 120)
             write(servers["db"], 2)
             assert seen(servers["db.2"], 2)
-        assert wait_for(cluster.together, 60)
+        assert wait_for(cluster.together, 120)
         assert seen(servers["db.3"], 2)
         write(servers["db.3"], 3)
         assert seen(servers["db"], 3)
         # Children of a server are led, too: rsync of the donor, once a node has lost its position.
         servers["db.3"].kill()
         servers["db.3"].start_again()
-        assert wait_for(cluster.together, 60)
+        assert wait_for(cluster.together, 120)
         assert links.relay is not None
         donors = [links.relay.state(f"{donor}>db.3 sst") for donor in ("db", "db.2")]
         assert sum(donor.accepted for donor in donors) > 0
@@ -123,12 +133,13 @@ def test_a_group_elects_a_primary_without_the_one_that_is_cut_off() -> None:
                 others = [n for n, role in roles.items() if n != "db" and role == PRIMARY]
                 return others[0] if others and roles["db"] == DOWN else None
 
-            assert wait_for(elected, 60)
-            primary = elected()
+            found: list[str | None] = []
+            assert wait_for(lambda: found.append(elected()) or found[-1], 120)
+            primary = found[-1]
             assert primary is not None
             write(servers[primary], 1)
-        assert wait_for(cluster.together, 90)
-        assert cluster.roles()[primary] == PRIMARY
+        assert wait_for(cluster.together, 120)
+        assert wait_for(lambda: cluster.roles()[primary] == PRIMARY)
         assert seen(servers["db"], 1)
 
 
@@ -191,7 +202,7 @@ workload: {{kind: oltp, preset: {preset}, tables: 1, rows: 300, sessions: 2, dea
 {rest}blocks: 1
 warmup: 200ms
 duration: {duration}
-interval: 200ms
+interval: 100ms
 """
 
 
@@ -199,7 +210,7 @@ def experiment(
     rest: str,
     kind: str = "mariadb",
     more: str = "",
-    duration: str = "4s",
+    duration: str = LONG,
     preset: str = "write_only",
 ) -> str:
     binaries(kind)
@@ -208,6 +219,31 @@ def experiment(
 
 def records(there: Place) -> list[dict[str, Any]]:
     return [json.loads(text) for text in complete_trials(there.path / "r").values()]
+
+
+def ran(
+    there: Place, text: str, enough: Callable[[Watched], object] = settled
+) -> list[dict[str, Any]]:
+    """The records of a run that left nothing behind; its loads have ended once they saw enough."""
+    path = there.experiment(text)
+    with ended(there.path / "r", enough):
+        done = there.dyno("run", path, "--dir", "r", timeout=480)
+    assert done.returncode == 0, done.stderr
+    assert there.until_clean() == []
+    found = records(there)
+    for record in found:
+        assert record["status"] == "complete", record["void_reason"]
+    return found
+
+
+def check_outage(there: Place, record: dict[str, Any]) -> None:
+    """Nothing was committed for half of the time at least that the only fault lasted; the other
+    half is for an engine that got no CPU, and counted late."""
+    (fault,) = record["faults"]
+    watched = trials(there.path / "r")[record["id"]]
+    (undoing_s,) = watched.times(fault["do"], "undo", "")
+    least_s = (undoing_s - fault["in_force_s"]) / 2 - watched.lateness_s
+    assert record["metrics"]["outage_s"] >= least_s
 
 
 def test_clients_are_cut_off_both_ways_and_one_way(there: Place) -> None:
@@ -220,31 +256,23 @@ def test_clients_are_cut_off_both_ways_and_one_way(there: Place) -> None:
         "    far: {faults: [{at: 1s, do: link, from: clients, delay: 500ms, loss: 1%, for: 2s}]}\n"
         "audit: commits\n"
     )
-    done = there.dyno("run", there.experiment(text), "--dir", "r")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert there.until_clean() == []
-    assert len(records(there)) == 4
-    for record in records(there):
-        assert record["status"] == "complete", record["void_reason"]
-        outage_s = record["metrics"]["outage_s"]
-        assert outage_s >= 0.9 if record.get("faults") else outage_s < 0.9
+    found = ran(there, text)
+    assert len([one for one in found if one.get("faults")]) == 3 == len(found) - 1
+    for record in found:
+        if record.get("faults"):
+            check_outage(there, record)
         audit = record["audit"]["db"]
         assert (audit["lost"], audit["duplicated"], audit["diverged"]) == (0, 0, 0)
-    assert "through a relay" in done.stderr
+    assert "through a relay" in (there.path / "r/run.log").read_text()
 
 
 def test_a_node_of_galera_is_cut_off_under_load_and_nothing_is_lost(there: Place) -> None:
     quick = f"config: {{wsrep_provider_options: '{QUICK}'}}"
     text = experiment(
-        "faults: [{at: 1s, do: partition, node: db.3, for: 4s}]\naudit: commits\n",
+        "faults: [{at: 1s, do: partition, node: db.3, for: 6s}]\naudit: commits\n",
         more=", topology: {kind: galera, nodes: 3}, " + quick,
-        duration="8s",
     ).replace("workload: {", "groups:\n  load: {target: db, route: any, ")
-    done = there.dyno("run", there.experiment(text), "--dir", "r")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert there.until_clean() == []
-    (record,) = records(there)
-    assert record["status"] == "complete", record["void_reason"]
+    (record,) = ran(there, text)
     assert record["metrics"]["errors_per_s"] > 0  # of the minority
     audit = record["audit"]["db"]
     assert (audit["lost"], audit["resurrected"], audit["diverged"]) == (0, 0, 0)
@@ -261,14 +289,10 @@ def test_commits_wait_for_a_standby_that_is_cut_off(there: Place) -> None:
             ", topology: {kind: replicas, nodes: 2, wait_for_replicas: 1}",
         )
         .replace("durability: none, ", "")
-        .replace("deadline: 1s", "deadline: 5s")
+        .replace("deadline: 1s", "deadline: 30s")
     )
-    done = there.dyno("run", there.experiment(text), "--dir", "r")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert there.until_clean() == []
-    (record,) = records(there)
-    assert record["status"] == "complete", record["void_reason"]
-    assert record["metrics"]["outage_s"] >= 1.4
+    (record,) = ran(there, text)
+    check_outage(there, record)
     audit = record["audit"]["db"]
     assert (audit["lost"], audit["diverged"]) == (0, 0)
     assert len({node["rows"] for node in audit["nodes"]}) == 1
@@ -286,10 +310,10 @@ def test_nothing_is_left_of_a_partition_and_the_run_goes_on(
     there.experiment(text)
     dyno = there.start("run", "experiment.yaml", "--dir", "r")
     log = there.path / "r/trials/b01-t001/faults.ndjson"
-    assert wait_for(lambda: log.exists() and '"ok"' in log.read_text(), 60)
+    assert wait_for(lambda: log.exists() and '"ok"' in log.read_text(), 180)
     dyno.send_signal(ending)
     if ending == signal.SIGINT:
-        time.sleep(0.3)
+        time.sleep(0.3)  # two at once would be one, which waits for the trial
         dyno.send_signal(ending)
     output, _ = dyno.communicate(timeout=120)
     assert "Traceback" not in output
@@ -307,18 +331,21 @@ def test_a_nemesis_cuts_and_slows_links(there: Place) -> None:
         " every: 300ms, hold: 500ms, from: all, of: [partition, link], delay: 20ms}]}\n"
         "audit: commits\n",
         more=", topology: {kind: replicas, nodes: 2}",
-        duration="5s",
     )
-    done = there.dyno("run", there.experiment(text), "--dir", "r")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert there.until_clean() == []
-    drawn, quiet = sorted(records(there), key=lambda one: "faults" not in one or not one["faults"])
+
+    def few(watched: Watched) -> bool:
+        undone = [one for one in watched.faults if (one["step"], one["outcome"]) == ("undo", "ok")]
+        # The moments of all that are drawn have come by then.
+        is_over = watched.measured[-1]["t_s"] > 5 and len(undone) >= 2
+        return watched.well() and (is_over or not planned(watched))
+
+    found = ran(there, text, few)
+    drawn, quiet = sorted(found, key=lambda one: "faults" not in one or not one["faults"])
     assert drawn["faults"] and not quiet.get("faults")
     assert all("undone_s" in one and one["links"] for one in drawn["faults"])
     assert "network" in drawn["targets"]["db"]
     assert "network" not in quiet["targets"]["db"]
     for record in (drawn, quiet):
-        assert record["status"] == "complete", record["void_reason"]
         audit = record["audit"]["db"]
         assert (audit["lost"], audit["diverged"]) == (0, 0)
 

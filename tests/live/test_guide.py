@@ -104,7 +104,7 @@ def run(line: str, there: Place) -> None:
         line += f"{BRIEF}{FEW_ROWS} --pilot-blocks 3 --pilot-duration 300ms"
     program, *arguments = shlex.split(line, comments=True)
     if program == "dyno" and not FOR_A_SHELL.intersection(line):
-        done = there.dyno(*arguments)
+        done = there.dyno(*arguments, timeout=600)
     else:
         done = in_a_shell(line, there)
     # 1: noise hides the difference; a single block shows nothing
@@ -123,11 +123,11 @@ def in_a_shell(line: str, there: Place) -> subprocess.CompletedProcess[str]:
         },
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
 
 
-@pytest.mark.timeout(600)  # many servers are started, one after the other
+@pytest.mark.timeout(1800)  # many servers are started, one after the other
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_command_of_the_guide_works(page: Path, there: Place) -> None:
     lines = [

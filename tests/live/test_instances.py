@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ending import LONG, Watched, ended, lines
 from private_servers import binaries
 from running import Place, result
 
@@ -23,7 +24,7 @@ factors:
     text: {a.protocol: text, b.protocol: text}
 blocks: 1
 warmup: 200ms
-duration: 2s
+duration: DURATION
 claims: ["first.tps[prepared] > first.tps[text]"]
 """
 
@@ -45,13 +46,21 @@ interval: 500ms
 def test_several_servers_at_once_each_with_its_group(there: Place) -> None:
     binaries("mariadb")
     binaries("postgres")
-    done = there.dyno("run", there.experiment(AT_ONCE), "--dir", "out")
+
+    def seen(watched: Watched) -> bool:
+        found = lines(watched.directory / "metrics.ndjson")
+        sampled = {one["source"] for one in found if one["t_s"] > 0}
+        return all(watched.each().values()) and sampled >= {"a.status", "b.status"}
+
+    text = AT_ONCE.replace("DURATION", LONG)
+    with ended(there.path / "out", seen):
+        done = there.dyno("run", there.experiment(text), "--dir", "out")
     assert done.returncode == 0, done.stderr
     for cell in result(there.path / "out")["cells"]:
         metrics = cell["metrics"]
         assert metrics["first.transactions_per_s"]["mean"] > 0
-        # A fixed rate is a ceiling: 20/s over two seconds, whatever the machine can do.
-        assert 0 < metrics["second.transactions_per_s"]["mean"] <= 21
+        # A fixed rate is a ceiling, whatever the machine can do; some may be of the warm-up.
+        assert 0 < metrics["second.transactions_per_s"]["mean"] <= 40
         assert any(name.startswith("a.status.") for name in metrics)
         assert any(name.startswith("b.status.") for name in metrics)
     assert there.until_clean() == []

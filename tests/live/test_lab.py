@@ -7,10 +7,11 @@ import json
 from typing import Any
 
 import pytest
+from ending import LONG, ended
 from private_servers import binaries
 from running import Place, complete_trials
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.live
 
 EXPERIMENT = """
 experiment: lab
@@ -26,8 +27,8 @@ faults:
   - {{at: 1s, do: kill, node: {node}, back_after: 1s}}
 blocks: 1
 warmup: 300ms
-duration: 4s
-interval: 500ms
+duration: {duration}
+interval: 100ms
 """  # noqa: E501
 
 CASES = {
@@ -46,8 +47,10 @@ def test_a_node_dies_and_comes_back_and_nothing_acknowledged_is_lost(
 ) -> None:
     kind, topology, route, node = CASES[name]
     binaries(kind)
-    there.experiment(EXPERIMENT.format(kind=kind, topology=topology, route=route, node=node))
-    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    named = {"kind": kind, "topology": topology, "route": route, "node": node}
+    there.experiment(EXPERIMENT.format(**named, duration=LONG))
+    with ended(there.path / "r"):
+        done = there.dyno("run", "experiment.yaml", "--dir", "r", timeout=480)
     assert done.returncode == 0, done.stdout + done.stderr
     assert there.until_clean() == []
     [record] = [json.loads(text) for text in complete_trials(there.path / "r").values()]

@@ -64,9 +64,9 @@ def test_a_run_ends_once_its_claims_are_decided(there: Place) -> None:
 def test_an_interrupted_run_goes_on_looking(there: Place) -> None:
     running = there.start("run", there.experiment(LOOKED), "--dir", "out")
     directory = there.path / "out"
-    wait_for(lambda: len(complete_trials(directory)) >= 3)
+    assert wait_for(lambda: len(complete_trials(directory)) >= 3, 180)
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=60)
+    running.communicate(timeout=120)
     assert running.returncode in (0, 3)
     resumed = there.dyno("run", "--resume", "out")
     assert resumed.returncode == 0, resumed.stderr

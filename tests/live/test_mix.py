@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 
 import pytest
+from ending import LONG, Watched, ended
 from private_servers import binaries
 from running import Place
 
@@ -105,11 +107,21 @@ def test_a_table_that_a_command_makes_before_each_trial_is_not_missed(there: Pla
     assert list(there.path.glob("run/trials/*"))
 
 
+def quickly(there: Place, text: str) -> subprocess.CompletedProcess[str]:
+    """`dyno run --quick`, whose trials end once each group has committed something."""
+
+    def each(watched: Watched) -> bool:
+        return all(watched.each().values())
+
+    file = there.experiment(text.replace("duration: 300ms", f"duration: {LONG}"))
+    with ended(there.path / "run", each):
+        return there.dyno("run", file, "--quick", "--dir", "run")
+
+
 @pytest.mark.parametrize("kind", SESSIONS)
 def test_a_mix_runs_on_declared_tables_over_two_instances(kind: str, there: Place) -> None:
     binaries(kind)
-    text = MIX.replace("KIND", kind).replace("SESSION", SESSIONS[kind])
-    done = there.dyno("run", there.experiment(text), "--quick", "--dir", "run")
+    done = quickly(there, MIX.replace("KIND", kind).replace("SESSION", SESSIONS[kind]))
     assert done.returncode == 0, done.stderr
     [trial] = there.path.glob("run/trials/*")
     record = json.loads((trial / "trial.json").read_text())
@@ -139,7 +151,7 @@ factors: {preset: [a, e, f]}
 
 
 def test_kv_runs_its_presets(there: Place) -> None:
-    done = there.dyno("run", there.experiment(KV), "--quick", "--dir", "run")
+    done = quickly(there, KV)
     assert done.returncode == 0, done.stderr
     records = [json.loads(f.read_text()) for f in there.path.glob("run/trials/*/trial.json")]
     assert [r["metrics"]["transactions_per_s"] > 0 for r in records] == [True] * 3

@@ -17,7 +17,7 @@ from servers_there import PASSWORD, there
 from dbdyno import models
 from dbdyno.models import calculate, given
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 EXTENT, PAGE = 1 << 20, 16 << 10
 LEAF = 67  # rows

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ending import LONG, Watched, ended
 from private_servers import binaries
 from running import Place, complete_trials
 
@@ -22,7 +23,7 @@ from dbdyno.topology import names
 from dbdyno.topology.names import NameServer
 from needed import missing
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 EXPERIMENT = """
 experiment: named
@@ -43,8 +44,8 @@ workload:
 faults: [{at: 500ms, do: kill, node: primary}]
 blocks: 1
 warmup: 200ms
-duration: 4s
-interval: 500ms
+duration: DURATION
+interval: 100ms
 """
 
 
@@ -64,8 +65,8 @@ def server(bind: None) -> Iterator[NameServer]:
 
 
 def connected(port: int) -> socket.socket:
-    session = socket.create_connection(("127.0.0.1", port), 20)
-    session.settimeout(20)
+    session = socket.create_connection(("127.0.0.1", port), 60)
+    session.settimeout(60)
     return session
 
 
@@ -131,8 +132,14 @@ def test_nothing_is_left_of_a_name_server(server: NameServer) -> None:
 @pytest.mark.usefixtures("bind")
 def test_sessions_follow_a_name_to_a_new_primary(there: Place) -> None:
     binaries("postgres")
-    there.experiment(EXPERIMENT)
-    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    there.experiment(EXPERIMENT.replace("DURATION", LONG))
+
+    def followed(watched: Watched) -> bool:
+        promoted = watched.changed("promoted")
+        return bool(promoted) and watched.well(promoted[-1])
+
+    with ended(there.path / "r", followed):
+        done = there.dyno("run", "experiment.yaml", "--dir", "r", timeout=480)
     assert done.returncode == 0, done.stdout + done.stderr
     assert there.until_clean() == []
     [record] = [json.loads(text) for text in complete_trials(there.path / "r").values()]

@@ -10,6 +10,7 @@ from typing import Any
 import pg8000.native
 import pymysql
 import pytest
+from ending import LONG, Watched, ended
 from private_servers import binaries, running
 from running import Place, result, wait_for
 
@@ -31,9 +32,10 @@ factors:
     far: {{db.limits: {{network: {{delay: 5ms, bytes_per_s: 10M}}}}}}
 blocks: 1
 warmup: 100ms
-duration: 1s
-interval: 500ms
+duration: {duration}
+interval: 100ms
 """
+FEW = 40  # transactions: twice as many as a median needs
 
 ALWAYS_FAR = """
 experiment: far
@@ -48,7 +50,13 @@ duration: 60s
 @pytest.mark.parametrize("kind", ["mariadb", "postgres"])
 def test_a_delay_is_in_the_latencies_and_was_measured_before(there: Place, kind: str) -> None:
     binaries(kind)
-    done = there.dyno("run", there.experiment(FAR.format(kind=kind)), "--dir", "out")
+
+    def few(watched: Watched) -> bool:
+        return watched.commits() >= FEW
+
+    file = there.experiment(FAR.format(kind=kind, duration=LONG))
+    with ended(there.path / "out", few):
+        done = there.dyno("run", file, "--dir", "out")
     assert done.returncode == 0, done.stderr
     p50 = {
         cell["levels"]["network"]: cell["metrics"]["service_ms_p50"]["mean"]
@@ -68,7 +76,7 @@ def test_a_run_that_is_killed_leaves_no_relay(there: Place) -> None:
     binaries("mariadb")
     dyno = there.start("run", there.experiment(ALWAYS_FAR), "--dir", "out")
     try:
-        relays = wait_for(lambda: any(" relay" in line for _, line in there.processes()), 120)
+        relays = wait_for(lambda: any(" relay" in line for _, line in there.processes()), 180)
     finally:
         dyno.kill()
         dyno.communicate()
