@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from refusals import plain_words
 from dbdyno.execute.engine import job as engine
 
 Event = dict[str, Any]
+
+HANGS_S = 180.0  # an engine that takes longer
+LIMIT_S = 60.0  # of trials that end when enough has happened
 
 
 @dataclass(frozen=True)
@@ -80,11 +84,39 @@ def plan(
     }
 
 
-def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> Said:
-    """Runs a job to its end. `meanwhile` is called in a thread once two intervals were measured.
+def committed(events: Sequence[Event]) -> int:
+    """Transactions of the measured time so far."""
+    intervals = [one for one in events if one.get("phase") == "measure"]
+    return sum(group["transactions"] for one in intervals for group in one["groups"].values())
+
+
+def commits(count: int) -> Callable[[Sequence[Event]], bool]:
+    """Enough has happened once so many transactions of the measured time were committed."""
+    return lambda events: committed(events) >= count
+
+
+def lost(count: int) -> Callable[[Sequence[Event]], bool]:
+    """Enough has happened once so many sessions of `g` are without a connection."""
+    return lambda events: any(
+        one["groups"]["g"]["lost"] >= count for one in events if one.get("phase") == "measure"
+    )
+
+
+def run(
+    plan_: dict[str, Any],
+    meanwhile: Callable[[], None] | None = None,
+    until: Callable[[Sequence[Event]], bool] | None = None,
+    heard: list[Event] | None = None,
+) -> Said:
+    """Runs a job to its end. `meanwhile` is called in a thread once two intervals were measured and
+    a transaction was committed. `until`: given all events so far, whether enough has happened; then,
+    and after `meanwhile`, the measured time ends, and the plan's is only a limit, whatever the
+    machine takes. `heard`: gets the events as they come.
 
     An engine that hangs fails the test.
     """
+    events = [] if heard is None else heard
+    plan_ = plan_ | ({"duration_s": LIMIT_S} if until else {})
     process = subprocess.Popen(
         [engine.find(), "run"],
         stdin=subprocess.PIPE,
@@ -92,7 +124,7 @@ def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> S
         stderr=subprocess.PIPE,
         text=True,
     )
-    watchdog = threading.Timer(45, process.kill)
+    watchdog = threading.Timer(HANGS_S, process.kill)
     watchdog.start()
     other: threading.Thread | None = None
     try:
@@ -102,10 +134,14 @@ def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> S
         lines, measured = [], 0
         for line in process.stdout:
             lines.append(line)
+            events.append(json.loads(line))
             measured += '"phase":"measure"' in line
-            if measured == 2 and meanwhile and other is None:
+            if meanwhile and other is None and measured >= 2 and committed(events):
                 other = threading.Thread(target=meanwhile)
                 other.start()
+            is_done = meanwhile is None or (other is not None and not other.is_alive())
+            if until and measured and is_done and until(events):
+                process.send_signal(signal.SIGUSR1)  # again, where it was too early
         said = process.stderr.read()
         code = process.wait()
     finally:
@@ -118,7 +154,7 @@ def run(plan_: dict[str, Any], meanwhile: Callable[[], None] | None = None) -> S
     text = "".join(lines)
     plain_words(text)
     assert code >= 0, f"the engine was killed by signal {-code}: it hung or crashed\n{text[-2000:]}"
-    return Said(code, [json.loads(line) for line in lines], text)
+    return Said(code, events, text)
 
 
 def after(seconds: float, *steps: Callable[[], object]) -> Callable[[], None]:

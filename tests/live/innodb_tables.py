@@ -45,7 +45,7 @@ SUMMARY: Mapping[str, tuple[str, ...]] = {
 def document(*paths: Path) -> tuple[int, dict[str, dict[str, Any]]]:
     """Exit code and, by name of the file, what the engine says of files and directories."""
     done = subprocess.run(
-        [installed.find(), "tablespace", *paths], capture_output=True, text=True, timeout=120
+        [installed.find(), "tablespace", *paths], capture_output=True, text=True, timeout=240
     )
     assert done.stderr == ""
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -196,7 +196,7 @@ def index_summary(facts: Facts, file: Path) -> dict[int, tuple[int, ...]]:
 
 def _innochecksum(facts: Facts, file: Path) -> str:
     command = [*facts.program("innochecksum"), "-S", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
     return done.stdout
 
 

@@ -99,8 +99,9 @@ def test_reading_what_is_there_takes_select_and_touches_nothing(here: Place, ser
     for record in found:
         assert record["metrics"]["transactions_per_s"] > 0
         assert record["metrics"]["errors_per_s"] == 0
-        assert any(name.startswith("status.") for name in record["metrics"])
         assert record["targets"]["db"]["kind"] == server.kind
+    # A busy machine may begin to sample one when it is over.
+    assert any(name.startswith("status.") for record in found for name in record["metrics"])
     plan = json.loads((here.path / "r/trials/b01-t001/plan.json").read_text())
     assert plan["targets"]["db"]["read_only"] is True
     manifest = json.loads((here.path / "r/manifest.json").read_text())
@@ -176,13 +177,13 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
     file = settable(here, server, duration="20s")
     before, schemas = server.all_settings(), server.schemas()
     process = here.start("run", file, "--dir", "r")
-    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 60)
+    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 120)
     assert server.setting(SETTINGS[server.kind]) != before[SETTINGS[server.kind]]
     os.kill(process.pid, end)
     if end == signal.SIGINT:
         time.sleep(0.5)  # two at once would be one
         os.kill(process.pid, end)  # which would wait for the trial
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=120)[0]
     if end == signal.SIGKILL:
         assert (here.path / "r" / FILE).exists()
         assert wait_for(lambda: not here.processes())
@@ -199,12 +200,12 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
 
 @either
 def test_a_killed_run_is_put_back_by_its_resumption(here: Place, server: There) -> None:
-    file = settable(here, server, duration="1500ms")
+    file = settable(here, server, duration="2500ms")
     before, schemas = server.all_settings(), server.schemas()
     process = here.start("run", file, "--dir", "r")
-    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 60)
+    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 120)
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert wait_for(lambda: not here.processes())
     assert json.loads((here.path / "r" / FILE).read_text())["servers"]
     done = here.dyno("run", "--resume", "r")
@@ -222,7 +223,7 @@ def test_a_grant_revoked_in_mid_run_is_said_and_what_could_not_be_put_back(
     old = server.setting(name)
     file = settable(here, server, duration="3s")
     process = here.start("run", file, "--dir", "r")
-    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 60)
+    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 120)
     server.grant(*server.own_schema())  # and no longer settings
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 2, output

@@ -31,7 +31,7 @@ def of_kind(kind: str) -> dict[str, Any]:
     study["targets"]["db"]["setup"]["tables"]["jobs"]["rows"] = JOBS
     study["workload"] |= {"sessions": 4, "retries": 0}
     del study["workload"]["think"]
-    short = {"blocks": 1, "warmup": "100ms", "duration": "700ms", "interval": "100ms"}
+    short = {"blocks": 1, "warmup": "100ms", "duration": "1500ms", "interval": "100ms"}
     return study | short | {"seed": 1}
 
 

@@ -15,10 +15,11 @@ import pymysql
 import pytest
 from engine_jobs import plan, run
 from private_servers import CORE, binaries, running
-from running import Place, complete_trials
+from running import Place, complete_trials, wait_until_idle
 
 from dbdyno.experiment import workloads
 from dbdyno.experiment.workloads.tpcc import table_names
+from dbdyno.systems.base import Server
 
 pytestmark = pytest.mark.live
 
@@ -45,7 +46,10 @@ BOTH = """
     specification: {workload.mode: faithful, db.protocol: prepared}
     scripts: {workload.mode: sysbench, db.protocol: text}"""
 SYSTEMS = (*CORE, "mysql", "sqlite")
-KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
+# Kinds of transactions, and the least share of each in the mix.
+KINDS = {"new_order": 0.4, "payment": 0.4, "order_status": 0.03, "delivery": 0.03,
+         "stock_level": 0.03}  # fmt: skip
+SURE = 14  # so many are expected of a kind that is missing once in a million times
 SMALL = {"warehouses": 2, "customers": 100, "items": 500}
 
 
@@ -63,9 +67,16 @@ def test_both_modes_run_and_leave_the_data_whole(system: str, there: Place) -> N
         assert record["metrics"]["failed_per_s"] == 0, record["warnings"]
         tags = (there.path / "out" / "trials" / record["id"] / "latency.hlog").read_text()
         assert all(f"/!kind.{kind}," in tags for kind in KINDS)
-    for kind in KINDS:  # the rarest are too rare for each trial to have one
-        assert sum(record["metrics"][f"kind.{kind}.per_min"] for record in records) > 0, kind
+    # The rarest are too rare for each trial to have one, or for all on a machine that is busy.
+    each = {kind: sum(done(record, f"kind.{kind}.per_min") for record in records) for kind in KINDS}
+    for kind, share in KINDS.items():
+        assert each[kind] > 0 or share * sum(each.values()) < SURE, (kind, each)
     assert there.until_clean() == []
+
+
+def done(record: dict[str, Any], metric: str) -> float:
+    """How many in a trial, of a metric that counts a minute."""
+    return float(record["metrics"][metric] * record["measured_s"] / 60)
 
 
 # Of a district that is not the last one; `o` is its oldest waiting order but one.
@@ -146,6 +157,7 @@ def test_damage_to_what_a_run_has_left_is_seen_by_its_condition(
             for job in ("load", "run"):
                 said = run(plan(tmp_path, target, job, workload="tpcc", options=options))
                 assert said.code == 0, said.last
+            carried_out(system, server, mode)
             with connection(target) as execute:
                 assert broken(execute, options) == set()
                 for number, (statements, others) in DAMAGE.items():
@@ -156,6 +168,13 @@ def test_damage_to_what_a_run_has_left_is_seen_by_its_condition(
                     assert broken(execute, options) == {number} | others, (mode, number)
                     execute("ROLLBACK")
                 assert broken(execute, options) == set()
+
+
+def carried_out(system: str, server: Server, schema: str) -> None:
+    """Waits until the server has done what it was sent. SQLite does it in threads of the engine."""
+    if system != "sqlite":
+        family = "postgres" if system == "postgres" else "mysql"
+        wait_until_idle(family, lambda sql: server.run(schema, [sql]))
 
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
