@@ -113,6 +113,6 @@ def test_every_metric_is_documented(run: Path) -> None:
 
 def test_strict_says_no(run: Path) -> None:
     done = subprocess.run(
-        [DYNO, "report", run, "--strict"], capture_output=True, text=True, timeout=60
+        [DYNO, "report", run, "--strict"], capture_output=True, text=True, timeout=180
     )
     assert done.returncode == 1, done.stderr
