@@ -219,6 +219,13 @@ class MysqlControl(ABC):
             states[state] = states.get(state, 0) + 1
         return states
 
+    def sessions_at_work(self) -> int:
+        connection = self._connection.thread_id() if self._connection else -1
+        return sum(
+            row[4] in _AT_WORK and row[1] not in _SYSTEM_USERS and int(row[0]) != connection
+            for row in self.rows("SHOW PROCESSLIST")
+        )
+
     def explain(self, database: str, sql: str) -> str:
         try:
             with (
@@ -313,6 +320,7 @@ _LAG_STATEMENTS = ("SHOW REPLICA STATUS", "SHOW SLAVE STATUS")
 _LAG_COLUMNS = ("Seconds_Behind_Source", "Seconds_Behind_Master")
 _CLIENTS_CODES = range(2000, 3000)  # the connection broke; all others are the server's answers
 _SYSTEM_USERS = ("system user", "event_scheduler")
+_AT_WORK = ("Query", "Execute", "Prepare")  # commands of clients, not of replicas
 
 _GAUGE = re.compile(
     r"""Threads_(?!created)|Open_|Max_used|Uptime|Prepared_stmt_count|Qcache_(free|queries_in|total)|

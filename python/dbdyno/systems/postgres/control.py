@@ -216,6 +216,13 @@ class PostgresControl(ABC):
             states[name] = states.get(name, 0) + int(count)
         return states
 
+    def sessions_at_work(self) -> int:
+        [[count]] = self.rows(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+            "AND pid <> pg_backend_pid() AND state = 'active'"
+        )
+        return int(count)
+
     def explain(self, database: str, sql: str) -> str:
         try:
             guard = ["BEGIN READ ONLY"] if sqltext.reads(sql) else []

@@ -134,6 +134,11 @@ class Managed(ABC):
     def alive(self) -> bool:
         return self.process.alive() and self.answers()
 
+    def sessions_at_work(self) -> int:
+        """Sessions of clients in the middle of a statement, this one left out; 0 where a client
+        that goes leaves nothing to do."""
+        return 0
+
     def stop(self, *, discard: bool = False) -> bool:
         """A clean end, which writes everything, so that the directory can be copied. After a
         timeout it is killed (`was_killed`)."""

@@ -66,6 +66,7 @@ class Commits:
             node.name: nodes.revived(deployment, node.name) for node in deployment.target.nodes
         }
         nodes.wait_until_together(deployment, self._check)
+        nodes.wait_until_carried_out(deployment, self._check)
         for store in nodes.stores(deployment):
             restarted = [revived[node.name] for node in store]
             nodes.wait_for_equal(deployment, store, _count, self._check)

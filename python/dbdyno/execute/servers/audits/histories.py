@@ -109,6 +109,7 @@ class Histories:
         (store,) = nodes.stores(deployment)
         restarted = {node.name: nodes.revived(deployment, node.name) for node in store}
         nodes.wait_until_together(deployment, self._check)
+        nodes.wait_until_carried_out(deployment, self._check)
         nodes.wait_for_equal(deployment, store, mark, self._check)
         found: list[tuple[HistoryNode, T | None]] = []
         for node in store:

@@ -12,6 +12,7 @@ from dbdyno.systems.process.managed import Managed
 
 REJOIN_S = 60.0  # how long nodes that have left the others are waited for
 CATCH_UP_S = 10.0  # how long replicas are waited for that receive nothing further
+CARRIED_OUT_S = 10.0  # how long statements are waited for that the load had sent when it ended
 JOIN_S = 60.0  # how long a node is waited for that runs and cannot be read, such as a joining one
 CATCH_UP_MAX_S = 600.0
 WHY_CHARS = 300
@@ -56,6 +57,23 @@ def wait_until_together(deployment: Deployment, check: Callable[[], None]) -> No
     while cluster is not None and not cluster.together() and time.monotonic() < given_up:
         check()
         time.sleep(0.2)
+
+
+def wait_until_carried_out(deployment: Deployment, check: Callable[[], None]) -> None:
+    """Waits for what servers still work on of a load that has ended: on a busy disk a commit takes
+    its time, and a node that is read before it lacks what another one has by then."""
+    given_up = time.monotonic() + CARRIED_OUT_S
+    servers = deployment.servers.values()
+    while any(map(_works, servers)) and time.monotonic() < given_up:
+        check()
+        time.sleep(0.05)
+
+
+def _works(server: object) -> bool:
+    try:
+        return isinstance(server, Managed) and server.sessions_at_work() > 0
+    except Exception:  # who reads it says why
+        return False
 
 
 def wait_for_equal(
