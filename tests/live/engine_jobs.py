@@ -6,17 +6,17 @@ import json
 import signal
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from refusals import plain_words
+from running import has
 
 from dbdyno.execute.engine import job as engine
 
-Event = dict[str, Any]
+Event = Mapping[str, Any]
 
 HANGS_S = 180.0  # an engine that takes longer
 LIMIT_S = 60.0  # of trials that end when enough has happened
@@ -84,24 +84,6 @@ def plan(
     }
 
 
-def committed(events: Sequence[Event]) -> int:
-    """Transactions of the measured time so far."""
-    intervals = [one for one in events if one.get("phase") == "measure"]
-    return sum(group["transactions"] for one in intervals for group in one["groups"].values())
-
-
-def commits(count: int) -> Callable[[Sequence[Event]], bool]:
-    """Enough has happened once so many transactions of the measured time were committed."""
-    return lambda events: committed(events) >= count
-
-
-def lost(count: int) -> Callable[[Sequence[Event]], bool]:
-    """Enough has happened once so many sessions of `g` are without a connection."""
-    return lambda events: any(
-        one["groups"]["g"]["lost"] >= count for one in events if one.get("phase") == "measure"
-    )
-
-
 def run(
     plan_: dict[str, Any],
     meanwhile: Callable[[], None] | None = None,
@@ -109,9 +91,9 @@ def run(
     heard: list[Event] | None = None,
 ) -> Said:
     """Runs a job to its end. `meanwhile` is called in a thread once two intervals were measured and
-    a transaction was committed. `until`: given all events so far, whether enough has happened; then,
-    and after `meanwhile`, the measured time ends, and the plan's is only a limit, whatever the
-    machine takes. `heard`: gets the events as they come.
+    a transaction was committed. `until`: whether enough has happened by the events so far; once it
+    has, and `meanwhile` is over, the measured time ends, and its limit is `LIMIT_S`. `heard`: gets
+    the events as they come.
 
     An engine that hangs fails the test.
     """
@@ -131,16 +113,15 @@ def run(
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(json.dumps(plan_))
         process.stdin.close()
-        lines, measured = [], 0
+        lines, may_act, is_measuring = [], has(1, intervals=2), has(0, intervals=1)
         for line in process.stdout:
             lines.append(line)
             events.append(json.loads(line))
-            measured += '"phase":"measure"' in line
-            if meanwhile and other is None and measured >= 2 and committed(events):
+            if meanwhile and other is None and may_act(events):
                 other = threading.Thread(target=meanwhile)
                 other.start()
             is_done = meanwhile is None or (other is not None and not other.is_alive())
-            if until and measured and is_done and until(events):
+            if until and is_done and is_measuring(events) and until(events):
                 process.send_signal(signal.SIGUSR1)  # again, where it was too early
         said = process.stderr.read()
         code = process.wait()
@@ -155,15 +136,3 @@ def run(
     plain_words(text)
     assert code >= 0, f"the engine was killed by signal {-code}: it hung or crashed\n{text[-2000:]}"
     return Said(code, events, text)
-
-
-def after(seconds: float, *steps: Callable[[], object]) -> Callable[[], None]:
-    """The steps one after the other, with a pause between them."""
-
-    def act() -> None:
-        for number, step in enumerate(steps):
-            if number:
-                time.sleep(seconds)
-            step()
-
-    return act

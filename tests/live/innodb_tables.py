@@ -196,7 +196,7 @@ def index_summary(facts: Facts, file: Path) -> dict[int, tuple[int, ...]]:
 
 def _innochecksum(facts: Facts, file: Path) -> str:
     command = [*facts.program("innochecksum"), "-S", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
     return done.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -12,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,11 @@ from dbdyno.systems.process import guardian
 from needed import missing
 
 DYNO = Path(sys.executable).with_name("dyno")
+
+PATIENCE_S = 120.0  # only a hang takes longer
+LISTENING = "0A"  # a state in /proc/net/tcp
+Event = Mapping[str, Any]
+Listener = tuple[int, str]  # a port, and the inode of the socket that listens on it
 
 
 class Place:
@@ -47,12 +54,39 @@ class Place:
             hurried.TEMPLATES: str(templates()),
         }
         self._memory_seen: set[str] = set()
-        self._ports_seen: set[int] = set()
+        self._listeners_seen: set[Listener] = set()
 
-    def dyno(self, *arguments: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+    def dyno(self, *arguments: object, timeout: float = 480) -> subprocess.CompletedProcess[str]:
         """Runs `dyno` to its end."""
         words = [str(DYNO), *map(str, arguments)]
         return warm.run(words, self.path, self.environment, timeout)
+
+    def dyno_until(
+        self, enough: Callable[[Sequence[Event]], bool], *arguments: object
+    ) -> subprocess.CompletedProcess[str]:
+        """The same, where the measured time of each trial ends once enough has happened in it, by
+        the engine's events so far. Its `duration` is then a limit for machines that are stuck."""
+        with ThreadPoolExecutor(1) as pool:
+            done = pool.submit(self.dyno, *arguments)
+            wait_for(lambda: done.done() or self.end_trials(enough), math.inf)
+            return done.result()
+
+    def finish(self, dyno: subprocess.Popen[str], enough: Callable[[Sequence[Event]], bool]) -> str:
+        """The same of one that was started; what it printed."""
+        assert wait_for(lambda: self.end_trials(enough) or dyno.poll() is not None, 480)
+        return dyno.communicate()[0]
+
+    def end_trials(self, enough: Callable[[Sequence[Event]], bool]) -> None:
+        """Ends the measured time of a trial under way, if enough has happened in it."""
+        for file in self.path.glob("*/trials/*/events.ndjson"):
+            if "." in file.parent.name or (file.parent / "trial.json").exists():
+                continue
+            events = events_of(file)
+            engines = [one["pid"] for one in events if one["event"] == "start"]
+            if enough(events):
+                for pid in {pid for pid, _ in self.processes()}.intersection(engines):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGUSR1)
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         """Starts `dyno` in a session of its own, as from another terminal."""
@@ -83,21 +117,24 @@ class Place:
         found += [f"mount {point}" for point in sorted(mounts)]
         found += [f"loop device {name}" for name in guardian.loops_below(str(self.path))]
         found += [f"loop device {name}, detached" for name in orphaned_loops()]
-        found += [f"port {port} is open" for port in self._ports_seen if listens(port)]
+        # Others may have got a port since: only the same socket counts.
+        open_ = self._listeners_seen & listeners() if self._listeners_seen else set()
+        found += [f"port {port} is open" for port, _ in sorted(open_)]
         # Other tests may run meanwhile: only what this test's processes have made counts.
         there = shared_memory() | shared_files() if self._memory_seen else set()
         found += [f"shared memory {name}" for name in sorted(self._memory_seen & there)]
         return found
 
     def note_ports(self) -> None:
-        """Remembers which ports servers of this place listen on, from their configuration."""
+        """Remembers on which ports servers of this place listen, from their configuration."""
+        there = listeners()
         for file in self.scratch.glob("*/*/*/server.c*nf"):
             try:
                 found = re.search(r"^port\s*=\s*'?(\d+)", file.read_text(), re.MULTILINE)
             except OSError:
                 continue
             if found:
-                self._ports_seen.add(int(found[1]))
+                self._listeners_seen |= {one for one in there if one[0] == int(found[1])}
 
     def processes(self) -> list[tuple[int, str]]:
         """Live processes that were given a path of this place or work in it, except for the
@@ -120,10 +157,16 @@ class Place:
                 found.append((int(entry.name), line))
         return found
 
-    def until_clean(self, timeout_s: float = 60) -> list[str]:
+    def until_clean(self, timeout_s: float = PATIENCE_S) -> list[str]:
         """Waits for guardians to finish; what is left after that is a defect."""
-        wait_for(lambda: not self.leftovers(), timeout_s)
-        return self.leftovers()
+        left: list[str] = []
+
+        def is_clean() -> bool:
+            left[:] = self.leftovers()
+            return not left
+
+        wait_for(is_clean, timeout_s)
+        return left
 
 
 @contextmanager
@@ -162,7 +205,7 @@ def disk(there: Place, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "-l", path], check=True)
 
 
-def wait_for(condition: Callable[[], object], timeout_s: float = 60) -> bool:
+def wait_for(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> bool:
     """Whether `condition` became true in time."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -215,15 +258,63 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def listeners() -> set[Listener]:
+    """All sockets of IPv4 that listen."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {(int(row[1].rpartition(":")[2], 16), row[9]) for row in rows if row[3] == LISTENING}
+
+
+def events_of(file: Path) -> list[Event]:
+    """What the engine has told of a trial so far; a last line may be half written."""
+    try:
+        lines = file.read_text().splitlines(keepends=True)
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def has(commits: int = 1, intervals: int = 2, errors: int = 0) -> Callable[[Sequence[Event]], bool]:
+    """Whether so much was measured in a trial, by the engine's events: transactions of all groups,
+    intervals, failed attempts."""
+
+    def enough(events: Sequence[Event]) -> bool:
+        found = [one for one in events if one.get("phase") == "measure"]
+        groups = [group for one in found for group in one["groups"].values()]
+        return (
+            len(found) >= intervals
+            and sum(group["transactions"] for group in groups) >= commits
+            and sum(group["errors"] for group in groups) >= errors
+        )
+
+    return enough
+
+
+def lost(sessions: int) -> Callable[[Sequence[Event]], bool]:
+    """Whether so many sessions were without a connection at the end of an interval."""
+    return lambda events: any(
+        sum(group["lost"] for group in one["groups"].values()) >= sessions
+        for one in events
+        if one.get("phase") == "measure"
+    )
+
+
 def measured(events: Path, intervals: int = 2) -> bool:
-    """Whether the engine has told of so many measured intervals."""
-    return events.is_file() and events.read_text().count('"phase":"measure"') >= intervals
+    """Whether the engine has told of so many measured intervals, and of a transaction in them."""
+    return has(1, intervals)(events_of(events))
 
 
 def server_of(there: Place, program: str) -> int:
     """The process of the server that `dyno` started: the program itself, not a child of one."""
-    found = {pid: line for pid, line in there.processes() if line.split(" ")[0].endswith(program)}
-    return min(found)
+    found = {pid for pid, line in there.processes() if line.split(" ")[0].endswith(program)}
+    return next(pid for pid in found if parent_of(pid) not in found)
+
+
+def parent_of(pid: int) -> int:
+    """The process that made it; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def complete_trials(run: Path) -> dict[str, bytes]:
@@ -237,12 +328,13 @@ def result(run: Path) -> dict:
     return json.loads((run / "result.json").read_text())
 
 
-# Sessions that are at work, but for the one that asks.
+# Sessions that are at work, but for the one that asks, and all that came by TCP, as the load's did:
+# what was sent last may lie unread in the socket of one that is idle.
 _AT_WORK = {
     "postgres": "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
-    " AND pid <> pg_backend_pid() AND state <> 'idle'",
+    " AND pid <> pg_backend_pid() AND (state <> 'idle' OR client_addr IS NOT NULL)",
     "mysql": "SELECT count(*) FROM information_schema.processlist WHERE id <> connection_id()"
-    " AND command IN ('Query', 'Execute', 'Prepare', 'Init DB')",
+    " AND (command IN ('Query', 'Execute', 'Prepare', 'Init DB') OR host LIKE '%:%')",
 }
 
 

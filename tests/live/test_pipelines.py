@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_jobs import commits, plan, run
+from engine_jobs import plan, run
+from running import has
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -16,7 +17,7 @@ KV = {"workload": "kv", "options": {"preset": "a", "pipeline": 16}}
 
 
 def test_a_closed_loop_sends_all_of_it(tmp_path: Path) -> None:
-    total = run(plan(tmp_path, NULL, **KV), until=commits(100)).total
+    total = run(plan(tmp_path, NULL, **KV), until=has(100)).total
     assert total["operations_per_write"] == 16
     assert total["transactions"] == total["operations"] == total["latency"]["count"] > 0
     assert total["latency"]["mean_ns"] >= 1e6
@@ -34,7 +35,7 @@ def test_an_open_loop_sends_what_is_due(tmp_path: Path) -> None:
 
 def test_an_error_is_that_of_one_operation(tmp_path: Path) -> None:
     options = {"error_every": 5, "error_code": "OOM", "error_retryable": False}
-    total = run(plan(tmp_path, NULL | {"options": options}, **KV), until=commits(2000)).total
+    total = run(plan(tmp_path, NULL | {"options": options}, **KV), until=has(2000)).total
     assert set(total["errors"]) == {"OOM"}
     assert total["failed"] == total["errors"]["OOM"] > 0
     # Half of the operations write, by the toss of a coin, and a fifth of the writes fail.

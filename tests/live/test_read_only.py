@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_jobs import Event, Said, commits, lost, plan, run
+from engine_jobs import Event, Said, plan, run
 from private_servers import SERVERS
-from running import Place, place, wait_until_idle
+from running import Place, has, lost, place, wait_until_idle
 from servers_there import PASSWORD, There, there
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -140,7 +140,7 @@ def attack(
 
 def test_the_same_load_writes_where_it_may(server: There, tmp_path: Path) -> None:
     before = rows(server)
-    attack(server, tmp_path, (), WRITES, read_only=False, until=commits(1))
+    attack(server, tmp_path, (), WRITES, read_only=False, until=has(1))
     assert rows(server) != before
 
 
@@ -184,7 +184,7 @@ def test_a_function_that_lifts_it_ends_the_connection(
 def test_reads_go_on_in_guarded_sessions(server: There, tmp_path: Path) -> None:
     for protocol in ("text", "prepared"):
         reads = {"find": "SELECT c FROM sbtest1 WHERE id = 7"}
-        said = attack(server, tmp_path, (), reads, protocol=protocol, until=commits(1))
+        said = attack(server, tmp_path, (), reads, protocol=protocol, until=has(1))
         assert said.total["errors"] == {} and said.total["transactions"] > 0, said.total
 
 

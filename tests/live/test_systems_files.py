@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from engine_jobs import run
 from refusals import plain_words, refused
-from running import Place, complete_trials, disk, result
+from running import Place, complete_trials, disk, has, result
 
 from needed import missing
 
@@ -89,11 +89,11 @@ factors:
     read: {workload.preset: sequential_read}
 blocks: 1
 warmup: 0s
-duration: 600ms
+duration: 60s
 interval: 100ms
 """
     )
-    done = there.dyno("run", there.experiment(text), "--dir", "out")
+    done = there.dyno_until(has(1), "run", there.experiment(text), "--dir", "out")
     if "has no direct I/O" in done.stderr:
         missing("the file system of the test has no direct I/O")
     assert done.returncode == 0, done.stderr
@@ -142,7 +142,7 @@ def test_a_write_for_which_there_is_no_room_is_counted_by_its_name(there: Place)
             with (full / f"io.{number}").open("wb") as file:
                 file.truncate(4 << 20)
         trial = plan(full, "run", **sizes, preset="random_write")
-        said = run(trial, until=lambda events: any(one["event"] == "error" for one in events))
+        said = run(trial, until=has(0, errors=1))
         assert (said.code, said.last["event"]) == (0, "end"), said.last
         assert set(said.total["errors"]) == {"ENOSPC"}
         assert said.total["failed"] > 0
