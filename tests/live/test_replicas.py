@@ -88,9 +88,9 @@ def test_reads_go_to_the_replica_and_its_lag_is_sampled(
     plan = json.loads((here.path / "r/trials/b01-t001/plan.json").read_text())
     targets = {group["name"]: group["target"] for group in plan["groups"]}
     assert targets == {"writer": "db", "reader": "db.read1"}
-    assert wait_for(
-        lambda: not any(name.startswith("dbdyno_") for name in replica.schemas())
-    ), "the drop reaches the replica"
+    assert wait_for(lambda: not any(name.startswith("dbdyno_") for name in replica.schemas())), (
+        "the drop reaches the replica"
+    )
 
 
 def test_a_replica_that_has_stopped_leaves_a_gap_and_is_said(

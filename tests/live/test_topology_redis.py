@@ -113,7 +113,9 @@ def elected(watched: Watched) -> bool:
 
 def test_a_primary_that_is_cut_off_loses_what_it_acknowledges(there: Place) -> None:
     form = "{kind: sentinel, nodes: 3, failover: {after: 2s}}"
-    record = ran(there, "redis", form, CUT, lambda seen: followed(seen) and settled(seen), EXPERIMENT)
+    record = ran(
+        there, "redis", form, CUT, lambda seen: followed(seen) and settled(seen), EXPERIMENT
+    )
     found = changes(record)
     assert found["elected"] == found["address"] in ("db.2", "db.3")
     assert "fenced" not in found

@@ -275,9 +275,7 @@ def encrypted(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     return context, tmp_path / "ca"
 
 
-def test_tls_is_used_where_it_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tls_is_used_where_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(external, "PREFERRED_S", 60.0)
     context, ca = encrypted(tmp_path)
     with serving(tls=context) as mongod:

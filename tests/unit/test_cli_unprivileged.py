@@ -276,9 +276,9 @@ def test_an_interrupted_parent_leaves_no_reader(foreign: Path) -> None:
 
     old = signal.signal(signal.SIGALRM, signal.default_int_handler)
     interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            interrupting.start()
             reading(work, [foreign])
     finally:
         over.set()

@@ -16,7 +16,6 @@ from dbdyno.errors import DynoError
 from dbdyno.share import exposition, listen
 from dbdyno.share.listen import Endpoint
 
-
 # An address of loopback for this process alone: nobody else takes its ports.
 ALONE = f"127.9.{os.getpid() >> 8 & 255}.{os.getpid() & 255 or 1}"
 

@@ -195,9 +195,8 @@ fn scripts_can_be_cancelled_and_thrown_out() {
     let backend = script.rows("SELECT pg_backend_pid()")[0][0].clone().expect("a number");
     script.start(|client, out| client.query(b"SELECT pg_sleep(60)", out));
     let mut other = connect(&cluster);
-    let sleeps = format!(
-        "SELECT 1 FROM pg_stat_activity WHERE pid = {backend} AND wait_event = 'PgSleep'"
-    );
+    let sleeps =
+        format!("SELECT 1 FROM pg_stat_activity WHERE pid = {backend} AND wait_event = 'PgSleep'");
     wait_for(|| !other.rows(&sleeps).is_empty());
     script.cancel();
     assert_eq!(state(script.answers().expect("still there")), "57014");
