@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ending import ended
+from ending import Watched, ended, lines, settled
 from private_servers import binaries
 from running import Place, complete_trials
 
@@ -33,9 +33,19 @@ claims: [outage_s < 7s]
 """
 
 
+def gone_on(watched: Watched) -> bool:
+    """Whether all writes go on after the crash, and both nodes that are left have said so."""
+    told = {
+        line["source"]
+        for line in lines(watched.directory / "metrics.ndjson")
+        if line["values"].get("wsrep_cluster_size") == 2
+    }
+    return settled(watched) and told >= {"node1.status", "node2.status"}
+
+
 def test_a_crash_is_predicted_beside_its_outage(there: Place) -> None:
     binaries("mariadb")
-    with ended(there.path / "out"):  # when all writes go on after the crash
+    with ended(there.path / "out", gone_on):
         done = there.dyno("run", there.experiment(CRASH), "--dir", "out")
     assert done.returncode == 0, done.stderr
     (trial,) = complete_trials(there.path / "out").values()
