@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from windows import WAITS_MS
 
 from needed import missing
 
@@ -28,10 +29,13 @@ def browser() -> Iterator[Any]:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if not chromium:
         missing("no Chromium: apt-get install chromium (or set CHROMIUM)")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=WAITS_MS)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        started = playwright.chromium.launch(
+            executable_path=chromium, args=list(ARGUMENTS), timeout=WAITS_MS
+        )
         yield started
         started.close()
 
@@ -49,6 +53,7 @@ def open_file(browser: Any) -> Iterator[Any]:
     def start(path: Path, viewport: dict[str, int], *, before: str = "", **options: Any) -> Any:
         own.append(path.as_uri())
         context = browser.new_context(viewport=viewport, offline=True, **options)
+        context.set_default_timeout(WAITS_MS)
         contexts.append(context)
         page = context.new_page()
         if before:  # a script that runs before the page's own

@@ -156,7 +156,7 @@ def null_plan(directory: Path, options: dict[str, Any], workload: str = "oltp") 
 def sent(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """Events that a plan gives."""
     done = subprocess.run(
-        [job.find(), "run"], input=json.dumps(plan), capture_output=True, text=True, timeout=60
+        [job.find(), "run"], input=json.dumps(plan), capture_output=True, text=True, timeout=180
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -69,7 +69,7 @@ def plan(tmp_path: Path) -> Plan:
 def drive(job: dict[str, Any]) -> list[dict[str, Any]]:
     """Events of a job of the engine."""
     done = subprocess.run(
-        [engine.find(), "run"], input=json.dumps(job), capture_output=True, text=True, timeout=60
+        [engine.find(), "run"], input=json.dumps(job), capture_output=True, text=True, timeout=180
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -211,7 +211,7 @@ def test_documents_of_digests_speak_the_schemas(
     log = tmp_path / "slow.log"
     log.write_text(SLOW_LOG)
     done = subprocess.run(
-        [engine.find(), "digest", *options, log], capture_output=True, text=True, timeout=60
+        [engine.find(), "digest", *options, log], capture_output=True, text=True, timeout=180
     )
     *progress, last = [json.loads(line) for line in done.stdout.splitlines()]
     assert all(event["event"] == "progress" for event in progress)

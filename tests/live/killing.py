@@ -336,7 +336,7 @@ def _ends(process: subprocess.Popen[str], timeout_s: float) -> bool:
 
 
 def _kill_9(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it ended by itself on averagetime
+    with contextlib.suppress(ProcessLookupError):  # it ended by itself meanwhile
         os.kill(pid, signal.SIGKILL)
 
 

@@ -62,7 +62,7 @@ def command(script: Path | str, *arguments: str) -> list[str]:
 
 
 def call(
-    script: Path | str, *arguments: str, cwd: Path | None = None, timeout_s: float = 60
+    script: Path | str, *arguments: str, cwd: Path | None = None, timeout_s: float = 180
 ) -> subprocess.CompletedProcess[str]:
     """The same, waited for; what it says on both channels is its `stdout`."""
     return subprocess.run(

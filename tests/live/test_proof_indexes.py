@@ -27,7 +27,7 @@ def test_both_sets_are_measured_without_an_error(case: Case, kind: str) -> None:
     sets = {NONE: (), EXPERT: case.expert, "same": case.expert}
     with tempfile.TemporaryDirectory(prefix="dp", dir="/var/tmp") as scratch:
         effort = Effort(True, job.find(), Path(scratch), lambda said: None)
-        speeds = measuring.throughputs(effort, workload, sets, Lengths(1, "500ms"))
+        speeds = measuring.throughputs(effort, workload, sets, Lengths(1, "2s"))
         records = [json.loads(path.read_text()) for path in Path(scratch).rglob("trial.json")]
     assert speeds["same"] == speeds[EXPERT] > 0
     assert speeds[NONE] > 0

@@ -185,7 +185,7 @@ def test_ctrl_c_leaves_nothing(there: Place) -> None:
             break
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 3, out
     assert "Traceback" not in out
     assert there.until_clean() == []

@@ -3,9 +3,11 @@ values are those of the data."""
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +15,12 @@ from typing import Any
 
 import pytest
 import servers_there
-from running import Place
+from running import Place, wait_for
 from servers_there import PASSWORD, There
 
 from dbdyno.cli.proving import counting
 from dbdyno.cli.terminal import login
+from dbdyno.digest.servers import watch
 from dbdyno.errors import DynoError
 from dbdyno.experiment import load
 from dbdyno.experiment.workloads import mix
@@ -89,19 +92,32 @@ def statements(drawn: random.Random) -> Iterator[str]:
 def used(
     server: There, until: Path, sent: Callable[[random.Random], Iterable[str]] = statements
 ) -> Iterator[None]:
-    """The server under its application's load, until a file is there or the block is over."""
+    """The server under its application's load, until a file is there or the block is over. It
+    begins after the first round of statements; between two samples that this process takes are two
+    rounds at least, however long the server takes for them."""
     drawn, over = random.Random(4), threading.Event()
+    rounds = 0
 
     def load_it() -> None:
+        nonlocal rounds
         with sending(server) as send:
             while not over.wait(0.02) and not until.exists():
                 for sql in sent(drawn):
                     send(sql)
+                rounds += 1
+
+    def sleep(seconds: float) -> None:
+        before = rounds
+        time.sleep(seconds)
+        assert wait_for(lambda: rounds >= before + 2 or not sender.is_alive())
 
     sender = threading.Thread(target=load_it)
     sender.start()
     try:
-        yield
+        assert wait_for(lambda: rounds)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(watch, "sample", functools.partial(watch.sample, sleep=sleep))
+            yield
     finally:
         over.set()
         sender.join()
@@ -167,7 +183,7 @@ def test_an_index_is_proved_with_what_a_server_counts(server: There, there: Plac
     with used(server, there.path / "out.sql"):  # written when all is counted
         done = there.dyno(
             *("prove", "--on", server.url, "--password-env", "APP_PASSWORD"),
-            *("--for", "1s", "--every", "1s", "--index", "orders (customer_id)"),
+            *("--for", "3s", "--every", "1s", "--index", "orders (customer_id)"),
             *("--time", "1s", "--blocks", "1", "--dir", "out", "--json", "--accept-partial"),
         )
     assert done.returncode == 1, done.stderr  # one block shows nothing

@@ -7,14 +7,14 @@ refuses before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_jobs import Said, plan, run
+from engine_jobs import Event, Said, plan, run
 from private_servers import SERVERS
-from running import Place, place, wait_until_idle
+from running import Place, has, lost, place, wait_until_idle
 from servers_there import PASSWORD, There, there
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -116,8 +116,10 @@ def attack(
     *,
     read_only: bool = True,
     protocol: str = "text",
+    until: Callable[[Sequence[Event]], bool] | None = None,
 ) -> Said:
-    """One session that begins with these statements and then sends those."""
+    """One session that begins with these statements and then sends those, for a moment or `until`
+    that holds of the engine's events."""
     target = {
         "driver": "postgres" if server.kind == "postgres" else "mysql",
         "address": {"tcp": {"host": "127.0.0.1", "port": server.server.port}},
@@ -130,14 +132,15 @@ def attack(
         "read_only": read_only,
     }
     options = {"statements": {name: {"sql": sql} for name, sql in statements.items()}}
-    said = run(plan(directory, target, duration_s=0.2, workload="mix", sessions=1, options=options))
+    trial = plan(directory, target, duration_s=0.2, workload="mix", sessions=1, options=options)
+    said = run(trial, until=until)
     wait_until_idle("postgres" if server.kind == "postgres" else "mysql", server.sql)
     return said
 
 
 def test_the_same_load_writes_where_it_may(server: There, tmp_path: Path) -> None:
     before = rows(server)
-    attack(server, tmp_path, (), WRITES, read_only=False)
+    attack(server, tmp_path, (), WRITES, read_only=False, until=has(1))
     assert rows(server) != before
 
 
@@ -160,6 +163,11 @@ def test_no_session_statement_lifts_the_guard(
     assert said.last["event"] in ("end", "failed")
 
 
+def is_lost(events: Sequence[Event]) -> bool:
+    """Whether the only session is without a connection, or was."""
+    return lost(1)(events) or any(one["event"] == "outage" for one in events)
+
+
 @pytest.mark.parametrize("protocol", ["text", "prepared"])
 def test_a_function_that_lifts_it_ends_the_connection(
     server: There, tmp_path: Path, protocol: str
@@ -167,7 +175,8 @@ def test_a_function_that_lifts_it_ends_the_connection(
     before = rows(server)
     # MySQL and MariaDB refuse to prepare what writes in such a session.
     writes = WRITES if protocol == "text" or server.kind == "postgres" else {}
-    said = attack(server, tmp_path, (), {"lift": "SELECT lift()", **writes}, protocol=protocol)
+    statements = {"lift": "SELECT lift()", **writes}
+    said = attack(server, tmp_path, (), statements, protocol=protocol, until=is_lost)
     assert rows(server) == before
     assert "keep this session from writing" in said.text
 
@@ -175,7 +184,7 @@ def test_a_function_that_lifts_it_ends_the_connection(
 def test_reads_go_on_in_guarded_sessions(server: There, tmp_path: Path) -> None:
     for protocol in ("text", "prepared"):
         reads = {"find": "SELECT c FROM sbtest1 WHERE id = 7"}
-        said = attack(server, tmp_path, (), reads, protocol=protocol)
+        said = attack(server, tmp_path, (), reads, protocol=protocol, until=has(1))
         assert said.total["errors"] == {} and said.total["transactions"] > 0, said.total
 
 

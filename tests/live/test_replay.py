@@ -83,8 +83,7 @@ def drive(server: Shop, calls: bool = True) -> None:
                 run("ROLLBACK" if step % 10 == 2 else "COMMIT")
         if calls:
             run("SELECT touch($1)", row)
-        # What a replay sends in its drain counts in `open` alone: a second later (the slow log's
-        # clock has whole seconds) comes one more, so that what is counted here comes before it.
+        # One more comes a second later: by the slow log's whole seconds the rest took no time.
         done.wait()
         if row == 0:
             time.sleep(1.1)
@@ -134,7 +133,9 @@ def test_a_replay_does_again_what_was_done(server: Shop, here: Place) -> None:
     assert content(server) == before, "without writes nothing changes"
     group = group_of(reads)
     # Reads, and the words around transactions; the function that writes is refused by the server.
-    assert group["errors"] == {REFUSED[server.kind]: SESSIONS}, json.dumps(group)
+    # Those that a busy machine sends in the drain are counted in `open` alone.
+    codes = {event["code"] for event in reads["events"] if event["event"] == "error"}
+    assert codes == {REFUSED[server.kind]} >= group["errors"].keys(), json.dumps(group)
     assert group["open"]["failed"] == SESSIONS, json.dumps(group)
     warnings = [e["message"] for e in reads["events"] if e["event"] == "warning"]
     skipped = SESSIONS * STEPS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +28,7 @@ duration: 2s
 claims:
   - replica_lag_s.read1[1] <= 100
 """
+OWN = 500  # statements that dbdyno itself may send a server in a run, by far
 PRIMARY = {"server_id": 1, "log_bin": "primary", "binlog_format": "ROW"}
 REPLICA = {"server_id": 2, "read_only": 1}
 
@@ -79,7 +79,7 @@ def test_reads_go_to_the_replica_and_its_lag_is_sampled(
     assert len(found) == 2
     read = sum(record["metrics"]["reader.operations_per_s"] * 2 for record in found)
     assert after[1] - selects[1] > read * 0.9, "the replica has answered the reads"
-    assert after[0] - selects[0] < read * 0.5, "the primary has not"
+    assert after[0] - selects[0] < read * 0.5 + OWN, "the primary has not"
     for record in found:
         assert record["metrics"]["writer.transactions_per_s"] > 0
         assert record["metrics"]["reader.errors_per_s"] == 0
@@ -88,10 +88,9 @@ def test_reads_go_to_the_replica_and_its_lag_is_sampled(
     plan = json.loads((here.path / "r/trials/b01-t001/plan.json").read_text())
     targets = {group["name"]: group["target"] for group in plan["groups"]}
     assert targets == {"writer": "db", "reader": "db.read1"}
-    deadline = time.monotonic() + 30
-    while any(name.startswith("dbdyno_") for name in replica.schemas()):
-        assert time.monotonic() < deadline, "the drop reaches the replica"
-        time.sleep(0.1)
+    assert wait_for(lambda: not any(name.startswith("dbdyno_") for name in replica.schemas())), (
+        "the drop reaches the replica"
+    )
 
 
 def test_a_replica_that_has_stopped_leaves_a_gap_and_is_said(

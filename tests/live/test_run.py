@@ -8,6 +8,7 @@ import random
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -103,9 +104,9 @@ def test_ctrl_c_once_ends_after_this_trial_and_resume_finishes(there: Place) -> 
     file = there.experiment(SMALL)
     dyno = there.start("run", file, "--dir", "out")
     run = there.path / "out"
-    assert wait_for(lambda: trials_exist(run, 2))
+    assert wait_for(lambda: trials_exist(run, 2), 120)
     dyno.send_signal(signal.SIGINT)
-    out, _ = dyno.communicate(timeout=60)
+    out, _ = dyno.communicate(timeout=120)
     assert dyno.returncode == 3, out
     assert "--resume" in out
     kept = complete_trials(run)
@@ -124,9 +125,9 @@ def test_a_run_resumes_on_its_own_storage_and_no_other_unasked(there: Place) -> 
     there.path.joinpath("disk").mkdir()
     dyno = there.start("run", there.experiment(SMALL), "--dir", "out", "--scratch", "disk")
     run = there.path / "out"
-    assert wait_for(lambda: trials_exist(run, 5))  # block 1 whole, block 2 begun
+    assert wait_for(lambda: trials_exist(run, 5), 120)  # block 1 whole, block 2 begun
     dyno.send_signal(signal.SIGINT)
-    dyno.communicate(timeout=60)
+    dyno.communicate(timeout=120)
     assert dyno.returncode == 3
 
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
@@ -153,7 +154,7 @@ def test_a_run_resumes_on_its_own_storage_and_no_other_unasked(there: Place) -> 
 def test_a_lost_terminal_does_not_stop_a_run(there: Place) -> None:
     dyno = there.start("run", there.experiment(SMALL), "--dir", "out")
     run = there.path / "out"
-    assert wait_for(lambda: trials_exist(run, 1))
+    assert wait_for(lambda: trials_exist(run, 1), 120)
     dyno.send_signal(signal.SIGHUP)
     out, _ = dyno.communicate(timeout=120)
     assert dyno.returncode == 0, out
@@ -163,8 +164,10 @@ def test_a_lost_terminal_does_not_stop_a_run(there: Place) -> None:
 def test_a_second_process_is_kept_out(there: Place) -> None:
     dyno = there.start("run", there.experiment(SMALL), "--dir", "out")
     run = there.path / "out"
-    assert wait_for(lambda: trials_exist(run, 1))
+    assert wait_for(lambda: trials_exist(run, 1), 120)
+    dyno.send_signal(signal.SIGSTOP)  # so that it is not over before the second one asks
     second = there.dyno("run", "--resume", run)
+    dyno.send_signal(signal.SIGCONT)
     assert second.returncode == 2
     assert str(dyno.pid) in second.stderr
     dyno.communicate(timeout=120)
@@ -178,7 +181,7 @@ def test_kill_9_loses_no_complete_trial_and_leaves_nothing(there: Place, victim:
     pause = random.Random(seed)
     run = there.path / "out"
     dyno = there.start("run", there.experiment(SMALL), "--dir", "out")
-    assert wait_for(lambda: trials_exist(run, 1))
+    assert wait_for(lambda: trials_exist(run, 1), 120)
     for _ in range(3):
         time.sleep(pause.uniform(0, 1.0))
         kept = complete_trials(run)
@@ -199,4 +202,5 @@ def test_kill_9_loses_no_complete_trial_and_leaves_nothing(there: Place, victim:
 def kill_engine(there: Place) -> None:
     for pid, line in there.processes():
         if "dyno-engine run" in line:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(pid, signal.SIGKILL)

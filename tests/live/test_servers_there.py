@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from private_servers import CORE, SERVERS
-from running import Place, complete_trials, place, wait_for
+from running import Place, complete_trials, has, place, wait_for
 from servers_there import PASSWORD, ROWS, There, there
 
 from dbdyno.execute.servers.ledger import FILE
@@ -90,8 +90,8 @@ def records(run: Path) -> list[dict]:
 def test_reading_what_is_there_takes_select_and_touches_nothing(here: Place, server: There) -> None:
     server.grant(*server.read_only())
     before, schemas = server.all_settings(), server.schemas()
-    file = experiment(here, server, ", data: {existing: shop}")
-    done = here.dyno("run", file, "--dir", "r", "--json")
+    file = experiment(here, server, ", data: {existing: shop}", duration="60s")
+    done = here.dyno_until(has(1), "run", file, "--dir", "r", "--json")
     assert done.returncode == 0, done.stderr
     assert server.all_settings() == before and server.schemas() == schemas
     found = records(here.path / "r")
@@ -99,8 +99,9 @@ def test_reading_what_is_there_takes_select_and_touches_nothing(here: Place, ser
     for record in found:
         assert record["metrics"]["transactions_per_s"] > 0
         assert record["metrics"]["errors_per_s"] == 0
-        assert any(name.startswith("status.") for name in record["metrics"])
         assert record["targets"]["db"]["kind"] == server.kind
+    # A busy machine may begin to sample one when it is over.
+    assert any(name.startswith("status.") for record in found for name in record["metrics"])
     plan = json.loads((here.path / "r/trials/b01-t001/plan.json").read_text())
     assert plan["targets"]["db"]["read_only"] is True
     manifest = json.loads((here.path / "r/manifest.json").read_text())
@@ -136,8 +137,8 @@ def test_a_schema_of_ours_takes_few_grants_and_is_gone_afterwards(
 ) -> None:
     server.grant(*server.own_schema())
     before = server.schemas()
-    file = experiment(here, server, preset="read_write", tables=1)
-    done = here.dyno("run", file, "--dir", "r")
+    file = experiment(here, server, preset="read_write", tables=1, duration="60s")
+    done = here.dyno_until(has(1), "run", file, "--dir", "r")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("creating schema dbdyno_") == 2  # data is restored for each trial
     assert all(record["metrics"]["transactions_per_s"] > 0 for record in records(here.path / "r"))
@@ -176,13 +177,13 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
     file = settable(here, server, duration="20s")
     before, schemas = server.all_settings(), server.schemas()
     process = here.start("run", file, "--dir", "r")
-    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 60)
+    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 120)
     assert server.setting(SETTINGS[server.kind]) != before[SETTINGS[server.kind]]
     os.kill(process.pid, end)
     if end == signal.SIGINT:
         time.sleep(0.5)  # two at once would be one
         os.kill(process.pid, end)  # which would wait for the trial
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=120)[0]
     if end == signal.SIGKILL:
         assert (here.path / "r" / FILE).exists()
         assert wait_for(lambda: not here.processes())
@@ -199,12 +200,12 @@ def test_settings_and_schemas_are_put_back_however_a_run_ends(
 
 @either
 def test_a_killed_run_is_put_back_by_its_resumption(here: Place, server: There) -> None:
-    file = settable(here, server, duration="1500ms")
+    file = settable(here, server, duration="2500ms")
     before, schemas = server.all_settings(), server.schemas()
     process = here.start("run", file, "--dir", "r")
-    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 60)
+    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 120)
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert wait_for(lambda: not here.processes())
     assert json.loads((here.path / "r" / FILE).read_text())["servers"]
     done = here.dyno("run", "--resume", "r")
@@ -222,7 +223,7 @@ def test_a_grant_revoked_in_mid_run_is_said_and_what_could_not_be_put_back(
     old = server.setting(name)
     file = settable(here, server, duration="3s")
     process = here.start("run", file, "--dir", "r")
-    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 60)
+    assert wait_for(lambda: list(here.path.glob("r/trials/*/events.ndjson")), 120)
     server.grant(*server.own_schema())  # and no longer settings
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 2, output
@@ -243,7 +244,7 @@ def test_writing_to_what_is_there_takes_two_words(here: Place, server: There) ->
         else ["SELECT, UPDATE ON shop.* TO app@'127.0.0.1'"]
     )
     server.grant(*grants)
-    words = {"preset": "update_index", "tables": 1}
+    words = {"preset": "update_index", "tables": 1, "duration": "60s"}
     refused = here.dyno("run", experiment(here, server, ", data: {existing: shop}", **words))
     assert refused.returncode == 2 and "would change `shop`" in refused.stderr
     file = experiment(here, server, ", data: {existing: shop}, may: {write: yes}", **words)
@@ -251,7 +252,7 @@ def test_writing_to_what_is_there_takes_two_words(here: Place, server: There) ->
     assert again.returncode == 2 and "add `--write-to shop`" in again.stderr
     table = "sbtest1" if server.kind == "postgres" else "shop.sbtest1"
     before = server.sql(f"SELECT sum(k) FROM {table}")
-    done = here.dyno("run", file, "--write-to", "shop", "--dir", "r")
+    done = here.dyno_until(has(1), "run", file, "--write-to", "shop", "--dir", "r")
     assert done.returncode == 0, done.stderr
     assert server.sql(f"SELECT sum(k) FROM {table}") != before
     assert server.sql(f"SELECT count(*) FROM {table}") == [(ROWS,)]
@@ -304,7 +305,7 @@ groups:
       move: "UPDATE users SET city = :city WHERE id = :id"
 blocks: 1
 warmup: 0s
-duration: 400ms
+duration: 60s
 interval: 200ms
 """
 
@@ -319,7 +320,7 @@ def set_up(here: Place, server: There, sql: str = "") -> Path:
 
 def test_declared_tables_are_loaded_into_a_schema_of_ours(here: Place, server: There) -> None:
     file, before = set_up(here, server), server.schemas()
-    done = here.dyno("run", file, "--dir", "r", "--json")
+    done = here.dyno_until(has(1), "run", file, "--dir", "r", "--json")
     assert done.returncode == 0, done.stderr
     (record,) = records(here.path / "r")
     assert record["metrics"]["errors_per_s"] == 0 < record["metrics"]["transactions_per_s"]
@@ -330,7 +331,7 @@ def test_declared_tables_are_loaded_into_a_schema_of_ours(here: Place, server: T
 def test_files_of_sql_stay_in_a_schema_of_ours(here: Place, server: There) -> None:
     before = server.schemas()
     good = "CREATE TABLE `odd-name` (id INT PRIMARY KEY); INSERT INTO `odd-name` VALUES (1);\n"
-    done = here.dyno("run", set_up(here, server, good), "--dir", "r")
+    done = here.dyno_until(has(1), "run", set_up(here, server, good), "--dir", "r")
     assert done.returncode == 0, done.stderr
     bad = good + "INSERT INTO `odd-name` VALUES (2); DROP TABLE shop.sbtest1;\n"
     done = here.dyno("run", set_up(here, server, bad), "--dir", "bad")

@@ -219,7 +219,7 @@ def test_a_template_of_postgres_needs_no_role_of_ours() -> None:
             "--username=boss",
             "--no-sync",
         ]
-        assert run_as(LOCAL, account, init, {"PATH": "/usr/bin:/bin"}, 60).returncode == 0
+        assert run_as(LOCAL, account, init, {"PATH": "/usr/bin:/bin"}, 120).returncode == 0
         work = scratch.path / "work"
         system.place_template(found, source, work, partial(copy_tree, LOCAL))
         server = system.start(found, work, made.resolved, cpus=[])

@@ -147,7 +147,7 @@ def test_nothing_measured_is_no_success(there: Place, strict: tuple[str, ...]) -
 def test_a_trial_whose_engine_was_stopped_is_void(there: Place) -> None:
     there.experiment(PLAIN.replace("300ms", "2s").replace("blocks: 3", "blocks: 1"))
     process = there.start("run", "experiment.yaml", "--dir", "out")
-    os.kill(_engine(process, there.path / "out"), signal.SIGSTOP)
+    _stop_engine(process, there.path / "out")
     out, _ = process.communicate(timeout=240)
     assert process.returncode == 0, out
     void = list((there.path / "out" / "trials").glob("*.void-1"))
@@ -156,8 +156,9 @@ def test_a_trial_whose_engine_was_stopped_is_void(there: Place) -> None:
     assert "SIGSTOP" in record["void_reason"]
 
 
-def _engine(process: subprocess.Popen[str], run: Path) -> int:
-    """The engine that drives a trial, once it measures."""
+def _stop_engine(process: subprocess.Popen[str], run: Path) -> None:
+    """Stops the engine that drives a trial, once it measures: that of the next one, where it was
+    over meanwhile."""
     while process.poll() is None:
         measures = [path for path in run.glob("trials/*/events.ndjson") if path.stat().st_size]
         if not measures:
@@ -167,9 +168,10 @@ def _engine(process: subprocess.Popen[str], run: Path) -> int:
         for child in children:
             try:
                 words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+                if words[0].endswith(b"dyno-engine") and words[1:2] == [b"run"]:
+                    os.kill(int(child), signal.SIGSTOP)
+                    return
             except OSError:
                 continue
-            if words[0].endswith(b"dyno-engine") and words[1:2] == [b"run"]:
-                return int(child)
         time.sleep(0.01)
     raise AssertionError("dyno ended before its engine was seen")

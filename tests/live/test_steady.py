@@ -46,7 +46,8 @@ def test_a_trial_ends_when_it_is_steady_and_only_that_part_counts(there: Place) 
     counted = [
         event
         for event in events
-        if event["event"] == "interval" and event["t_s"] > still.steady_from_s + 0.05
+        if event["event"] == "interval"
+        and event["t_s"] - event["length_s"] > still.steady_from_s - 0.01
     ]
     length_s = sum(event["length_s"] for event in counted)
     assert still.steady_from_s + length_s == pytest.approx(still.measured_s, abs=0.01)

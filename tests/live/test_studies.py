@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from private_servers import binaries
@@ -21,7 +22,9 @@ from dbdyno.experiment.types import Volume
 from dbdyno.storage import needed as storage
 from needed import missing
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
+
+RUN_S = 800.0  # a run that takes longer hangs
 
 # What a study sets for the whole machine.
 SETTINGS = {"write-back": Path("/proc/sys/vm/dirty_background_ratio")}
@@ -127,19 +130,33 @@ def runs(name: str, loaded: Spec, there: Place) -> None:
         binaries(kind)
     for volume in {target.volume for cell in loaded.cells for target in cell.targets}:
         can_have(volume)
-    length = ("--set", f"duration={duration_s(loaded):g}s")
-    done = there.dyno("run", name, "--quick", *SHORT, *length, "--dir", "out")
-    assert done.returncode == 0, done.stderr
-    found = result(there.path / "out")
+    found = measured(name, duration_s(loaded), there, "out")
     assert found["quick"]
     assert not found["judged"]
     assert len(found["claims"]) == len(loaded.claims)
     kinds = {level for cell in found["cells"] for level in cell["levels"].values()}
     if "engine" in {factor.name for factor in loaded.factors}:
         assert needed <= kinds  # no system was silently omitted
-    for cell in found["cells"]:
-        rates = [m for n, m in cell["metrics"].items() if n.endswith("transactions_per_s")]
-        assert rates, cell["levels"]
-        assert all(rate["mean"] > 0 for rate in rates), cell["levels"]
+    if silent(found):  # a machine may be busy for a second, and not for ten
+        found = measured(name, duration_s(loaded) + 9, there, "again")
+    assert silent(found) == []
     assert (there.path / "out" / "report.html").stat().st_size > 10_000
     assert there.until_clean() == []
+
+
+def measured(name: str, length_s: float, there: Place, directory: str) -> dict[str, Any]:
+    """What a run of such trials found."""
+    length = ("--set", f"duration={length_s:g}s")
+    done = there.dyno("run", name, "--quick", *SHORT, *length, "--dir", directory, timeout=RUN_S)
+    assert done.returncode == 0, done.stderr
+    return result(there.path / directory)
+
+
+def silent(found: dict[str, Any]) -> list[dict[str, str]]:
+    """The levels of cells in which a group of sessions committed nothing."""
+    rates = {
+        number: [m["mean"] for n, m in cell["metrics"].items() if n.endswith("transactions_per_s")]
+        for number, cell in enumerate(found["cells"])
+    }
+    assert all(rates.values()), rates
+    return [found["cells"][number]["levels"] for number, of in rates.items() if min(of) <= 0]

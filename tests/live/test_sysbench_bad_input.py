@@ -80,7 +80,7 @@ end
 
 def test_a_reader_that_goes_away_ends_the_call_as_elsewhere(tmp_path: Path) -> None:
     script = written(tmp_path, "function event() print('x') end")
-    with subprocess.Popen(command(script, "--time=1", "run"), stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command(script, "--time=0", "run"), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
@@ -213,7 +213,8 @@ def test_a_query_that_hangs_is_cut_at_the_deadline(
     lock.write_text(LOCK)
     with started(command(lock, *where), "locked"):
         script = written(tmp_path, HUNG)
-        done = call(script, *where, "--threads=2", "--time=1", "--forced-shutdown=1", "run")
+        # The other session ends by itself, if it is given the time.
+        done = call(script, *where, "--threads=2", "--time=1", "--forced-shutdown=4", "run")
     assert done.returncode == 2, done.stdout
     assert "Number of unfinished transactions on forced shutdown: 1\n" in done.stdout
     events = int(done.stdout.partition("total number of events:")[2].split()[0])

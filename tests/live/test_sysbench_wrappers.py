@@ -99,7 +99,7 @@ def test_what_wrappers_look_for_in_oltp(tmp_path: Path, monkeypatch: pytest.Monk
         timed = ["--threads=4", "--time=3", "--report-interval=1", "run"]
         numbers = alike(both(test, [*common, *timed], tmp_path))
         first = numbers["interval of statements"][0]
-        assert first[:2] == (1, 4) and first[7] == 95
+        assert first[0] >= 1 and first[1] == 4 and first[7] == 95
         assert {"queries", "ignored errors", "reconnects", "mean", "percentile"} <= set(numbers)
 
 

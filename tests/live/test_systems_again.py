@@ -60,6 +60,7 @@ def test_a_paused_server_answers_again(kind: str) -> None:
     with running(kind) as (_, server):
         assert isinstance(server, Managed)
         server.pause()
-        assert Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        stat = Path(f"/proc/{server.pid}/stat")  # it stops when it runs next
+        assert wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
         server.resume()
         assert server.alive()

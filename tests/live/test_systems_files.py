@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 from engine_jobs import run
 from refusals import plain_words, refused
-from running import Place, complete_trials, disk, result
+from running import Place, complete_trials, disk, has, result
 
 from needed import missing
 
@@ -37,15 +38,28 @@ claims:
 def test_waiting_for_the_disk_costs_throughput(there: Place) -> None:
     done = there.dyno("run", there.experiment(FILES), "--dir", "out")
     assert done.returncode == 0, done.stderr
-    found = result(there.path / "out")
-    assert [claim["verdict"] for claim in found["claims"]] == ["supported"]
+    assert_more(there, "none", "each", "transactions_per_s")
     for path in (there.path / "out/trials").glob("*/trial.json"):
         metrics = json.loads(path.read_text())["metrics"]
         per_s = metrics["transactions_per_s"]
         assert metrics["mib_per_s"] == pytest.approx(per_s / 256)
         assert metrics["errors_per_s"] == 0
-        assert 1 <= metrics["operations_per_s"] / per_s <= 2
+        assert per_s <= metrics["operations_per_s"] <= 2 * per_s
     assert there.until_clean() == []
+
+
+def assert_more(there: Place, more: str, less: str, metric: str) -> None:
+    """The claim holds by far in most blocks; the verdict on all may be undecided where the disk of
+    a busy machine stood still in one of them."""
+    answer = result(there.path / "out")
+    (claim,) = answer["claims"]
+    assert claim["verdict"] in ("supported", "undecided"), claim
+    levels = [next(iter(cell["levels"].values())) for cell in answer["cells"]]
+    found: dict[str, list[float]] = {more: [], less: []}
+    for each in complete_trials(there.path / "out").values():
+        record = json.loads(each)
+        found[levels[record["cell"]]].append(record["metrics"][metric])
+    assert median(found[more]) > 1.5 * median(found[less]), found
 
 
 def test_two_block_sizes_read_the_same_files(there: Place) -> None:
@@ -56,7 +70,7 @@ def test_two_block_sizes_read_the_same_files(there: Place) -> None:
     done = there.dyno("run", there.experiment(text), "--dir", "out")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("creating and loading data") == 1, "one data set for both"
-    assert result(there.path / "out")["claims"][0]["verdict"] == "supported"
+    assert_more(there, "64k", "4k", "mib_per_s")
 
 
 def test_each_way_moves_blocks(there: Place) -> None:
@@ -75,11 +89,11 @@ factors:
     read: {workload.preset: sequential_read}
 blocks: 1
 warmup: 0s
-duration: 100ms
+duration: 60s
 interval: 100ms
 """
     )
-    done = there.dyno("run", there.experiment(text), "--dir", "out")
+    done = there.dyno_until(has(1), "run", there.experiment(text), "--dir", "out")
     if "has no direct I/O" in done.stderr:
         missing("the file system of the test has no direct I/O")
     assert done.returncode == 0, done.stderr
@@ -127,7 +141,8 @@ def test_a_write_for_which_there_is_no_room_is_counted_by_its_name(there: Place)
         for number in range(2):
             with (full / f"io.{number}").open("wb") as file:
                 file.truncate(4 << 20)
-        said = run(plan(full, "run", **sizes, preset="random_write"))
+        trial = plan(full, "run", **sizes, preset="random_write")
+        said = run(trial, until=has(0, errors=1))
         assert (said.code, said.last["event"]) == (0, "end"), said.last
         assert set(said.total["errors"]) == {"ENOSPC"}
         assert said.total["failed"] > 0

@@ -128,7 +128,7 @@ def test_beside_a_server_that_writes_no_page_counts_as_damaged(server: tuple[Any
     there.rows("SET GLOBAL innodb_max_dirty_pages_pct = 0")
     fill(there, "busy", 0)
     file = directory / "busy.ibd"
-    assert wait_for(lambda: document(file)[0] == 0, 30)  # its first pages are still in memory
+    assert wait_for(lambda: document(file)[0] == 0)  # its first pages are still in memory
     done = threading.Event()
 
     def write() -> None:

@@ -15,10 +15,11 @@ import pymysql
 import pytest
 from engine_jobs import plan, run
 from private_servers import CORE, binaries, running
-from running import Place, complete_trials
+from running import Place, complete_trials, has, wait_until_idle
 
 from dbdyno.experiment import workloads
 from dbdyno.experiment.workloads.tpcc import table_names
+from dbdyno.systems.base import Server
 
 pytestmark = pytest.mark.live
 
@@ -31,7 +32,8 @@ factors:
 {factors}
 blocks: 1
 warmup: 0s
-duration: 2s
+duration: 60s
+interval: 200ms
 seed: 11
 """
 EACH = """
@@ -46,6 +48,7 @@ BOTH = """
     scripts: {workload.mode: sysbench, db.protocol: text}"""
 SYSTEMS = (*CORE, "mysql", "sqlite")
 KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
+TRANSACTIONS = 400  # of a trial: each kind comes up in one of them
 SMALL = {"warehouses": 2, "customers": 100, "items": 500}
 
 
@@ -54,7 +57,7 @@ def test_both_modes_run_and_leave_the_data_whole(system: str, there: Place) -> N
     binaries(system)
     factors = EACH if system in CORE else BOTH
     file = there.experiment(EXPERIMENT.format(system=system, factors=factors))
-    done = there.dyno("run", file, "--dir", "out")
+    done = there.dyno_until(has(TRANSACTIONS), "run", file, "--dir", "out")
     assert done.returncode == 0, done.stderr
     records = [json.loads(text) for text in complete_trials(there.path / "out").values()]
     assert len(records) == (4 if system in CORE else 2)
@@ -146,6 +149,7 @@ def test_damage_to_what_a_run_has_left_is_seen_by_its_condition(
             for job in ("load", "run"):
                 said = run(plan(tmp_path, target, job, workload="tpcc", options=options))
                 assert said.code == 0, said.last
+            carried_out(system, server, mode)
             with connection(target) as execute:
                 assert broken(execute, options) == set()
                 for number, (statements, others) in DAMAGE.items():
@@ -156,6 +160,13 @@ def test_damage_to_what_a_run_has_left_is_seen_by_its_condition(
                     assert broken(execute, options) == {number} | others, (mode, number)
                     execute("ROLLBACK")
                 assert broken(execute, options) == set()
+
+
+def carried_out(system: str, server: Server, schema: str) -> None:
+    """Waits until the server has done what it was sent. SQLite does it in threads of the engine."""
+    if system != "sqlite":
+        family = "postgres" if system == "postgres" else "mysql"
+        wait_until_idle(family, lambda sql: server.run(schema, [sql]))
 
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]

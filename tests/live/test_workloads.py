@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_jobs import Said, plan, run
+from engine_jobs import Event, Said, plan, run
 from private_servers import Bench, running
+from running import has
 
 from dbdyno.systems.base import Server
 
@@ -87,8 +88,15 @@ def schema(there: tuple[Bench, Server], name: str, protocol: str) -> dict[str, A
     return {**target, "protocol": protocol}
 
 
-def job(directory: Path, target: dict[str, Any], job: str, workload: str, options: Any) -> Said:
-    return run(plan(directory, target, job, 0.4, workload=workload, options=options))
+def job(
+    directory: Path,
+    target: dict[str, Any],
+    job: str,
+    workload: str,
+    options: Any,
+    until: Callable[[Sequence[Event]], bool] | None = None,
+) -> Said:
+    return run(plan(directory, target, job, workload=workload, options=options), until=until)
 
 
 def loaded(directory: Path, target: dict[str, Any], workload: str, options: Any) -> dict[str, int]:
@@ -104,7 +112,7 @@ def test_a_mix_runs_on_declared_tables_of_every_type(
 ) -> None:
     target = schema(there, f"mix_{protocol}", protocol)
     assert loaded(tmp_path, target, "tables", {"tables": TABLES}) == {"users": 500, "copies": 0}
-    said = job(tmp_path, target, "run", "mix", MIX)
+    said = job(tmp_path, target, "run", "mix", MIX, has(100))  # of each kind some
     assert said.total["errors"] == {}, said.of("error")
     classes = said.total["classes"]
     assert set(classes) == {"find", "older", "some", "begin", "commit", "copy_1", "add"}
@@ -124,7 +132,7 @@ def test_a_mix_runs_on_declared_tables_of_every_type(
             "wrong": {"sql": "SELECT id FROM users WHERE id = :one", "expect": {"rows": 2}},
         },
     }
-    total = job(tmp_path, target, "run", "mix", checks).total
+    total = job(tmp_path, target, "run", "mix", checks, has(20)).total
     assert set(total["errors"]) == {"check"}
     assert total["classes"]["written"]["count"] > 0
 
@@ -137,7 +145,7 @@ def test_kv_finds_its_records(
     target = schema(there, f"kv_{preset}_{protocol}", protocol)
     options = {"preset": preset, "records": 300, "transactional": True, "scan_length_max": 9}
     assert loaded(tmp_path, target, "kv", options) == {"usertable": 300}
-    total = job(tmp_path, target, "run", "kv", options).total
+    total = job(tmp_path, target, "run", "kv", options, has(100)).total
     # Two sessions may meet on a hot record within their transactions.
     assert set(total["errors"]) <= {"1213", "40001", "40P01"}, total["errors"]
     if preset != "e":
@@ -156,7 +164,7 @@ def test_a_value_that_does_not_fit_its_column_is_named(
         "params": PARAMS | {"word": {"const": "word"}},
         "statements": {"misfit": COPY.replace("copies", "t").replace(":uid", ":word")},
     }
-    said = job(tmp_path, target, "run", "mix", misfit)
+    said = job(tmp_path, target, "run", "mix", misfit, has(0, errors=1))
     code = {"mariadb": "1366", "postgres": "22P02"}[kind]
     assert set(said.total["errors"]) == {code}, said.total["errors"]
     message = said.of("error")[0]["message"]

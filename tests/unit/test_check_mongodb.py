@@ -32,7 +32,7 @@ from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.mongodb import bson, external
 from fixtures.mongod import APP, BOTH, BUILD, DBA, PASSWORD, refusal, serving
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(autouse=True)
@@ -249,19 +249,19 @@ def dripping() -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("noise", "said"),
+    ("noise", "limit_s", "said"),
     [
-        (dripping(), r"no whole answer within 1 s|timed out"),
-        (iter([struct.pack("<iiii", 2**31 - 1, 1, 1, 2013)]), "not MongoDB's protocol"),
-        (iter([b"HTTP/1.1 400 Bad Request\r\n\r\n"]), "not MongoDB's protocol"),
-        (iter([struct.pack("<iiii", 30, 1, 1, 2013), bytes(14)]), "an impossible length"),
-        (iter([b"x"]), "closed the connection"),
+        (dripping(), 1, r"no whole answer within 1 s|timed out"),
+        (iter([struct.pack("<iiii", 2**31 - 1, 1, 1, 2013)]), 60, "not MongoDB's protocol"),
+        (iter([b"HTTP/1.1 400 Bad Request\r\n\r\n"]), 60, "not MongoDB's protocol"),
+        (iter([struct.pack("<iiii", 30, 1, 1, 2013), bytes(14)]), 60, "an impossible length"),
+        (iter([b"x"]), 60, "closed the connection"),
     ],
 )
 def test_an_answer_without_end_is_not_heard_to_it(
-    noise: Iterator[bytes], said: str, monkeypatch: pytest.MonkeyPatch
+    noise: Iterator[bytes], limit_s: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(external, "CONTROL_TIMEOUT_S", 1)
+    monkeypatch.setattr(external, "CONTROL_TIMEOUT_S", limit_s)
     with serving(noise=noise) as server, pytest.raises(DynoError, match=said):
         read(server.url, "off")
 
@@ -275,7 +275,8 @@ def encrypted(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     return context, tmp_path / "ca"
 
 
-def test_tls_is_used_where_it_is_there(tmp_path: Path) -> None:
+def test_tls_is_used_where_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(external, "PREFERRED_S", 60.0)
     context, ca = encrypted(tmp_path)
     with serving(tls=context) as mongod:
         for tls in (None, "require", f"ca:{ca}"):

@@ -34,7 +34,7 @@ def called(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"DYNO_ENGINE": str(fake)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
 
 
@@ -54,7 +54,7 @@ def test_an_engine_that_is_not_there_is_an_error_for_people(tmp_path: Path) -> N
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     assert done.returncode == 2
     assert done.stderr.startswith("dyno: ") and "Traceback" not in done.stderr
@@ -72,7 +72,7 @@ def test_signals_are_the_engines(tmp_path: Path) -> None:
         env=os.environ | {"DYNO_ENGINE": str(fake)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     assert done.returncode == -signal.SIGINT
     ignored = int(done.stdout.split()[1], 16)
@@ -107,7 +107,7 @@ def recorded(tmp_path: Path, *args: str, **environment: str) -> subprocess.Compl
         env=os.environ | {"DYNO_ENGINE": str(fake)} | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
 
 
@@ -168,5 +168,5 @@ def test_signals_reach_the_load(tmp_path: Path) -> None:
         assert [process.stdout.readline() for _ in range(2)][1] == "ready\n"
         process.send_signal(signal.SIGUSR1)
         assert process.stdout.read() == "heard\n"
-        assert process.wait(timeout=60) == 5
+        assert process.wait(timeout=180) == 5
     assert Run.open(tmp_path / "out").status == "complete"

@@ -11,6 +11,7 @@ import pickle
 import signal
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -261,15 +262,31 @@ def our_children() -> set[int]:
 def test_an_interrupted_parent_leaves_no_reader(foreign: Path) -> None:
     """Ctrl-C goes to both; a SIGTERM to the parent alone."""
     before = our_children()
+    told, telling = os.pipe()
+    over = threading.Event()
+
+    def work() -> None:
+        os.write(telling, b"x")
+        time.sleep(600)
+
+    def interrupt() -> None:
+        os.read(told, 1)  # once the reader is at work
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGALRM)
+
     old = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    begun = time.monotonic()
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
         with pytest.raises(KeyboardInterrupt):
-            reading(lambda: time.sleep(60), [foreign])
+            reading(work, [foreign])
     finally:
+        over.set()
+        os.write(telling, b"x")
+        interrupting.join()
+        os.close(told)
+        os.close(telling)
         signal.signal(signal.SIGALRM, old)
-    assert time.monotonic() - begun < 50
     assert our_children() <= before
 
 
@@ -279,7 +296,7 @@ def test_a_reader_goes_with_a_parent_that_is_killed(foreign: Path) -> None:
 
     def work() -> None:
         os.write(telling, str(os.getpid()).encode())
-        time.sleep(60)
+        time.sleep(600)
 
     parent = os.fork()
     if parent == 0:
@@ -289,7 +306,7 @@ def test_a_reader_goes_with_a_parent_that_is_killed(foreign: Path) -> None:
     reader = int(os.read(told, 20))
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 120
     while _is_alive(reader) and time.monotonic() < give_up:
         time.sleep(0.01)
     assert not _is_alive(reader)

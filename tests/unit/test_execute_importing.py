@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +38,14 @@ def sent(tmp_path: Path, client: str, control: Control) -> None:
     import_file(path, server, "ours", LOCAL, lambda text: None, control)
 
 
-@pytest.mark.parametrize("client", ["exec sleep 60", "cat >&2; exec sleep 60"])
+@pytest.mark.parametrize("client", ["exec sleep 600", "cat >&2; exec sleep 600"])
 def test_a_signal_ends_an_import_that_waits_for_the_server(tmp_path: Path, client: str) -> None:
     with Control(lambda text: None) as control:
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
         timer.start()
-        begun = time.monotonic()
         with pytest.raises(Interrupted):
             sent(tmp_path, client, control)
         timer.join()
-        assert time.monotonic() - begun < 30
 
 
 def test_a_refusal_names_its_line(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Simulated:
 
     def until_asked(self, count: int) -> None:
         with self.moved:
-            assert self.moved.wait_for(lambda: len(self.asked) >= count, 20)
+            assert self.moved.wait_for(lambda: len(self.asked) >= count, 120)
 
     def go_to(self, now_s: float) -> None:
         with self.moved:
@@ -70,7 +70,7 @@ class Log:
 
     def until(self, count: int) -> list[str]:
         with self.grew:
-            assert self.grew.wait_for(lambda: len(self.lines) >= count, 20)
+            assert self.grew.wait_for(lambda: len(self.lines) >= count, 120)
             return list(self.lines)
 
 
@@ -143,7 +143,7 @@ def test_an_action_under_way_is_waited_for_and_its_error_raised(time: Simulated,
     may_end = threading.Event()
 
     def fails() -> None:
-        may_end.wait(20)
+        may_end.wait(120)
         raise TrialVoid("it failed")
 
     line = timeline(time, log, log.moment(1, fails))
@@ -156,7 +156,7 @@ def test_an_action_under_way_is_waited_for_and_its_error_raised(time: Simulated,
     closing.start()
     assert closing.is_alive()
     may_end.set()
-    closing.join(20)
+    closing.join(120)
     with pytest.raises(TrialVoid, match="it failed"):
         line.check()
 

@@ -108,9 +108,9 @@ def test_a_trial_has_what_its_nemesis_draws() -> None:
 @pytest.fixture
 def family() -> Iterator[subprocess.Popen[bytes]]:
     """A process with a child in a session of its own, and a grandchild."""
-    script = "setsid sh -c 'sleep 60 & wait' & wait"
+    script = "setsid sh -c 'sleep 600 & wait' & wait"
     with subprocess.Popen(["sh", "-c", script]) as process:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while len(list(tree.below(process.pid))) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         yield process
@@ -124,7 +124,7 @@ def states(pids: list[int]) -> set[str]:
 
 
 def until(pids: list[int], wanted: str) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not states(pids) <= set(wanted) and time.monotonic() < deadline:
         time.sleep(0.01)
     return states(pids) <= set(wanted)
@@ -148,7 +148,7 @@ def test_a_kill_reaches_the_whole_tree(family: subprocess.Popen[bytes]) -> None:
     descriptor = os.pidfd_open(family.pid)
     tree.kill(family.pid, descriptor)
     assert until(pids, "ZX")
-    assert family.wait(10) == -9
+    assert family.wait(120) == -9
     os.close(descriptor)
 
 

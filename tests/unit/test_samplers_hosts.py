@@ -25,7 +25,7 @@ from dbdyno.experiment.targets import host
 from dbdyno.experiment.targets.host import Prometheus
 from dbdyno.experiment.types import Target
 from dbdyno.hosts.ssh import SshAddress
-from dbdyno.samplers import hosts
+from dbdyno.samplers import hosts, runner
 from dbdyno.samplers.hosts import prometheus, remote
 from dbdyno.samplers.machine import load, paging
 from dbdyno.samplers.runner import Sampling
@@ -148,6 +148,12 @@ def test_the_servers_process_is_looked_for_by_its_port(url: str, port: int | Non
 # ---- ssh
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a feed has to say at the end of a trial is waited for, on a busy machine too."""
+    monkeypatch.setattr(runner, "JOIN_S", 60.0)
+
+
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An `ssh` that runs the shell here, and notes its arguments."""
@@ -163,7 +169,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def until(condition: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

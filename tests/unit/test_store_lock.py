@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, lambda *_: sys.exit(30))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(31))
 Lock(Path(sys.argv[1]))
 print("begun", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -45,7 +45,7 @@ def test_who_works_in_a_run_gets_the_signal(tmp_path: Path, now: bool, code: int
     with worker(tmp_path) as process:
         lock.check_stoppable(tmp_path)
         lock.stop(tmp_path, now=now)
-        assert process.wait(timeout=30) == code
+        assert process.wait(timeout=120) == code
     with pytest.raises(DynoError, match="no process works"):
         lock.stop(tmp_path, now=now)
 

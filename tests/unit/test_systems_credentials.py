@@ -76,9 +76,10 @@ def test_a_command_of_which_the_first_line_counts(
     ):
         with pytest.raises(DynoError, match=message):
             login(command=command)
-    monkeypatch.setattr(credentials, "COMMAND_TIMEOUT_S", 0.2)
-    with pytest.raises(DynoError, match="did not end within"):
-        login(command="sleep 60 & sleep 60")
+    with monkeypatch.context() as patch:
+        patch.setattr(credentials, "COMMAND_TIMEOUT_S", 0.2)
+        with pytest.raises(DynoError, match="did not end within"):
+            login(command="sleep 60 & sleep 60")
     counter = home / "counter"
     for _ in range(2):
         assert login(command=f"echo x >> {counter}; echo pw").password == "pw"

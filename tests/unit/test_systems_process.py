@@ -45,7 +45,7 @@ print(json.dumps([dict(os.environ), alone, list(os.sched_getaffinity(0)), descri
 
 def until(condition: Callable[[], bool]) -> bool:
     """Whether it became true within a generous time."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
     return condition()
@@ -76,12 +76,12 @@ def test_a_process_is_started_and_stopped(tmp_path: Path) -> None:
     )
     assert process.alive()
     assert process.status() is None
-    assert process.stop(10) is False
+    assert process.stop(60) is False
     assert not process.alive()
     assert gone(process.pid)
     assert not sockets.exists()
     assert data.exists()
-    assert process.stop(10) is False, "stopping twice does nothing"
+    assert process.stop(60) is False, "stopping twice does nothing"
 
 
 def test_a_stubborn_process_is_killed(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_children_are_not_left_behind(tmp_path: Path) -> None:
     assert until(lambda: up(log))
     child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
     assert not gone(child)
-    process.stop(10)  # the orphan is given some seconds, then killed
+    process.stop(60)  # the orphan is given some seconds, then killed
     assert gone(child)
 
 
@@ -287,8 +287,15 @@ def test_sockets_and_ports() -> None:
     assert directory.stat().st_mode & 0o777 == 0o700
     guarded.stop(0)
     assert not directory.exists()
-    port = free_port()
-    check_port(port, "port")
+    assert any(map(is_free, (free_port() for _ in range(10)))), "one may be taken meanwhile"
+
+
+def is_free(port: int) -> bool:
+    try:
+        check_port(port, "port")
+    except DynoError:
+        return False
+    return True
 
 
 def test_a_long_temp_directory_is_not_used_for_sockets(

@@ -189,7 +189,7 @@ def server(tmp_path: Path, reply: bytes) -> Iterator[Client]:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        client = Client(path, timeout_s=10)
+        client = Client(path, timeout_s=60)
         try:
             yield client
         finally:

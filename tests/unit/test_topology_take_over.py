@@ -90,17 +90,17 @@ def beside_a_start(cluster: Any) -> bool:
     def start() -> None:
         lock.acquire()
         lock.is_held.set()
-        lock.is_waited_for.wait(10)
+        lock.is_waited_for.wait(120)
         lock.release()
 
     found: list[bool] = []
     starting = threading.Thread(target=start)
     starting.start()
-    assert lock.is_held.wait(10)
+    assert lock.is_held.wait(120)
     replacing = threading.Thread(target=lambda: found.append(cluster.take_over()))
     replacing.start()
-    replacing.join(10)
-    starting.join(10)
+    replacing.join(120)
+    starting.join(120)
     return found[0]
 
 
@@ -158,5 +158,5 @@ def test_who_asks_during_a_failover_hears_that_the_node_is_fenced(
 
     monkeypatch.setattr(failover, "take_over", take_over)
     assert cluster.take_over()
-    asking.join(10)
+    asking.join(120)
     assert found == [True]

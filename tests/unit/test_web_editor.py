@@ -21,7 +21,7 @@ from dbdyno.web import runner
 from dbdyno.web.pages.editor import EXAMPLE
 from fixtures import forked
 
-SLEEPS = (sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)")
+SLEEPS = (sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(600)")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_one_run_at_a_time_which_is_stopped(
     send(browser, "/runs/none/stop", do="now")
     assert browser.get("/experiment.json").json()["started"][0]["code"] is None
     send(browser, f"/runs/{first['id']}/stop", do="now")
-    for _ in range(200):
+    for _ in range(2400):
         if browser.get("/experiment.json").json()["started"][0]["code"] is not None:
             break
         time.sleep(0.05)

@@ -18,7 +18,7 @@ from dbdyno.hosts import LOCAL
 from dbdyno.store.metrics.histogram import Histogram, by_tag, read_log
 
 SESSIONS = 32
-ENDS_S = 20.0
+ENDS_S = 60.0
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,8 @@ fn enough_ends_a_trial_in_good_order_with_code_0() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = start(&["run"]);
     let mut plan = plan(directory.path(), 600.0);
-    plan["warmup_s"] = json!(0.5);
+    // So long that a signal after its first interval comes before its end.
+    plan["warmup_s"] = json!(5.0);
     feed(&mut child, &plan.to_string());
     let mut events = BufReader::new(child.stdout.take().unwrap()).lines();
     let phase = |phase: &'static str| {

@@ -139,8 +139,12 @@ impl Nodes {
         (own.len(), own.iter().filter(|one| one.1).count())
     }
 
-    /// A trial of half a second; `meanwhile` runs next to it.
-    fn trial(&self, meanwhile: impl FnOnce() + Send) -> (GroupTotal, Vec<Event>) {
+    /// A trial that lasts until `enough` holds of its events; `meanwhile` runs next to it.
+    fn trial(
+        &self,
+        meanwhile: impl FnOnce() + Send,
+        enough: impl Fn(&[Event]) -> bool + Sync,
+    ) -> (GroupTotal, Vec<Event>) {
         let directory = tempfile::tempdir().expect("a directory");
         let target = |port: u16| {
             json!({"driver": "redis", "address": {"tcp": {"host": "127.0.0.1", "port": port}},
@@ -148,18 +152,19 @@ impl Nodes {
         };
         let plan: Plan = serde_json::from_value(json!({
             "schema_version": 1, "job": "run", "trial": "test", "directory": directory.path(),
-            "seed": 1, "warmup_s": 0.0, "duration_s": 0.5, "drain_s": 0.0, "interval_s": 0.1,
+            "seed": 1, "warmup_s": 0.0, "duration_s": 600.0, "drain_s": 0.0, "interval_s": 0.1,
             "targets": {"a": target(self.ports[0]), "b": target(self.ports[1])},
             "groups": [{"name": "g", "target": "a", "also_targets": ["b"], "workload": "kv",
                         "options": {"preset": "c", "records": 100}, "sessions": 3,
-                        "deadline_s": 0.2}],
+                        "deadline_s": 30.0}],
         }))
         .expect("a plan");
         let events = Mutex::new(Vec::new());
         let interrupted = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(meanwhile);
-            let ends = Ends { interrupted: &interrupted, enough: &|| false };
+            let enough = || enough(&events.lock().expect("no panic"));
+            let ends = Ends { interrupted: &interrupted, enough: &enough };
             let emit = |event| events.lock().expect("no panic").push(event);
             assert_eq!(run(&plan, DRIVERS, WORKLOADS, ends, &emit), Ok(false));
         });
@@ -169,10 +174,23 @@ impl Nodes {
     }
 }
 
+/// Whether an operation has been measured.
+fn some(events: &[Event]) -> bool {
+    events.iter().any(|event| match event {
+        Event::Interval { groups, .. } => groups["g"].transactions > 0,
+        _ => false,
+    })
+}
+
+/// How many sessions have gone on after an outage.
+fn went_on(events: &[Event]) -> usize {
+    events.iter().filter(|event| matches!(event, Event::Outage { end_s: Some(_), .. })).count()
+}
+
 #[test]
 fn operations_go_where_the_nodes_say() {
     let nodes = nodes();
-    let (total, _) = nodes.trial(|| {});
+    let (total, _) = nodes.trial(|| {}, some);
     assert!(total.transactions > 0 && total.errors.is_empty(), "{:?}", total.errors);
     assert!(nodes.served(0).0 > 0);
     assert_eq!(nodes.served(1), (0, 0));
@@ -182,7 +200,7 @@ fn operations_go_where_the_nodes_say() {
 fn a_moved_slot_is_followed_though_the_nodes_still_say_otherwise() {
     let nodes = nodes();
     nodes.shared.owner.store(nodes.ports[1].into(), Relaxed);
-    let (total, _) = nodes.trial(|| {});
+    let (total, _) = nodes.trial(|| {}, some);
     assert!(total.transactions > 0 && total.errors.is_empty(), "{:?}", total.errors);
     assert_eq!(nodes.served(0), (0, 0));
     assert!(nodes.served(1).0 > 0);
@@ -192,7 +210,7 @@ fn a_moved_slot_is_followed_though_the_nodes_still_say_otherwise() {
 fn a_slot_that_is_on_its_way_is_asked_for_and_stays_known() {
     let nodes = nodes();
     nodes.shared.migrates.store(true, Relaxed);
-    let (total, _) = nodes.trial(|| {});
+    let (total, _) = nodes.trial(|| {}, some);
     assert!(total.transactions > 0 && total.errors.is_empty(), "{:?}", total.errors);
     let (all, asked) = nodes.served(1);
     assert!(all > 0);
@@ -202,17 +220,20 @@ fn a_slot_that_is_on_its_way_is_asked_for_and_stays_known() {
 #[test]
 fn sessions_go_on_at_the_node_that_takes_over() {
     let nodes = nodes();
-    let (total, events) = nodes.trial(|| {
-        std::thread::sleep(Duration::from_millis(150));
+    let take_over = || {
+        while nodes.served(0).0 == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         nodes.kill(0);
         std::thread::sleep(Duration::from_millis(50));
         nodes.shared.owner.store(nodes.ports[1].into(), Relaxed);
         nodes.shared.said.store(nodes.ports[1].into(), Relaxed);
-    });
+    };
+    let all_go_on = |events: &[Event]| went_on(events) >= 3 && nodes.served(1).0 > 0;
+    let (total, events) = nodes.trial(take_over, all_go_on);
     assert!(nodes.served(0).0 > 0 && nodes.served(1).0 > 0);
     assert!(total.errors["lost"] > 0, "{:?}", total.errors);
-    let ended = events.iter().filter(|event| matches!(event, Event::Outage { end_s: Some(_), .. }));
-    assert!(ended.count() >= 3, "each session goes on");
+    assert!(went_on(&events) >= 3, "each session goes on");
 }
 
 #[test]
@@ -221,6 +242,6 @@ fn a_node_that_is_down_at_the_start_does_not_keep_a_session_from_another() {
     nodes.kill(0);
     nodes.shared.owner.store(nodes.ports[1].into(), Relaxed);
     nodes.shared.said.store(nodes.ports[1].into(), Relaxed);
-    let (total, _) = nodes.trial(|| {});
+    let (total, _) = nodes.trial(|| {}, some);
     assert!(total.transactions > 0, "{:?}", total.errors);
 }

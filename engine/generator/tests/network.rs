@@ -4,7 +4,7 @@ mod toy;
 
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::event::{Event, Phase};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -31,9 +31,10 @@ fn what_is_counted_adds_up() {
     assert_eq!((transactions, ticks), (total.transactions, total.transactions));
     assert_eq!(operations, total.operations);
     assert_eq!(total.latency.as_ref().unwrap().count, total.transactions);
-    let tags: Vec<&str> =
+    let mut tags: Vec<&str> =
         trial.hlog.lines().filter_map(|l| l.strip_prefix("Tag=")?.split(',').next()).collect();
-    assert_eq!(tags, ["g/!warmup", "g", "g", "g/read", "g/!errors", "!lag"]);
+    tags.dedup(); // two intervals, or one where the reporter was late
+    assert_eq!(tags, ["g/!warmup", "g", "g/read", "g/!errors", "!lag"]);
     let Some(Event::End { generator, measured_s, .. }) = trial.events.last() else { panic!() };
     assert!(generator.lag.is_some() && generator.polls > 0 && *measured_s > 0.0);
     assert!(matches!(trial.events[0], Event::Start { .. }));
@@ -116,8 +117,9 @@ fn answers_without_end_meet_the_deadline_and_keep_nobody_from_working() {
     let trial = run_plan(server.port, serde_json::json!({"deadline_s": 0.5}), one, quietly);
     assert_eq!(trial.result, Ok(false));
     let total = trial.total();
-    assert_eq!(total.errors.get("deadline"), Some(&1), "{:?}", total.errors);
-    assert!(total.transactions > 0);
+    // Others may miss it on a busy machine, now and then.
+    let missed = total.errors["deadline"];
+    assert!(missed >= 1 && total.transactions > 10 * missed, "{:?}", total.errors);
 }
 
 #[test]
@@ -146,6 +148,7 @@ fn a_login_that_goes_on_and_on_ends_with_the_interrupt() {
 fn a_server_that_is_gone_for_good_costs_outages_without_an_end() {
     // The server closes sessions during the trial, with the end of the stream as its answer.
     static GONE: AtomicBool = AtomicBool::new(false);
+    static CLOSED: AtomicUsize = AtomicUsize::new(0);
     let fragile = serve(|_, lines| {
         if GONE.load(Ordering::Relaxed) {
             return Ok(());
@@ -154,16 +157,24 @@ fn a_server_that_is_gone_for_good_costs_outages_without_an_end() {
         while !GONE.load(Ordering::Relaxed) {
             lines.answer(1)?;
         }
+        CLOSED.fetch_add(1, Ordering::Relaxed);
         Ok(())
     });
     let closing = Arc::clone(&fragile.closing);
     let port = fragile.port;
-    let trial = run(port, serde_json::json!({}), move |_| {
-        std::thread::sleep(Duration::from_millis(600));
-        closing.store(true, Ordering::Relaxed);
-        GONE.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(("127.0.0.1", port));
-    });
+    // It is gone some ticks after the measured time began, which ends some ticks after all sessions have
+    // been closed.
+    let (ticks, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let enough = || {
+        if ticks.fetch_add(1, Ordering::Relaxed) == 4 {
+            closing.store(true, Ordering::Relaxed);
+            GONE.store(true, Ordering::Relaxed);
+            let _ = TcpStream::connect(("127.0.0.1", port));
+        }
+        CLOSED.load(Ordering::Relaxed) == 3 && after.fetch_add(1, Ordering::Relaxed) >= 10
+    };
+    let plan = serde_json::json!({"duration_s": 600.0});
+    let trial = run_until(port, serde_json::json!({}), plan, quietly, &enough);
     assert_eq!(trial.result, Ok(false));
     let open = trial.outages().iter().filter(|outage| outage.1.is_none()).count();
     assert_eq!(open, 3, "{:?}", trial.outages());
@@ -177,11 +188,11 @@ fn a_server_that_is_gone_for_good_costs_outages_without_an_end() {
 
 #[test]
 fn a_server_that_is_not_there_fails_the_trial_and_is_named() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let trial = run(port, serde_json::json!({}), quietly);
+    // The kernel gives that port to nobody.
+    let trial = run(1, serde_json::json!({}), quietly);
     let error = trial.result.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Connection);
-    assert!(error.what.contains(&format!("127.0.0.1:{port}")), "{error}");
+    assert!(error.what.contains("127.0.0.1:1"), "{error}");
     assert!(error.what.contains("refused") && error.what.contains("group g:"), "{error}");
 }
 
@@ -249,13 +260,22 @@ fn an_interruption_keeps_what_was_measured() {
         lines.say("hi\n")?;
         lines.answer(usize::MAX)
     });
-    let trial = run(server.port, serde_json::json!({}), |interrupted| {
-        std::thread::sleep(Duration::from_millis(700));
+    let (ticks, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let looked = || {
+        over.store(ticks.fetch_add(1, Ordering::Relaxed) >= 5, Ordering::Relaxed);
+        false
+    };
+    let interrupt = |interrupted: &AtomicBool| {
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         interrupted.store(true, Ordering::Relaxed);
-    });
+    };
+    let plan = serde_json::json!({"duration_s": 600.0});
+    let trial = run_until(server.port, serde_json::json!({}), plan, interrupt, &looked);
     assert_eq!(trial.result, Ok(true));
     let Some(Event::End { interrupted, measured_s, .. }) = trial.events.last() else { panic!() };
-    assert!(*interrupted && *measured_s > 0.0 && *measured_s < 1.0);
+    assert!(*interrupted && *measured_s > 0.0 && *measured_s < 600.0);
     assert!(trial.total().transactions > 0);
     assert!(trial.hlog.contains("Tag=g/read,"));
 }
@@ -313,8 +333,8 @@ fn enough_ends_the_measured_phase_with_an_interval_and_not_as_an_interruption() 
     assert_eq!(trial.result, Ok(false));
     let (interrupted, asked, intervals) = ending(&trial);
     assert!(!interrupted && asked);
-    assert!(!intervals.is_empty() && intervals.iter().all(|&length_s| length_s > 0.2));
     let Some(Event::End { measured_s, groups, .. }) = trial.events.last() else { panic!() };
+    assert!(*measured_s > 0.29, "it ends with an interval: {measured_s}");
     assert!((measured_s - intervals.iter().sum::<f64>()).abs() < 1e-6);
     assert!(groups["g"].transactions > 0 && trial.outages().is_empty());
 }

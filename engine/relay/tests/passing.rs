@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use toy::{Relay, client, echo, exchange, is_reset, server, word};
+use toy::{Relay, client, echo, exchange, is_reset, server, soon, word};
 
 #[test]
 fn an_exchange_takes_both_delays_and_a_connection_the_handshake_too() {
@@ -91,13 +91,9 @@ fn a_client_that_is_killed_is_a_reset_at_the_server() {
     let mut stream = client(address);
     assert_eq!(word(&mut stream, 1), "h");
     // Unread bytes make a close a reset (RFC 1122, 4.2.2.13).
-    std::thread::sleep(Duration::from_millis(50));
+    assert!(soon(|| stream.peek(&mut [0; 4]).unwrap() == 4));
     drop(stream);
-    let deadline = Instant::now() + toy::SOON;
-    while !seen.load(Ordering::SeqCst) {
-        assert!(Instant::now() < deadline, "the server was not told");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    assert!(soon(|| seen.load(Ordering::SeqCst)), "the server was not told");
     assert!(was_reset.load(Ordering::SeqCst));
     relay.end();
 }

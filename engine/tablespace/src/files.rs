@@ -154,7 +154,7 @@ mod tests {
         let meter = Meter {
             total: 100,
             done: AtomicU64::new(0),
-            told: Mutex::new(Instant::now()),
+            told: Mutex::new(Instant::now() + Duration::from_secs(3600)),
             emit: &emit,
         };
         meter.add(60);

@@ -22,7 +22,7 @@ import pymysql
 DATABASE, TABLE = "dbdyno", "dbdyno_audit"
 FILE = "contents.json"
 LOGINS = "PROOF_LOGINS"  # variable: path of the plan
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 WRITES = {
     "mariadb": "SELECT NOT @@GLOBAL.read_only",
     "mysql": "SELECT NOT @@GLOBAL.read_only",

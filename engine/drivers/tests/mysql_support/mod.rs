@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Timeout for a server that is starting or answering.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}

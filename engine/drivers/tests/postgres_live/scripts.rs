@@ -2,10 +2,10 @@
 
 use crate::postgres_support::cluster::{Cluster, shared};
 use crate::postgres_support::script::Script;
+use crate::wait_for;
 use dyno_core::driver::client::{Answer, Bind};
 use dyno_core::error::Kind as ErrorKind;
 use dyno_core::plan::{Secret, Target};
-use std::time::Duration;
 
 fn connect(cluster: &Cluster) -> Script {
     Script::connect(&cluster.local("postgres")).expect("logs in")
@@ -192,11 +192,14 @@ fn scripts_keep_large_results() {
 fn scripts_can_be_cancelled_and_thrown_out() {
     let Some(cluster) = shared() else { return };
     let mut script = connect(&cluster);
+    let backend = script.rows("SELECT pg_backend_pid()")[0][0].clone().expect("a number");
     script.start(|client, out| client.query(b"SELECT pg_sleep(60)", out));
-    std::thread::sleep(Duration::from_millis(100));
+    let mut other = connect(&cluster);
+    let sleeps =
+        format!("SELECT 1 FROM pg_stat_activity WHERE pid = {backend} AND wait_event = 'PgSleep'");
+    wait_for(|| !other.rows(&sleeps).is_empty());
     script.cancel();
     assert_eq!(state(script.answers().expect("still there")), "57014");
-    let backend = script.rows("SELECT pg_backend_pid()")[0][0].clone().expect("a number");
     script.start(|client, out| client.query(b"SELECT pg_sleep(60)", out));
     connect(&cluster).rows(&format!("SELECT pg_terminate_backend({backend})"));
     let error = script.answers().expect_err("thrown out");

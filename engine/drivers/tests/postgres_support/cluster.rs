@@ -143,7 +143,7 @@ impl Cluster {
     }
 
     fn wait_until_ready(&self) {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_secs(120);
         while super::client::Client::connect(&self.local("postgres"), &[]).is_err() {
             if Instant::now() > end {
                 let log = std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();

@@ -8,10 +8,12 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Patience with what must happen.
 pub const SOON: Duration = Duration::from_secs(60);
+/// A port of loopback that nobody listens on, and that the kernel gives to nobody.
+pub const NOBODY: ([u8; 4], u16) = ([127, 0, 0, 1], 1);
 /// Patience with what must not happen.
 pub const AWHILE: Duration = Duration::from_millis(300);
 
@@ -116,6 +118,18 @@ pub fn word(stream: &mut TcpStream, bytes: usize) -> String {
     let mut word = vec![0; bytes];
     stream.read_exact(&mut word).unwrap();
     String::from_utf8(word).unwrap()
+}
+
+/// Whether it becomes true.
+pub fn soon(mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + SOON;
+    while !condition() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
 }
 
 /// Whether nothing arrives for a while.

@@ -17,7 +17,7 @@ from tools.proof.row import Effort, Outcome, Row, Table
 WITHIN_S = 0.5
 AWAY_S = (0.3, 1.0, 2.0)  # until it is started again
 BLOCKS, SESSIONS = 3, 8
-BEGIN_S, TAIL_S, QUICK_TAIL_S = 1.0, 8.0, 6.0
+BEGIN_S, TAIL_S, QUICK_TAIL_S = 1.0, 8.0, 12.0
 
 
 @dataclass(frozen=True)

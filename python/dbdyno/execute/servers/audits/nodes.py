@@ -1,8 +1,9 @@
 """Nodes of a target after a load: started again, together again, caught up, and then read.
 
 They are read one after another, and a transaction whose client was cut off may be committed
-meanwhile: its COMMIT still waits for a replica, or its server is slow. So where nodes differ they
-are read again, once the transactions that were open then have ended (`read_settled`).
+meanwhile: its COMMIT still waits for a replica, or its server is slow. So open transactions are
+waited for, and where nodes differ they are read again, once those that were open then have ended
+(`read_settled`).
 """
 
 from __future__ import annotations
@@ -81,8 +82,9 @@ def read_settled(
     check: Callable[[], None],
     same: Callable[[T, T], bool] = operator.eq,
 ) -> T:
-    """What `read` finds once nodes hold the same. Where it does not agree with itself it is done
+    """What `read` finds once the load's last transactions are over and nodes hold the same. Where it does not agree with itself it is done
     again, until it does, finds the `same` twice, or READ_AGAIN_S are over: the last time counts."""
+    wait_for_open(deployment, check)
     given_up = time.monotonic() + READ_AGAIN_S
     equal = _equal(deployment, stores, mark, check)
     found = read()
