@@ -145,8 +145,8 @@ def test_sessions_follow_a_name_to_a_new_primary(there: Place) -> None:
     [record] = [json.loads(text) for text in complete_trials(there.path / "r").values()]
     assert record["status"] == "complete", record["void_reason"]
     assert "promoted" in [one["change"] for one in record["roles"]]
-    ended = [each["end_s"] for each in record["outages"]]
-    assert ended and None not in ended, record["outages"]  # they came back
+    back_s = [each["end_s"] for each in record["outages"]]
+    assert back_s and None not in back_s, record["outages"]
 
 
 # D06: a dead machine is replaced under its name; its record changes before the new server starts,

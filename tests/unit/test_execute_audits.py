@@ -102,10 +102,17 @@ def test_what_is_committed_between_two_nodes_has_not_diverged(tmp_path: Path) ->
 
 def test_an_open_transaction_is_waited_for_before_nodes_are_read_again(tmp_path: Path) -> None:
     waits = [[7, "12:00:00"]]
-    primary = Scripted([FIRST], [FIRST, LATE], is_open=[waits, waits, waits])
+    primary = Scripted([FIRST], [FIRST, LATE], is_open=[[], waits, waits, waits])
     found = audited(tmp_path, [(FIRST, ACKNOWLEDGED)], pool(primary, Scripted([FIRST, LATE])))
     assert found.diverged == 0
-    assert primary.asked == ["read", "open", "open", "open", "open", "read"]
+    assert primary.asked == ["open", "read", "open", "open", "open", "open", "read"]
+
+
+def test_what_the_load_sent_last_is_waited_for_before_nodes_are_read(tmp_path: Path) -> None:
+    waits = [[7, "12:00:00"]]
+    primary = Scripted([FIRST], is_open=[waits, waits])
+    audited(tmp_path, [(FIRST, ACKNOWLEDGED)], pool(primary, Scripted([FIRST])))
+    assert primary.asked == ["open", "open", "open", "read"]
 
 
 def test_transactions_that_begin_later_are_not_waited_for(tmp_path: Path) -> None:
@@ -113,7 +120,7 @@ def test_transactions_that_begin_later_are_not_waited_for(tmp_path: Path) -> Non
     primary = Scripted([FIRST], [FIRST, LATE], is_open=others)
     found = audited(tmp_path, [(FIRST, ACKNOWLEDGED)], pool(primary, Scripted([FIRST, LATE])))
     assert found.diverged == 0
-    assert primary.asked == ["read", "open", "open", "read"]
+    assert primary.asked == ["open", "open", "read", "open", "open", "read"]
 
 
 def test_nodes_that_differ_twice_in_the_same_way_have_diverged(tmp_path: Path) -> None:
@@ -142,7 +149,7 @@ def test_an_open_transaction_is_not_waited_for_longer_than_a_commit_takes(
     monkeypatch.setattr(nodes, "OPEN_S", 0.0)
     primary = Scripted([FIRST], is_open=[[[7, "12:00:00"]]] * 50)
     found = audited(tmp_path, [(FIRST, ACKNOWLEDGED)], pool(primary, Scripted([FIRST, LATE])))
-    assert (found.diverged, primary.asked.count("open")) == (1, 2)
+    assert (found.diverged, primary.asked.count("open")) == (1, 2 * 2)
 
 
 def test_what_seems_lost_is_looked_for_again(tmp_path: Path) -> None:
@@ -157,7 +164,7 @@ def test_nodes_that_agree_are_read_once(tmp_path: Path) -> None:
     primary, replica = Scripted([FIRST], []), Scripted([FIRST], [])
     found = audited(tmp_path, [(FIRST, ACKNOWLEDGED)], pool(primary, replica))
     assert (found.lost, found.diverged) == (0, 0)
-    assert "open" not in primary.asked
+    assert primary.asked == ["open", "read"]
 
 
 def test_lists_are_read_again_too(tmp_path: Path) -> None:

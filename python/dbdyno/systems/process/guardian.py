@@ -18,8 +18,8 @@ the end of its patience. Protocol, one JSON object a line:
     out: {"exited": status, "killed": bool}     the program is gone and cleaned up; then it ends
 
 Sources: prctl(2) PR_SET_PDEATHSIG (sent when the *thread* that forked ends: we have one only) and
-PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), semctl(2), proc_sysvipc(5), umount2(2), loop(4); PostgreSQL's
-`pg_shmem.h` (PGShmemHeader) and `dsm.c` (the control segment lists handles).
+PR_SET_CHILD_SUBREAPER, shmctl(2), shmat(2), semctl(2), proc_sysvipc(5), umount2(2), loop(4);
+PostgreSQL's `pg_shmem.h` (PGShmemHeader) and `dsm.c` (the control segment lists handles).
 """
 
 from __future__ import annotations

@@ -82,8 +82,9 @@ def read_settled(
     check: Callable[[], None],
     same: Callable[[T, T], bool] = operator.eq,
 ) -> T:
-    """What `read` finds once the load's last transactions are over and nodes hold the same. Where it does not agree with itself it is done
-    again, until it does, finds the `same` twice, or READ_AGAIN_S are over: the last time counts."""
+    """What `read` finds once the load's last transactions are over and nodes hold the same. Where
+    it does not agree with itself it is done again, until it does, finds the `same` twice, or
+    READ_AGAIN_S are over: the last time counts."""
     wait_for_open(deployment, check)
     given_up = time.monotonic() + READ_AGAIN_S
     equal = _equal(deployment, stores, mark, check)
@@ -115,7 +116,7 @@ def wait_for_open(deployment: Deployment, check: Callable[[], None]) -> bool:
     any. Later ones are none of the load's."""
     first = _open(deployment)
     given_up = time.monotonic() + OPEN_S
-    while first & _open(deployment) and time.monotonic() < given_up:
+    while first and first & _open(deployment) and time.monotonic() < given_up:
         check()
         time.sleep(POLL_S)
     return bool(first)
