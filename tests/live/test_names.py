@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import socketserver
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,6 @@ from running import Place, complete_trials
 
 from dbdyno import installed
 from dbdyno.errors import DynoError
-from dbdyno.execute.servers.network import measuring
 from dbdyno.execute.servers.network.names import NamedNodes
 from dbdyno.hosts import LOCAL
 from dbdyno.systems.process.account import account_for
@@ -64,6 +66,22 @@ def server(bind: None) -> Iterator[NameServer]:
     made.stop()
 
 
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        while data := self.request.recv(1):
+            self.request.sendall(data)
+
+
+@contextmanager
+def echoes() -> Iterator[int]:
+    """The port of an echo for several sessions at a time."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Echo) as server:
+        server.daemon_threads = True  # those whose client is gone, and was not heard of
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
 def connected(port: int) -> socket.socket:
     session = socket.create_connection(("127.0.0.1", port), 60)
     session.settimeout(60)
@@ -99,7 +117,7 @@ def is_silent(session: socket.socket) -> bool:
 def test_a_machine_that_is_gone_is_found_again_under_its_name(server: NameServer) -> None:
     relay = Relay(LOCAL, installed.find())
     try:
-        with measuring.echo() as port:
+        with echoes() as port:
             at = relay.listen("db", port).port
             made = NamedNodes(relay, server, keep_s=0.0)
             made.open({"db": port}, {"db": "db"})
@@ -191,7 +209,7 @@ def test_a_dead_node_is_replaced_under_its_name(there: Place) -> None:
     assert there.until_clean() == []
     records = [json.loads(text) for text in complete_trials(there.path / "r").values()]
     assert [each["status"] for each in records] == ["complete"] * 2, records
-    found = {each["levels"]["record"]: each for each in records}
+    found = {("before", "after")[each["cell"]]: each for each in records}
     for level, order in (
         ("before", ["loss", "register", *SEED]),
         ("after", ["loss", *SEED, "register"]),
