@@ -194,7 +194,7 @@ factors:
     after: {faults: [{at: 300ms, do: replace, node: db.2, record: after}]}
 blocks: 1
 warmup: 200ms
-duration: 5s
+duration: DURATION
 interval: 500ms
 """
 SEED = ["backup", "copy", "start", "join", "catch_up"]
@@ -203,8 +203,9 @@ SEED = ["backup", "copy", "start", "join", "catch_up"]
 @pytest.mark.usefixtures("bind")
 def test_a_dead_node_is_replaced_under_its_name(there: Place) -> None:
     binaries("postgres")
-    there.experiment(REPLACED)
-    done = there.dyno("run", "experiment.yaml", "--dir", "r")
+    there.experiment(REPLACED.replace("DURATION", LONG))
+    with ended(there.path / "r"):
+        done = there.dyno("run", "experiment.yaml", "--dir", "r")
     assert done.returncode == 0, done.stdout + done.stderr
     assert there.until_clean() == []
     records = [json.loads(text) for text in complete_trials(there.path / "r").values()]
