@@ -101,7 +101,7 @@ Refused: external servers (`url`), kinds without a server process, `until: stead
 def page() -> str:
     """docs/reference/experiment.md"""
     schema = json_schema()
-    schema["required"].append("experiment")  # or its synonym
+    schema = {**schema, "required": [*schema["required"], "experiment"]}  # or its synonym
     parts = schema["$defs"]
     return sections(
         "# Experiment file",

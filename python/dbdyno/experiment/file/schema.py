@@ -7,6 +7,7 @@ can check.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -69,8 +70,9 @@ class Experiment(HeadModel, SetupModel):
     )
 
 
+@cache
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of an experiment file."""
+    """JSON Schema (draft 2020-12) of an experiment file. It is made once: no caller changes it."""
     schema = Experiment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "dbdyno experiment"
