@@ -12,10 +12,10 @@ or more are lost on the average, so one of these failures takes at least half.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.optimize import linprog
@@ -148,7 +148,8 @@ def search(wish: Wish, limits: Limits | None = None) -> Found:
     """The layout with the fewest nodes with data, then the fewest arbitrators, then equal weights,
     then the smallest weights, that survives the wish."""
     limits = limits or Limits()
-    proofs: dict[tuple[int, ...], Proof] = {}
+    # Each takes a linear programme: made only if no layout is found.
+    proofs: dict[tuple[int, ...], Callable[[], Proof]] = {}
     tried = 0
     for data, judges in _budgets(limits):
         best: tuple[tuple[int, int, tuple[int, ...]], Layout] | None = None
@@ -157,11 +158,11 @@ def search(wish: Wish, limits: Limits | None = None) -> Found:
             sizes = tuple(sum(pair) for pair in sites)
             asked = failures(wish, sizes)
             if reason := _data_lost(wish, sites, asked):
-                proofs.setdefault(sizes, Proof(sizes, (), reason))
+                proofs.setdefault(sizes, partial(Proof, sizes, (), reason))
                 continue
             weights = _weights(sizes, _key(asked), limits.weights)
             if weights is None:
-                proofs[sizes] = _proof(sizes, asked, limits.weights)
+                proofs[sizes] = partial(_proof, sizes, asked, limits.weights)
                 continue
             made = Layout(
                 tuple(Site(*pair, weight) for pair, weight in zip(sites, weights, strict=True))
@@ -171,7 +172,8 @@ def search(wish: Wish, limits: Limits | None = None) -> Found:
                 best = cost, made
         if best is not None:
             return Found(wish, limits, best[1], tried)
-    return Found(wish, limits, None, tried, bounds(wish, limits), tuple(proofs.values()))
+    proved = tuple(prove() for prove in proofs.values())
+    return Found(wish, limits, None, tried, bounds(wish, limits), proved)
 
 
 def survives(wish: Wish, sites: Sequence[Site]) -> Failure | None:
