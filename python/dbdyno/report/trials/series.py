@@ -119,6 +119,8 @@ def _open(
 def thin(values: Sequence[float | None], points: int) -> list[float | None]:
     """At most `points` values, each the mean of neighbours, rounded to 4 significant digits."""
     step = max(1, math.ceil(len(values) / points))
+    if step == 1:
+        return [_round4(v) if v is not None and math.isfinite(v) else None for v in values]
     thinned: list[float | None] = []
     for start in range(0, len(values), step):
         known = [v for v in values[start : start + step] if v is not None and math.isfinite(v)]
@@ -127,10 +129,8 @@ def thin(values: Sequence[float | None], points: int) -> list[float | None]:
 
 
 def _round4(value: float) -> float:
-    if value == 0:
-        return 0
-    rounded = round(value, 3 - math.floor(math.log10(abs(value))))
-    return int(rounded) if rounded == int(rounded) else rounded
+    rounded = float(f"{value:.4g}")
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def choose_samples(metrics: Sequence[Mapping[str, float]]) -> list[tuple[str, str]]:
