@@ -37,10 +37,9 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -56,28 +55,26 @@ IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass
-class Charge:
+class Charge(NamedTuple):  # importing `dataclasses` would take a third of the start
     """What is entrusted to the guardian. Paths are absolute."""
 
-    make: list[str] = field(default_factory=list)  # made by us (0700), removed at every end
+    make: Sequence[str] = ()  # made by us (0700), removed at every end
     uid: int | None = None  # owner of what is made; None: ourselves
     gid: int | None = None
     mode: int = 0o700
-    directories: list[str] = field(default_factory=list)  # there already, removed at every end
+    directories: Sequence[str] = ()  # there already, removed at every end
     directory: str = ""  # removed only if dyno dies
 
 
-@dataclass
-class Job:
+class Job(NamedTuple):
     """A program to run. Paths are absolute."""
 
     command: list[str]
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
     log: str = ""  # standard output and error of the program, appended
     uid: int | None = None  # None: stay who we are
     gid: int | None = None
-    cpus: list[int] = field(default_factory=list)  # empty: leave the affinity alone
+    cpus: Sequence[int] = ()  # empty: leave the affinity alone
     stop_signal: int = signal.SIGTERM
     stop_timeout_s: float = 5.0  # when dyno is gone: the data is no longer needed
     data: str = ""  # PostgreSQL's data directory: its shared memory names it
