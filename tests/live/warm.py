@@ -130,13 +130,18 @@ def _start(request: dict, answers: int, out: int, err: int) -> None:
 
 
 def _import_all() -> None:
-    """Everything that a command may import, now."""
+    """Everything that a command may import, and the templates of reports, now."""
     import hurried  # noqa: F401
 
     import dbdyno
 
     for module in pkgutil.walk_packages(dbdyno.__path__, "dbdyno."):
         importlib.import_module(module.name)
+    from dbdyno.report import templating
+
+    for name in templating.templates():  # to compile those of a report takes half a second
+        if name.endswith(".j2"):
+            templating.environment(escaped=not name.endswith(".md.j2")).get_template(name)
     gc.freeze()  # so that children's collections leave these pages shared
 
 
