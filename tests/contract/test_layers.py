@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -11,6 +10,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from fixtures.sources import source
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "dbdyno"
@@ -89,17 +90,10 @@ RUST = {
 }
 
 
-@functools.cache
-def imports(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Every import of a file, anywhere in it."""
-    nodes = ast.walk(ast.parse(path.read_text()))
-    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
-
-
 def imported(path: Path) -> set[str]:
     """First components below `dbdyno` that a file imports; modules of the ground floor whole."""
     found: set[str] = set()
-    for node in imports(path):
+    for node in source(path).imports:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif node.level == 0 and node.module in ("dbdyno", "dbdyno.wording"):
@@ -177,7 +171,7 @@ def name(path: Path) -> str:
 def modules_of(path: Path, modules: Mapping[str, Path]) -> set[str]:
     """Modules that a file imports, anywhere in it, also for types alone."""
     found = set()
-    for node in imports(path):
+    for node in source(path).imports:
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             for alias in node.names:
                 one = f"{node.module}.{alias.name}"

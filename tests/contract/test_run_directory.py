@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from dbdyno.cli.main import dyno
 from fixtures.schemas import valid
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +114,5 @@ def test_every_metric_is_documented(run: Path) -> None:
 
 
 def test_strict_says_no(run: Path) -> None:
-    done = subprocess.run(
-        [DYNO, "report", run, "--strict"], capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 1, done.stderr
+    done = CliRunner().invoke(dyno, ["report", str(run), "--strict"], standalone_mode=False)
+    assert done.exception is None and done.return_value == 1

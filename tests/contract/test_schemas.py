@@ -90,7 +90,14 @@ def test_there_is_a_schema_of_each_kind() -> None:
     }
 
 
-@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+# That of experiments is by far the largest.
+LONG = {"experiment.schema.json": pytest.mark.long}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.name, marks=LONG.get(path.name, ())) for path in SCHEMAS],
+)
 def test_schemas_are_schemas(path: Path) -> None:
     schema = json.loads(path.read_text())
     Draft202012Validator.check_schema(schema)

@@ -12,7 +12,7 @@ from jinja2 import meta
 
 from dbdyno.report import Report, sections, templating
 from dbdyno.report.sections import SECTIONS
-from fixtures import stalling_run, synthetic
+from fixtures import reports, synthetic
 
 FOLDER = Path(sections.__file__).parent
 NAMES = [one.name for one in SECTIONS]
@@ -116,9 +116,8 @@ def having(views: dict[str, Any]) -> Report:
 @pytest.fixture(scope="module")
 def views() -> dict[str, Any]:
     """Of several runs, so that most sections have one."""
-    runs = (synthetic.open_loop, synthetic.engines, stalling_run.stalling)
-    reports = [Report(*run(Path("RUN"))) for run in runs]  # type: ignore[operator]
-    return {name: view for report in reversed(reports) for name, view in report.views.items()}
+    made = [reports.report(name) for name in ("stalling", "engines", "open_loop")]
+    return {name: view for report in made for name, view in report.views.items()}
 
 
 @pytest.fixture(scope="module")
