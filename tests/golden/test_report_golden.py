@@ -6,18 +6,15 @@ Update: `pytest tests/golden --snapshot-update`, then read the difference before
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__
-from dbdyno.report import Report
 from dbdyno.report.sections.load import stalls
-from fixtures import stalling_run, synthetic
 from fixtures.printed import printed
+from fixtures.reports import page, report
 
 
 class Html(SingleFileSnapshotExtension):
@@ -37,12 +34,6 @@ class Svg(Html):
     file_extension = "svg"
 
 
-@cache
-def report(name: str) -> Report:
-    """A made-up run, judged once for all media."""
-    return Report(*getattr(synthetic, name)(Path("RUN")))
-
-
 def masked(html: str) -> str:
     """The page without what changes for other reasons: style, script, data, drawings, version."""
     html = re.sub(r"(?s)(<(style|script)\b[^>]*>).*?(</\2>)", r"\1...\3", html)
@@ -53,8 +44,7 @@ def masked(html: str) -> str:
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
 def test_html(name: str, snapshot: SnapshotAssertion) -> None:
-    html = report(name).html()
-    assert masked(html) == snapshot(extension_class=Html)
+    assert masked(page(name)) == snapshot(extension_class=Html)
 
 
 @pytest.mark.parametrize("name", ["engines", "cache_run", "hostile", "open_loop"])
@@ -69,9 +59,8 @@ def test_brief(name: str, snapshot: SnapshotAssertion) -> None:
 
 
 def test_stalls(snapshot: SnapshotAssertion) -> None:
-    run, findings = stalling_run.stalling(Path("RUN"))
-    stalling = Report(run, findings)  # type: ignore[arg-type]
-    html = masked(stalling.html())
+    stalling = report("stalling")
+    html = masked(page("stalling"))
     section = html[html.index('<section aria-labelledby="stalls">') :]
     lead = html[html.index("<b>Stalls:</b>") :]
     shown = f"{lead.partition('</p>')[0]}\n{section.partition('</section>')[0]}"
@@ -85,8 +74,7 @@ def test_stalls(snapshot: SnapshotAssertion) -> None:
 
 
 def test_stalls_chart(snapshot: SnapshotAssertion) -> None:
-    run, findings = stalling_run.stalling(Path("RUN"))
-    first = Report(run, findings).views["stalls"][0]  # type: ignore[arg-type]
+    first = report("stalling").views["stalls"][0]
     assert first.figure is not None
     assert str(first.figure.narrow) == snapshot(extension_class=Svg)
 

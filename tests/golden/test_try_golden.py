@@ -13,9 +13,8 @@ from dbdyno.cli.trying import experiment, sent, servers
 from dbdyno.cli.trying.experiment import Try
 from dbdyno.cli.trying.timing import Times
 from dbdyno.experiment import load
-from dbdyno.report import Report
-from fixtures import synthetic
 from fixtures.printed import printed
+from fixtures.reports import report
 
 TIMES = Times(6, 0.9, 2.7, 0.2, 90.0, fits=True)
 FILE = Path("runs/try.yaml")
@@ -80,7 +79,6 @@ def test_the_claim_in_its_comment_can_be_judged(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["engines", "hostile"])
 def test_an_answer(golden: SnapshotAssertion, name: str) -> None:
-    report = Report(*getattr(synthetic, name)(Path("RUN")))
-    text = printed(report.short(), width=100)
+    text = printed(report(name).short(), width=100)
     assert not CONTROL.search(text)
     assert text == golden

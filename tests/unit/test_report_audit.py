@@ -10,12 +10,13 @@ import plans
 
 from dbdyno.audit.findings import Audit, Lost, NodeCounts
 from dbdyno.report import Report
-from dbdyno.report.sections.audits.audit import View
+from dbdyno.report.context import Context
+from dbdyno.report.sections.audits import audit
 from dbdyno.share.redact.run import redacted
 from dbdyno.store import record as records
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
-from fixtures import synthetic
+from fixtures import reports, synthetic
 from fixtures.printed import printed
 
 CLEAN = Audit(
@@ -55,18 +56,21 @@ def report(*audits: Audit) -> Report:
     """Of a run whose first trials have these."""
     run, findings = synthetic.engines(Path("RUN"))
     kept = list(run.kept)
-    for place, audit in enumerate(audits):
-        kept[place] = kept[place].replace(audit={"db": audit})
+    for place, each in enumerate(audits):
+        kept[place] = kept[place].replace(audit={"db": each})
     return Report(replace(run, kept=kept), findings)  # type: ignore[arg-type]
 
 
-def view(*audits: Audit) -> View:
-    made: View = report(*audits).views["audit"]
-    return made
+def view(*audits: Audit) -> audit.View:
+    """The section without the rest of a report."""
+    made = report(*audits)
+    seen = audit.view(Context(made.run, made.findings))
+    assert seen is not None
+    return seen
 
 
 def test_a_run_without_audits_has_no_such_section() -> None:
-    assert "audit" not in report().views
+    assert "audit" not in reports.report("engines").views
 
 
 def test_where_nothing_is_lost_that_is_said_of_these_audits() -> None:

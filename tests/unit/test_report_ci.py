@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 
 from dbdyno.report import Report
 from dbdyno.report.ci import FORMATS, comment
 from dbdyno.report.ci.cases import FAILED, OPEN, PASSED, cases
-from fixtures import synthetic
+from fixtures import reports
 
 # What SARIF 2.1.0 requires, and what of it GitHub needs for an alert: sarif-schema-2.1.0.json has
 # the rest.
@@ -90,6 +89,8 @@ SARIF: dict[str, Any] = {
     },
 }
 
+OF_SARIF = Draft202012Validator(SARIF)
+
 # jenkinsci/xunit-plugin, junit-10.xsd: attributes by element, those with a star are required.
 JUNIT = {
     "testsuites": {"name", "time", "tests", "failures", "errors"},
@@ -107,18 +108,21 @@ CHILDREN = {
 }
 
 
-def made(name: str = "engines", text: str = "", **manifest: str) -> Report:
-    """The report of a run that nobody measured, of an experiment with this text."""
-    run, findings = getattr(synthetic, name)(Path("RUN"))
-    if text:
-        run.plan = replace(run.plan, spec_text=text)
-    run.manifest = {**run.manifest, **manifest}
-    return Report(run, findings)
+def made(text: str = "", **manifest: str) -> Report:
+    """The report of a run that nobody measured, of an experiment with this text. Its cases are made
+    of the same views as those of the plain run."""
+    plain = reports.report("engines")
+    run: Any = plain.run
+    plan = replace(run.plan, spec_text=text) if text else run.plan
+    run = replace(run, plan=plan, manifest={**run.manifest, **manifest})
+    report = Report(run, plain.findings)
+    vars(report)["views"] = plain.views
+    return report
 
 
 @pytest.fixture(params=["engines", "cache_run", "open_loop", "hostile"])
 def report(request: pytest.FixtureRequest) -> Report:
-    return made(request.param)
+    return reports.report(request.param)
 
 
 def test_each_claim_is_a_case_with_its_outcome(report: Report) -> None:
@@ -187,7 +191,7 @@ def test_junit_survives_characters_that_xml_forbids() -> None:
 
 def test_sarif_has_a_result_for_all_that_did_not_pass(report: Report) -> None:
     document = json.loads(FORMATS["sarif"](report))
-    jsonschema.validate(document, SARIF)
+    OF_SARIF.validate(document)
     (run,) = document["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     asked = [case for case in cases(report).cases if case.outcome != PASSED]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.report import Report
 from dbdyno.report.sections.setting import glossary
-from fixtures import synthetic
+from fixtures import reports
 
 ROOT = Path(__file__).parents[2]
 TERM = re.compile(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>")
@@ -27,16 +26,16 @@ def test_all_rows_of_the_glossary_are_read() -> None:
 
 
 def test_a_page_explains_the_terms_that_it_uses_and_no_others() -> None:
-    closed = shown(Report(*synthetic.engines(Path("RUN"))).html())
+    closed = shown(reports.page("engines"))
     assert closed["p95"].startswith("The 95th percentile")
     assert {"interval", "supported", "refuted", "block", "warm-up", "tps"} <= closed.keys()
     assert not {"open loop", "backlog", "knee", "undecided"} & closed.keys()
-    opened = shown(Report(*synthetic.open_loop(Path("RUN"))).html())
+    opened = shown(reports.page("open_loop"))
     assert {"open loop", "backlog"} <= opened.keys()
 
 
 def test_two_pages_explain_what_a_customer_must_know() -> None:
-    brief = shown(Report(*synthetic.engines(Path("RUN"))).brief())
+    brief = shown(reports.report("engines").brief())
     assert {"interval", "supported", "refuted", "tps"} <= brief.keys() <= glossary.BRIEF
 
 

@@ -10,12 +10,13 @@ import plans
 
 from dbdyno.audit.histories.findings import Findings, HistoryNode
 from dbdyno.report import Report
-from dbdyno.report.sections.audits.histories import View
+from dbdyno.report.context import Context
+from dbdyno.report.sections.audits import histories
 from dbdyno.share.redact.run import redacted
 from dbdyno.store import record as records
 from dbdyno.store.record import TrialRecord
 from dbdyno.store.run import Run
-from fixtures import synthetic
+from fixtures import reports, synthetic
 from fixtures.printed import printed
 
 LISTS = Findings(
@@ -46,13 +47,16 @@ def report(*found: Findings) -> Report:
     return Report(replace(run, kept=kept), findings)  # type: ignore[arg-type]
 
 
-def view(*found: Findings) -> View:
-    made: View = report(*found).views["histories"]
-    return made
+def view(*found: Findings) -> histories.View:
+    """The section without the rest of a report."""
+    made = report(*found)
+    seen = histories.view(Context(made.run, made.findings))
+    assert seen is not None
+    return seen
 
 
 def test_a_run_without_histories_has_no_such_section() -> None:
-    assert "histories" not in report().views
+    assert "histories" not in reports.report("engines").views
 
 
 def test_what_is_permitted_is_no_violation_and_nothing_found_is_no_proof() -> None:
@@ -99,8 +103,9 @@ def test_stale_reads_that_the_set_up_permits_are_no_violation() -> None:
     assert made.rows[0].violations == "0"
     assert made.rows[0].found.endswith("30 stale reads (up to 0.250 s old) (permitted)")
     assert [ground for _, ground in made.grounds] == [GROUND]
-    assert GROUND in report(AT_REPLICAS).html()
-    assert "after its acknowledgement" in report(AT_REPLICAS).markdown()
+    drawn = report(AT_REPLICAS)
+    assert GROUND in drawn.html()
+    assert "after its acknowledgement" in drawn.markdown()
 
 
 def test_what_no_set_up_permits_counts_at_replicas_too() -> None:
@@ -136,8 +141,9 @@ def test_what_could_not_be_judged_is_said() -> None:
 
 def test_all_media_draw_it_and_escape_it() -> None:
     made = report(replace(LISTS, permitted=()))
-    assert '<h2 id="histories">Audit of histories</h2>' in made.html()
-    assert "&lt;what&gt;" in made.html()
+    page = made.html()
+    assert '<h2 id="histories">Audit of histories</h2>' in page
+    assert "&lt;what&gt;" in page
     assert "## Audit of histories" in made.markdown()
     assert "audit: 7 anomalies" in printed(made.terminal(), width=200)
 

@@ -12,7 +12,6 @@ from dbdyno.report import layout
 from dbdyno.report.sections.setting import network
 from fixtures import synthetic
 
-RUN, _ = synthetic.cache_run(Path("."))
 FAR = {
     "delay_s": 0.005,
     "bytes_per_s": 10_000_000,
@@ -23,14 +22,19 @@ FAR = {
 NEAR = {**FAR, "delay_s": 0.0, "bytes_per_s": None, "measured_bytes_per_s": None}
 
 
+def run() -> synthetic.SyntheticRun:
+    return synthetic.cache_run(Path("."))[0]
+
+
 def rows(*facts: Any) -> list[network.Row] | None:
     """The section of a run whose trials of the first cells have these networks."""
     records = [
         one.replace(targets={"db": {"kind": "mariadb", "network": facts[one.cell]}})
-        for one in RUN.kept
+        for one in run().kept
         if one.cell < len(facts)
     ]
-    context: Any = SimpleNamespace(complete=records, plan=RUN.plan, layout=layout.choose(RUN.plan))
+    plan = run().plan
+    context: Any = SimpleNamespace(complete=records, plan=plan, layout=layout.choose(plan))
     return network.view(context)
 
 
@@ -46,10 +50,13 @@ def test_a_row_has_what_was_asked_for_and_what_was_measured() -> None:
 
 
 def test_a_network_between_nodes_has_a_row_of_its_own() -> None:
-    record = RUN.kept[0].replace(
-        targets={"db": {"kind": "mariadb", "network": NEAR, "network_of_nodes": FAR}}
+    record = (
+        run()
+        .kept[0]
+        .replace(targets={"db": {"kind": "mariadb", "network": NEAR, "network_of_nodes": FAR}})
     )
-    context: Any = SimpleNamespace(complete=[record], plan=RUN.plan, layout=layout.choose(RUN.plan))
+    plan = run().plan
+    context: Any = SimpleNamespace(complete=[record], plan=plan, layout=layout.choose(plan))
     found = network.view(context)
     assert found is not None
     assert [(row.target, row.delay) for row in found] == [

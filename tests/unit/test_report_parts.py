@@ -16,6 +16,7 @@ from dbdyno.analysis.types import (
     CellResult,
     ClaimPart,
     ClaimResult,
+    Findings,
     Inside,
     MoreBlocks,
     Partial,
@@ -38,33 +39,46 @@ from dbdyno.wording.verdicts import verdict_text
 from dbdyno.wording.visible import visible
 from fixtures import synthetic
 
-ENGINES, ENGINE_FINDINGS = synthetic.engines(Path("."))
-CACHE, CACHE_FINDINGS = synthetic.cache_run(Path("."))
+
+def engines() -> synthetic.SyntheticRun:
+    return synthetic.engines(Path("."))[0]
+
+
+def engine_findings() -> Findings:
+    return synthetic.engines(Path("."))[1]
+
+
+def cache() -> synthetic.SyntheticRun:
+    return synthetic.cache_run(Path("."))[0]
+
+
+def cache_findings() -> Findings:
+    return synthetic.cache_run(Path("."))[1]
 
 
 def with_cell(cell: CellResult) -> Context:
     """The cache's run with one cell."""
-    return Context(CACHE, replace(CACHE_FINDINGS, cells=(cell,)))  # type: ignore[arg-type]
+    return Context(cache(), replace(cache_findings(), cells=(cell,)))  # type: ignore[arg-type]
 
 
 def test_sessions_make_the_axis_and_engines_the_lines() -> None:
-    roles = layout.choose(ENGINES.plan)
+    roles = layout.choose(engines().plan)
     assert roles.x is not None
     assert roles.x.name == "workload.sessions"
     assert [f.name for f in roles.series] == ["engine"]
     assert roles.x_label == "sessions (threads)"
-    assert roles.cell(ENGINES.plan.cells[0].levels) == "mariadb · sessions 1"
+    assert roles.cell(engines().plan.cells[0].levels) == "mariadb · sessions 1"
     assert sorted(roles.styles.values()) == [0, 1, 2]
 
 
 def test_without_a_numeric_axis_rows_are_drawn_and_bare_levels_named() -> None:
-    roles = layout.choose(CACHE.plan)
+    roles = layout.choose(cache().plan)
     assert roles.x is None
-    assert roles.cell(CACHE.plan.cells[0].levels) == "cache on · id range 10,000"
+    assert roles.cell(cache().plan.cells[0].levels) == "cache on · id range 10,000"
 
 
 def test_many_lines_become_panels() -> None:
-    plan = ENGINES.plan
+    plan = engines().plan
     extra = replace(plan.factors[0], name="durability", levels=("full", "none", "os"))
     cells = tuple(
         replace(c, levels={**c.levels, "durability": level})
@@ -114,9 +128,9 @@ def test_samples_shown_are_bounded_and_telling_ones_lead() -> None:
 
 
 def test_a_trial_is_read_with_its_warm_up() -> None:
-    record = ENGINES.kept[0]
+    record = engines().kept[0]
     chosen = [("cpu", "user"), ("status", "Com_select"), ("status", "absent")]
-    trial = series.read_trial(ENGINES.events(record.id), ENGINES.samples(record.id), chosen)
+    trial = series.read_trial(engines().events(record.id), engines().samples(record.id), chosen)
     assert trial.t[0] < 0 < trial.t[-1]
     compact = series.compact(trial, chosen, 240)
     assert len(compact["groups"]["workload"]["tps"]) == len(trial.t)
@@ -125,21 +139,21 @@ def test_a_trial_is_read_with_its_warm_up() -> None:
 
 
 def test_settings_that_differ_are_found_and_volatile_ones_left_out() -> None:
-    roles = layout.choose(CACHE.plan)
-    rows = settings.different_settings(CACHE.kept, CACHE.plan.cells, roles)
+    roles = layout.choose(cache().plan)
+    rows = settings.different_settings(cache().kept, cache().plan.cells, roles)
     assert [row.name for row in rows] == ["query_cache_size", "query_cache_type"]
     assert dict(rows[1].values) == {"ON": "cache on", "OFF": "cache off"}
     rows = settings.different_settings(
-        ENGINES.kept, ENGINES.plan.cells, layout.choose(ENGINES.plan)
+        engines().kept, engines().plan.cells, layout.choose(engines().plan)
     )
     assert rows == []  # engines are different kinds: their settings are not one another's
 
 
 def test_plans_that_differ_are_flagged_and_put_first() -> None:
-    views = plans.view(Context(CACHE, CACHE_FINDINGS))
+    views = plans.view(Context(cache(), cache_findings()))
     assert views[0].differs
     assert {where for where, _ in views[0].plans} == {"cache on", "cache off"}
-    views = plans.view(Context(ENGINES, ENGINE_FINDINGS))
+    views = plans.view(Context(engines(), engine_findings()))
     assert not views[0].differs  # three kinds of server speak three languages
 
 
@@ -149,52 +163,52 @@ def test_plans_that_differ_in_numbers_only_are_one() -> None:
 
 
 def test_csv_has_a_row_a_trial_and_no_formula() -> None:
-    roles = layout.choose(ENGINES.plan)
-    rows = list(csv.reader(io.StringIO(tables.trials_csv(ENGINES.kept, ENGINES.plan, roles))))
-    assert len(rows) == 1 + len(ENGINES.kept)
+    roles = layout.choose(engines().plan)
+    rows = list(csv.reader(io.StringIO(tables.trials_csv(engines().kept, engines().plan, roles))))
+    assert len(rows) == 1 + len(engines().kept)
     assert len({len(row) for row in rows}) == 1
-    cells = list(csv.DictReader(io.StringIO(tables.cells_csv(ENGINE_FINDINGS.cells, roles))))
+    cells = list(csv.DictReader(io.StringIO(tables.cells_csv(engine_findings().cells, roles))))
     tps = [r for r in cells if r["metric"] == "transactions_per_s"]
-    assert len(tps) == len(ENGINES.plan.cells)
+    assert len(tps) == len(engines().plan.cells)
     assert float(tps[0]["ci_low"]) < float(tps[0]["mean"]) < float(tps[0]["ci_high"])
     assert tables._safe("=1+1") == "'=1+1"
 
 
 def test_ratio_tables_lead_with_the_headline_and_the_main_factor() -> None:
-    roles = layout.choose(ENGINES.plan)
-    shown = ratios.ratio_tables(ENGINE_FINDINGS, roles, ("workload",))
+    roles = layout.choose(engines().plan)
+    shown = ratios.ratio_tables(engine_findings(), roles, ("workload",))
     assert shown[0].metric.name == "transactions_per_s"
     assert [t.factor for t in shown[:2]] == ["engine", "sessions"]
 
 
 def test_what_was_tested_and_what_was_not() -> None:
-    plan = ENGINES.plan
-    said = " ".join(tested.setting(plan, ENGINES.kept, ENGINES.environment).values())
+    plan = engines().plan
+    said = " ".join(tested.setting(plan, engines().kept, engines().environment).values())
     assert "12 cells × 6 blocks, 72 trials measured" in said
     assert "20 s each after 5 s of warm-up" in said
     assert "8 CPUs" in said
     roles = layout.choose(plan)
-    so_far = warnings.not_tested(plan, ENGINES.kept[:-2], roles, running=True)
+    so_far = warnings.not_tested(plan, engines().kept[:-2], roles, running=True)
     assert "has not come to them yet" in so_far[-1].why and not so_far[-1].fix
-    missing = warnings.not_tested(plan, ENGINES.kept[:-2], roles)
+    missing = warnings.not_tested(plan, engines().kept[:-2], roles)
     assert [m.what for m in missing] == ["engine=mysql", plan.claims[3], "2 planned trials"]
-    void = [ENGINES.kept[0].replace(status="void", void_reason="tmp tables"), *ENGINES.kept[1:]]
+    void = [engines().kept[0].replace(status="void", void_reason="tmp tables"), *engines().kept[1:]]
     assert "void: tmp tables" in warnings.not_tested(plan, void, roles)[-1].why
 
 
 def test_cpus_are_written_as_ranges() -> None:
-    assert "on CPU 0-1, the servers on CPU 2-7" in tested.split(ENGINES.plan)
-    shared = tested.split(replace(ENGINES.plan, generator_cpus=(), server_cpus=()))
+    assert "on CPU 0-1, the servers on CPU 2-7" in tested.split(engines().plan)
+    shared = tested.split(replace(engines().plan, generator_cpus=(), server_cpus=()))
     assert "shared all CPUs" in shared
 
 
 def test_warnings_are_said_once_with_their_cells() -> None:
-    rows = warnings.warning_rows((), ENGINES.kept, ENGINES.plan, layout.choose(ENGINES.plan))
+    rows = warnings.warning_rows((), engines().kept, engines().plan, layout.choose(engines().plan))
     assert (synthetic.GENERATOR_BOUND, "6 trials: mariadb · sessions 64 (6 trials)") in rows
 
 
 def test_warnings_that_differ_in_numbers_are_one() -> None:
-    plan, kept = CACHE.plan, CACHE.kept[:3]
+    plan, kept = cache().plan, cache().kept[:3]
     late = [
         record.replace(warnings=(f"generator-bound (lag): 1 % lay unread for {us} µs or more",))
         for record, us in zip(kept, ("1.2", "42", "3.5"), strict=True)
@@ -217,11 +231,11 @@ THIN = {
 
 
 def test_a_row_is_marked_for_the_metrics_that_it_shows_only() -> None:
-    cells = [replace(cell, warnings=(), partial=THIN) for cell in CACHE_FINDINGS.cells]
+    cells = [replace(cell, warnings=(), partial=THIN) for cell in cache_findings().cells]
     cells[0] = replace(cells[0], partial={"stalls_per_min": THIN["stalls_per_min"]})
-    findings = replace(CACHE_FINDINGS, cells=tuple(cells))
-    roles, groups = layout.choose(CACHE.plan), ("readers", "updater")
-    readers, updater = tables.cell_tables(findings, roles, groups, CACHE.plan, CACHE.kept)
+    findings = replace(cache_findings(), cells=tuple(cells))
+    roles, groups = layout.choose(cache().plan), ("readers", "updater")
+    readers, updater = tables.cell_tables(findings, roles, groups, cache().plan, cache().kept)
     assert readers.rows[0].warnings == ()
     assert readers.rows[1].warnings == (
         "readers p95 ms: of 1 of 6 trials: of the others: too few operations for it",
@@ -251,7 +265,7 @@ def test_what_could_not_be_told_of_trials_is_grouped_by_reason() -> None:
         )
         for i, length in enumerate(lengths)
     )
-    rows = stalls.design(replace(CACHE_FINDINGS, inside=inside, stalls=()))
+    rows = stalls.design(replace(cache_findings(), inside=inside, stalls=()))
     assert rows == [("Over time", "3 trials: 1.00 s are too short")]
 
 
@@ -274,8 +288,8 @@ def test_every_link_to_the_warnings_has_an_end(tmp_path: Path, name: str) -> Non
 
 
 def test_void_attempts_are_all_listed() -> None:
-    plan, roles = CACHE.plan, layout.choose(CACHE.plan)
-    done, lost = CACHE.kept[0], CACHE.kept[1].replace(status="void", void_reason="x is 9")
+    plan, roles = cache().plan, layout.choose(cache().plan)
+    done, lost = cache().kept[0], cache().kept[1].replace(status="void", void_reason="x is 9")
     aside = [
         record.replace(status="void", void_reason=f"x is {i}")
         for i, record in enumerate((lost, done, done))
@@ -300,7 +314,7 @@ def test_counters_say_hit_ratio_and_amounts_per_transaction() -> None:
         "network.retransmits_per_s": 3.0,
     }
     cell = replace(
-        CACHE_FINDINGS.cells[0],
+        cache_findings().cells[0],
         metrics={name: synthetic.estimate([mean], [1]) for name, mean in means.items()},
     )
     mariadb, machine = counters.view(with_cell(cell)) or ()
@@ -323,7 +337,7 @@ def test_classes_share_out_a_transactions_time() -> None:
         },
         {},
     )
-    run = Context(ENGINES, ENGINE_FINDINGS)  # type: ignore[arg-type]
+    run = Context(engines(), engine_findings())  # type: ignore[arg-type]
     vars(run)["trials"] = Trials([cell], {}, [])
     (found,) = classes.view(run) or ()
     assert {(r.name, r.statements, r.share) for r in found.rows} == {
@@ -340,24 +354,24 @@ def test_latency_of_classes_leaves_out_errors_and_the_warm_up() -> None:
     one = Histogram.of([1_000_000] * 20)
     tags = ("workload", "workload/commit", "workload/!warmup", "workload/!errors", "!lag")
     lines = [Tagged(tag, 0.0, 1.0, one) for tag in tags]
-    plan_cell = ENGINES.plan.cells[0]
+    plan_cell = engines().plan.cells[0]
     assert set(latencies.collect(plan_cell, [lines]).classes) == {"workload/commit"}
 
 
 def test_qps_is_left_out_where_it_is_tps_again() -> None:
     cells = tuple(
         replace(c, metrics={"transactions_per_s": e, "operations_per_s": e})
-        for c in ENGINE_FINDINGS.cells
+        for c in engine_findings().cells
         for e in [c.metrics["transactions_per_s"]]
     )
-    same = replace(ENGINE_FINDINGS, cells=cells, headline_metric="operations_per_s")
+    same = replace(engine_findings(), cells=cells, headline_metric="operations_per_s")
     assert tables.twins(same, ()) == {"transactions_per_s"}
     assert tables.twins(replace(same, headline_metric="service_ms_p95"), ()) == {"operations_per_s"}
-    assert tables.twins(ENGINE_FINDINGS, ()) == frozenset()
+    assert tables.twins(engine_findings(), ()) == frozenset()
 
 
 def test_sessions_by_state_keep_the_largest_states() -> None:
-    cell = CACHE_FINDINGS.cells[0]
+    cell = cache_findings().cells[0]
     many = {f"sessions.state {i}": synthetic.estimate([i + 1.0], [1]) for i in range(20)}
     figure = waits.view(with_cell(replace(cell, metrics=many)))
     assert figure is not None
@@ -368,15 +382,15 @@ def test_sessions_by_state_keep_the_largest_states() -> None:
 
 
 def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
-    roles = layout.choose(CACHE.plan)
+    roles = layout.choose(cache().plan)
     ratio = Ratio(1.2, 0.9, 1.6, 0.975, 6, 0.2)
     part = ClaimPart(
         {}, "a", "b", ">=", 2.5, ratio, UNDECIDED, False, MoreBlocks(9, None), "It is open."
     )
     value = replace(part, kind=VALUE, metric="readers.service_ms_p95", blocks_needed=None)
     claim = ClaimResult("a / b >= 2.5", UNDECIDED, (part,), "", ())
-    findings = replace(CACHE_FINDINGS, claims=(claim, replace(claim, parts=(value,))))
-    shown = claims.views(CACHE.plan, findings, roles)
+    findings = replace(cache_findings(), claims=(claim, replace(claim, parts=(value,))))
+    shown = claims.views(cache().plan, findings, roles)
     assert shown[0].parts[0].words == "97.5 % interval 0.900 to 1.60×, against ≥ 2.5"
     assert shown[0].parts[0].why == (
         "It is open. To decide it takes from 9 more blocks to never, depending on how large the"
@@ -386,7 +400,7 @@ def test_claims_say_ratio_interval_threshold_and_blocks() -> None:
 
 
 def test_a_small_effect_says_so() -> None:
-    shown = claims.views(ENGINES.plan, ENGINE_FINDINGS, layout.choose(ENGINES.plan))
+    shown = claims.views(engines().plan, engine_findings(), layout.choose(engines().plan))
     assert shown[2].verdict_text == "supported, but too small to matter"
     assert shown[0].foot.endswith("against > 1")
 
@@ -402,8 +416,8 @@ def test_hostile_text_is_made_visible() -> None:
 
 
 def test_the_command_is_the_recorded_one() -> None:
-    assert reproduce.command(ENGINES) == "dyno run engines.yaml"  # type: ignore[arg-type]
-    assert reproduce.command(CACHE) == "dyno run query-cache.yaml"  # type: ignore[arg-type]
+    assert reproduce.command(engines()) == "dyno run engines.yaml"  # type: ignore[arg-type]
+    assert reproduce.command(cache()) == "dyno run query-cache.yaml"  # type: ignore[arg-type]
 
 
 def test_warnings_beside_a_claim_are_one_line() -> None:
@@ -413,17 +427,17 @@ def test_warnings_beside_a_claim_are_one_line() -> None:
 
 
 def test_the_factor_of_the_first_claim_is_the_main_one() -> None:
-    part = replace(CACHE_FINDINGS.claims[0].parts[0], left_cell=1, right_cell=0)
-    claim = replace(CACHE_FINDINGS.claims[0], parts=(part,))
-    roles = layout.choose(CACHE.plan, replace(CACHE_FINDINGS, claims=(claim,)))
+    part = replace(cache_findings().claims[0].parts[0], left_cell=1, right_cell=0)
+    claim = replace(cache_findings().claims[0], parts=(part,))
+    roles = layout.choose(cache().plan, replace(cache_findings(), claims=(claim,)))
     assert roles.main is not None
     assert roles.main.name == "id_range"
 
 
 def test_several_groups_get_a_table_each() -> None:
-    groups = names.groups_of(CACHE.plan)
+    groups = names.groups_of(cache().plan)
     shown = tables.cell_tables(
-        CACHE_FINDINGS, layout.choose(CACHE.plan), groups, CACHE.plan, CACHE.kept
+        cache_findings(), layout.choose(cache().plan), groups, cache().plan, cache().kept
     )
     assert [t.title for t in shown] == ["readers", "updater"]
     assert "server CPU µs/op" in [m.short for m in shown[0].metrics]
@@ -440,7 +454,7 @@ def test_several_groups_get_a_table_each() -> None:
     ],
 )
 def test_a_bound_says_what_would_give_a_value(metric: str, words: str) -> None:
-    part = ENGINE_FINDINGS.claims[0].parts[0]
+    part = engine_findings().claims[0].parts[0]
     assert part.estimate is not None
     bound = replace(part, metric=metric, estimate=replace(part.estimate, bound=AT_LEAST))
     assert words in verdict_text.more(bound)

@@ -17,6 +17,7 @@ from dbdyno.wording.findings import analyse
 from dbdyno.wording.visible import visible
 from fixtures import synthetic
 from fixtures.printed import printed
+from fixtures.reports import page, report
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -69,19 +70,21 @@ def render(run: synthetic.SyntheticRun, findings) -> str:  # type: ignore[no-unt
 
 def test_a_bundle_without_series_says_that_it_has_none() -> None:
     with opened(ROOT / "docs/articles/runs/redis-persistence.zip") as run:
-        page = Report(run, analyse(run.plan, run.records())).html()
-    assert "a bundle may omit them" in page
+        drawn = Report(run, analyse(run.plan, run.records())).html()
+    assert "a bundle may omit them" in drawn
 
 
 def test_render_writes_three_files(tmp_path: Path) -> None:
-    run, findings = synthetic.engines(tmp_path)
-    html = render(run, findings)
+    made = report("engines")
+    made.write(tmp_path)
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "report.md", "result.json"]
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["schema_version"] == 2
     assert len(result["cells"]) == 12
     words = " ".join(" ".join(outline(html).words).split())
-    for said in (run.plan.question, findings.answer, findings.why, *run.plan.claims):
+    plan, findings = made.run.plan, made.findings
+    for said in (plan.question, findings.answer, findings.why, *plan.claims):
         assert said in words
     assert len(html) < 3_000_000
 
@@ -89,16 +92,16 @@ def test_render_writes_three_files(tmp_path: Path) -> None:
 def test_a_template_that_fails_leaves_the_last_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, findings = synthetic.cache_run(tmp_path)
-    before = render(run, findings)
+    report("cache_run").write(tmp_path)
+    before = (tmp_path / "report.html").read_text(encoding="utf-8")
     monkeypatch.setattr(Report, "html", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        Report(run, findings).write()  # type: ignore[arg-type]
+        report("cache_run").write(tmp_path)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == before
 
 
-def test_nothing_is_loaded_from_anywhere(tmp_path: Path) -> None:
-    parsed = outline(render(*synthetic.engines(tmp_path)))
+def test_nothing_is_loaded_from_anywhere() -> None:
+    parsed = outline(page("engines"))
     for tag, name, value in parsed.attributes:
         if name in ("src", "href"):
             assert value.startswith(("data:", "#")), f"{tag} {name}={value[:60]}"
@@ -107,13 +110,10 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path) -> None:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    run, findings = synthetic.hostile(tmp_path)
-    clean, clean_findings = synthetic.cache_run(tmp_path)
-    html = render(run, findings)
+    report("hostile").write(tmp_path)
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
     parsed = outline(html)
-    assert parsed.tags.count("script") == outline(render(clean, clean_findings)).tags.count(
-        "script"
-    )
+    assert parsed.tags.count("script") == outline(page("cache_run")).tags.count("script")
     assert "img" not in parsed.tags
     assert not [name for _, name, _ in parsed.attributes if name.startswith("on")]
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", html)
@@ -125,23 +125,19 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_hostile_text_stays_text_in_markdown_and_terminal(tmp_path: Path) -> None:
-    run, findings = synthetic.hostile(tmp_path)
-    render(run, findings)
-    markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
+def test_hostile_text_stays_text_in_markdown_and_terminal() -> None:
+    markdown = report("hostile").markdown()
     outside = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", markdown)
     assert not re.search(r"(?<!\\)<", outside)
     assert "\x1b" not in markdown
-    said = printed(Report(run, findings).terminal())  # type: ignore[arg-type]
+    said = printed(report("hostile").terminal())
     assert "\x1b" not in said
     assert "\u202e" not in said
 
 
-def test_markdown_tables_are_whole(tmp_path: Path) -> None:
-    for build in (synthetic.engines, synthetic.cache_run, synthetic.hostile):
-        run, findings = build(tmp_path)
-        report = Report(run, findings)  # type: ignore[arg-type]
-        body = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", report.markdown())
+def test_markdown_tables_are_whole() -> None:
+    for name in ("engines", "cache_run", "hostile"):
+        body = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", report(name).markdown())
         table: list[int] = []
         for line in [*body.split("\n"), ""]:
             if line.startswith("|"):
@@ -153,25 +149,24 @@ def test_markdown_tables_are_whole(tmp_path: Path) -> None:
 
 
 def test_quick_runs_say_so_loudly(tmp_path: Path) -> None:
-    run, findings = synthetic.engines(tmp_path, blocks=1, quick=True)
-    html = render(run, findings)
-    assert heading.QUICK in html
-    assert heading.QUICK.replace("*", "") in (tmp_path / "report.md").read_text()
-    said = printed(Report(run, findings).terminal(), width=200)  # type: ignore[arg-type]
+    made = Report(*synthetic.engines(tmp_path, blocks=1, quick=True))  # type: ignore[arg-type]
+    assert heading.QUICK in made.html()
+    assert heading.QUICK.replace("*", "") in made.markdown()
+    said = printed(made.terminal(), width=200)
     assert heading.QUICK in said
     assert "no clear difference" not in said  # nothing was judged
 
 
 def test_too_few_blocks_say_so(tmp_path: Path) -> None:
-    run, findings = synthetic.engines(tmp_path, blocks=2)
-    assert heading.TOO_FEW in render(run, findings)
+    made = Report(*synthetic.engines(tmp_path, blocks=2))  # type: ignore[arg-type]
+    assert heading.TOO_FEW in made.html()
 
 
-def test_a_caveat_is_the_first_sentence(tmp_path: Path) -> None:
-    run, findings = synthetic.cache_run(tmp_path)
-    words = "".join(outline(render(run, findings)).words)
+def test_a_caveat_is_the_first_sentence() -> None:
+    findings = report("cache_run").findings
+    words = "".join(outline(page("cache_run")).words)
     assert words.index(findings.caveat) < words.index(findings.answer)
-    assert f"**{findings.caveat}** {findings.answer}" in (tmp_path / "report.md").read_text()
+    assert f"**{findings.caveat}** {findings.answer}" in report("cache_run").markdown()
 
 
 def test_a_run_without_files_or_factors_still_reports(tmp_path: Path) -> None:
@@ -215,9 +210,8 @@ def test_nothing_measured_at_all_still_reports(tmp_path: Path) -> None:
 
 
 def test_terminal_ends_with_answer_ratios_claims_and_path(tmp_path: Path) -> None:
-    run, findings = synthetic.engines(tmp_path)
-    said = printed(Report(run, findings).terminal(), width=200)  # type: ignore[arg-type]
-    assert findings.answer in " ".join(said.split())
+    said = printed(report("engines").terminal(to=tmp_path), width=200)
+    assert report("engines").findings.answer in " ".join(said.split())
     assert "interval" in said
     assert "Refuted: " in said and "✓ supported" in said
     assert said.rstrip().endswith(f"report: {tmp_path / 'report.html'}")

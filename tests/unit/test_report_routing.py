@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dbdyno.audit.routing.findings import Ran, Routing
 from dbdyno.report import Report
-from dbdyno.report.sections.audits.routing import View
+from dbdyno.report.context import Context
+from dbdyno.report.sections.audits import routing
 from dbdyno.store import record as records
-from fixtures import synthetic
+from fixtures import reports, synthetic
 from fixtures.printed import printed
 
 READ = Ran("transaction that writes", "SELECT after the write", "primary", 3, 0, 0, 0, 0, 0)
@@ -32,14 +33,16 @@ def report(*found: Routing) -> Report:
     """Of a run whose first trials have these."""
     run, findings = synthetic.engines(Path("RUN"))
     kept = list(run.kept)
-    for place, routing in enumerate(found):
-        kept[place] = kept[place].replace(routing={"db": routing})
+    for place, each in enumerate(found):
+        kept[place] = kept[place].replace(routing={"db": each})
     return Report(replace(run, kept=kept), findings)  # type: ignore[arg-type]
 
 
-def view(*found: Routing) -> View:
-    seen = report(*found).views["routing"]
-    assert isinstance(seen, View)
+def view(*found: Routing) -> routing.View:
+    """The section without the rest of a report."""
+    made = report(*found)
+    seen = routing.view(Context(made.run, made.findings))
+    assert seen is not None
     return seen
 
 
@@ -82,14 +85,15 @@ def test_a_lost_setting_is_shown_with_what_came_instead() -> None:
 
 def test_all_media_have_it_and_without_one_nothing() -> None:
     made = report(MISROUTED)
-    assert '<h2 id="routing">' in made.html()
-    assert "misrouted 2 of 3" in made.html()
+    page = made.html()
+    assert '<h2 id="routing">' in page
+    assert "misrouted 2 of 3" in page
     text = made.markdown()
     assert "## Routing of statements" in text
     line = next(line for line in text.splitlines() if "SELECT after the write" in line)
     assert line.startswith("| transaction that writes | SELECT after the write | primary |")
     assert "routing: 2 of 150" in printed(made.terminal(), width=200)
-    assert "routing" not in report().views
+    assert "routing" not in reports.report("engines").views
 
 
 def test_a_record_keeps_it() -> None:

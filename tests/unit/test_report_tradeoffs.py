@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.analysis.types import TradeOff, TradePoint
 from dbdyno.report import Report
-from fixtures import synthetic
+from fixtures import reports, synthetic
 
 
 def test_a_trade_off_is_drawn_and_listed() -> None:
@@ -23,9 +23,10 @@ def test_a_trade_off_is_drawn_and_listed() -> None:
         findings, tradeoff=TradeOff((metrics[0], metrics[1]), points, True, "2 of 3 cells.")
     )
     report = Report(run, found)
-    for body in (report.html(), report.markdown()):
+    page = report.html()
+    for body in (page, report.markdown()):
         assert "Trade-offs" in body and "2 of 3 cells." in body
         assert body.count("not shown to be beaten") == 2
         assert "beaten by " in body
-    assert 'id="tradeoffs"' in report.html() and "<svg" in report.views["tradeoffs"].figure.wide
-    assert "Trade-offs" not in Report(run, findings).markdown()
+    assert 'id="tradeoffs"' in page and "<svg" in report.views["tradeoffs"].figure.wide
+    assert "Trade-offs" not in reports.report("engines").markdown()

@@ -12,7 +12,6 @@ from dbdyno.report import layout
 from dbdyno.report.sections.setting import volume
 from fixtures import synthetic
 
-RUN, _ = synthetic.cache_run(Path("."))
 HONEST = {
     "size_bytes": 512 << 20,
     "filesystem": "ext4",
@@ -25,14 +24,19 @@ LYING = {**HONEST, "flushes": "ignored", "fsynced_survives": False}
 NO_BARRIER = {**HONEST, "mount_options": "nobarrier", "fsynced_survives": False}
 
 
+def run() -> synthetic.SyntheticRun:
+    return synthetic.cache_run(Path("."))[0]
+
+
 def rows(*facts: Any) -> list[volume.Row] | None:
     """The section of a run whose trials of the first cells stood on these."""
     records = [
         one.replace(targets={"db": {"kind": "mariadb", "volume": facts[one.cell]}})
-        for one in RUN.kept
+        for one in run().kept
         if one.cell < len(facts)
     ]
-    context: Any = SimpleNamespace(complete=records, plan=RUN.plan, layout=layout.choose(RUN.plan))
+    plan = run().plan
+    context: Any = SimpleNamespace(complete=records, plan=plan, layout=layout.choose(plan))
     return volume.view(context)
 
 
