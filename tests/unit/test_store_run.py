@@ -3,8 +3,8 @@
 import errno
 import json
 import os
-import subprocess
-import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from dbdyno.store.record import COMPLETE, VOID, TrialRecord
 from dbdyno.store.run import Run
 from dbdyno.store.text import files
 from dbdyno.store.text.scrub import scrub
+from fixtures import forked
 from fixtures.schemas import valid
 
 ENVIRONMENT = {"kernel": "6.1", "cpus": 2}
@@ -91,31 +92,18 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
         Run.create(tmp_path / "run", plan(), ENVIRONMENT)
 
 
-HOLD = """
-import sys
-from dbdyno.store.run import Run
-run = Run.resume(sys.argv[1])
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
 def test_a_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", plan(), ENVIRONMENT).close()
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path / "run")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as other:
-        try:
-            assert other.stdout is not None
-            assert other.stdout.readline() == b"held\n"
-            with pytest.raises(DynoError, match=f"process {other.pid} is working in"):
-                Run.resume(tmp_path / "run")
-            assert Run.open(tmp_path / "run").status == "running"
-        finally:
-            other.kill()
-            other.wait()
+
+    def hold(begun: Callable[[], None]) -> None:
+        with Run.resume(tmp_path / "run"):
+            begun()
+            time.sleep(60)
+
+    with forked.working(hold) as other:
+        with pytest.raises(DynoError, match=f"process {other.pid} is working in"):
+            Run.resume(tmp_path / "run")
+        assert Run.open(tmp_path / "run").status == "running"
     assert Run.open(tmp_path / "run").status == "interrupted"  # the lock died with its holder
     Run.resume(tmp_path / "run").close()
 

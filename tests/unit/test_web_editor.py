@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
+import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dbdyno.errors import DynoError
 from dbdyno.store.run import Run
 from dbdyno.web import runner
 from dbdyno.web.pages.editor import EXAMPLE
+from fixtures import forked
 
 SLEEPS = (sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)")
 
@@ -113,42 +115,32 @@ def test_nothing_is_started_beside_a_run_of_another_terminal(tmp_path: Path) -> 
         assert "other is under way" in answer["checked"]["what"]
 
 
-ELSEWHERE = """
-import signal, sys, time
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-import plans
-from dbdyno.store.run import Run
-signal.signal(signal.SIGINT, lambda *_: sys.exit(30))
-with Run.create(Path(sys.argv[1]), plans.plan(), {}):
-    print("begun", flush=True)
-    time.sleep(60)
-"""
-
-
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def terminal(tmp_path: Path) -> Iterator[BaseProcess]:
     """A run `other` that another process works in."""
-    command = [sys.executable, "-c", ELSEWHERE, tmp_path / "other", Path(__file__).parent]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None and process.stdout.readline() == "begun\n"
-            yield process
-        finally:
-            process.kill()
+
+    def work(begun: Callable[[], None]) -> None:
+        signal.signal(signal.SIGINT, lambda *_: sys.exit(30))
+        with Run.create(tmp_path / "other", plans.plan(), {}):
+            begun()
+            time.sleep(60)
+
+    with forked.working(work) as process:
+        yield process
 
 
 def test_a_run_of_another_terminal_is_stopped_as_by_ctrl_c(
-    terminal: subprocess.Popen[str], browser: TestClient
+    terminal: BaseProcess, browser: TestClient
 ) -> None:
     address = f"/runs/{ids(browser)['other']}"
     assert "Stop after this trial" in browser.get(address).text
     assert send(browser, f"{address}/stop", do="after").status_code == 200
-    assert terminal.wait(timeout=30) == 30
+    terminal.join(30)
+    assert terminal.exitcode == 30
 
 
 def test_where_a_run_cannot_be_stopped_the_page_says_why_and_how(
-    terminal: subprocess.Popen[str], browser: TestClient, tmp_path: Path
+    terminal: BaseProcess, browser: TestClient, tmp_path: Path
 ) -> None:
     (tmp_path / "other" / "lock").write_text("999999999\n")  # as of another machine's process
     address = f"/runs/{ids(browser)['other']}"
@@ -158,7 +150,7 @@ def test_where_a_run_cannot_be_stopped_the_page_says_why_and_how(
     assert "kill -INT 999999999" in page
     answer = send(browser, f"{address}/stop.json", do="now")
     assert answer.status_code == 422 and "not known here" in answer.json()["error"]["what"]
-    assert terminal.poll() is None
+    assert terminal.is_alive()
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
