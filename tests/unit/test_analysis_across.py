@@ -455,8 +455,11 @@ def test_the_interval_stands_on_recursive_residuals() -> None:
     assert math.log(low) == pytest.approx(-math.log(high))
 
 
-@pytest.mark.parametrize("drift", [0.0, 0.6, 0.9])
-@pytest.mark.parametrize("runs", [6, 12])
+DRIFTS = [0.6, *(pytest.param(drift, marks=pytest.mark.long) for drift in (0.0, 0.9))]
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+@pytest.mark.parametrize("runs", [6, pytest.param(12, marks=pytest.mark.long)])
 def test_an_equal_run_is_called_so(drift: float, runs: int) -> None:
     rng = np.random.default_rng([int(drift * 10), runs])
     wrong = 0

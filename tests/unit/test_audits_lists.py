@@ -11,6 +11,7 @@ from dbdyno.audit.histories import append
 from dbdyno.audit.histories.append import ListNode
 from dbdyno.audit.histories.findings import Findings
 from dbdyno.audit.histories.lists import Contents, elements
+from effort import examples
 from fixtures import histories
 from fixtures.brute_force import (
     READ,
@@ -220,19 +221,19 @@ def test_only_accesses_of_the_groups_that_are_judged_must_fit(
 
 @pytest.mark.parametrize("generate", [uncommitted, snapshots])
 def test_something_is_found_exactly_if_no_serial_order_explains_all(generate: object) -> None:
-    verdicts = {True: 0, False: 0}
-    for seed in range(300):
+    verdicts, histories_tried = {True: 0, False: 0}, examples(300)
+    for seed in range(histories_tried):
         each, final = generate(random.Random(seed))  # type: ignore[operator]
         expected = serializable(each, final)
         verdicts[expected] += 1
         assert (check(each, final).violations == 0) is expected, (seed, each, final)
-    assert min(verdicts.values()) > 30, verdicts
+    assert min(verdicts.values()) > histories_tried / 10, verdicts
 
 
 @pytest.mark.parametrize("generate", [uncommitted, snapshots])
 def test_cycles_are_counted_as_their_definitions_say(generate: object) -> None:
     total: dict[str, int] = {}
-    for seed in range(300):
+    for seed in range(examples(300)):
         each, final = generate(random.Random(seed))  # type: ignore[operator]
         counts = check(each, final).counts
         expected = defined(each, final)

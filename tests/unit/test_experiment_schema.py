@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 
 from dbdyno.experiment import json_schema, load, types
 from dbdyno.systems import base
+from fixtures.schemas import validator
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schemas" / "experiment.schema.json"
@@ -22,10 +23,7 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def schema() -> jsonschema.protocols.Validator:
-    made = json_schema()
-    kind = jsonschema.validators.validator_for(made)
-    kind.check_schema(made)
-    return kind(made)
+    return validator("experiment")
 
 
 def test_the_committed_schema_is_current() -> None:

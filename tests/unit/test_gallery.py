@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tools.gallery import bundles, packing, page
-from tools.gallery.article import Article, Conclusion, articles, measurements
+from tools.gallery.article import Conclusion, articles, measurements
 from tools.gallery.evidence import figures, models, plans, proofs, read, runs
 from tools.gallery.inputs import LOGS
 from tools.gallery.places import EXPERIMENTS, PAGES, ROOT, RUNS
@@ -38,7 +38,6 @@ ROWS = [
     for letter, last in (("A", 22), ("B", 12), ("C", 20))
     for n in range(1, last + 1)
 ]
-CONCLUSIONS = [(one.row, conclusion) for one in articles() for conclusion in one.conclusions]
 BUNDLES = sorted(RUNS.glob("*.zip"))
 # The bounds of what a checkout carries along.
 BUNDLE_BYTES_MAX, ALL_BYTES_MAX = 200_000, 1_500_000
@@ -57,30 +56,36 @@ def test_pages_are_what_the_evidence_says() -> None:
         assert (PAGES / name).read_text() == text, f"docs/articles/{name} is stale: make gallery"
 
 
-@pytest.mark.parametrize("article", articles(), ids=lambda one: one.row)
-def test_a_row_is_whole(article: Article) -> None:
-    assert article.question.endswith("?")
-    assert article.said.endswith(".") and article.trap.endswith(".")
-    assert article.conclusions
+def conclusions() -> list[tuple[str, Conclusion]]:
+    """Each with its row."""
+    return [(one.row, conclusion) for one in articles() for conclusion in one.conclusions]
 
 
-@pytest.mark.parametrize(("row", "conclusion"), CONCLUSIONS, ids=lambda x: getattr(x, "says", x))
-def test_no_verdict_is_without_evidence(row: str, conclusion: Conclusion) -> None:
-    if not conclusion.by:
-        untested = NOT_TESTED if conclusion.untested else ELSEWHERE
-        assert conclusion.judge().verdict == untested
-    assert conclusion.judge().here, row
+def test_a_row_is_whole() -> None:
+    for one in articles():
+        assert one.question.endswith("?"), one.row
+        assert one.said.endswith(".") and one.trap.endswith("."), one.row
+        assert one.conclusions, one.row
+
+
+def test_no_verdict_is_without_evidence() -> None:
+    for row, conclusion in conclusions():
+        where = f"{row}: {conclusion.says}"
+        if not conclusion.by:
+            untested = NOT_TESTED if conclusion.untested else ELSEWHERE
+            assert conclusion.judge().verdict == untested, where
+        assert conclusion.judge().here, where
 
 
 def test_another_page_judges_the_same_words() -> None:
-    own = {(row, one.says, one.whose) for row, one in CONCLUSIONS if one.by}
-    referred = {(one.judged, one.says, one.whose) for _, one in CONCLUSIONS if one.judged}
+    own = {(row, one.says, one.whose) for row, one in conclusions() if one.by}
+    referred = {(one.judged, one.says, one.whose) for _, one in conclusions() if one.judged}
     assert referred and referred <= own
 
 
 def test_a_figure_is_judged_on_one_page() -> None:
     pages: dict[tuple[object, ...], set[str]] = {}
-    for row, conclusion in CONCLUSIONS:
+    for row, conclusion in conclusions():
         for figure in (figure for one in conclusion.by for figure in figures_of(one)):
             pages.setdefault(figure, set()).add(row)
     assert {figure: rows for figure, rows in pages.items() if len(rows) > 1} == {}
@@ -164,7 +169,7 @@ def test_measured_and_computed_are_counted_apart() -> None:
         if line.startswith(tuple(f"| {who} |" for who in page.WHO.values()))
         for cell in line.strip("| ").split(" | ")[1:]
     ]
-    assert sum(counted) == sum(not one.judged for _, one in CONCLUSIONS)
+    assert sum(counted) == sum(not one.judged for _, one in conclusions())
 
 
 @pytest.mark.parametrize(
@@ -228,7 +233,7 @@ def runs_at_all(command: str) -> None:
 
 
 def test_nothing_lies_about_that_no_row_needs() -> None:
-    used = {one.run for _, c in CONCLUSIONS for one in c.by if isinstance(one, runs.Claimed)}
+    used = {one.run for _, c in conclusions() for one in c.by if isinstance(one, runs.Claimed)}
     assert used == measurements().keys()
     assert {path.stem for path in BUNDLES} <= used
     experiments = {run.experiment for run in measurements().values()}
