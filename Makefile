@@ -21,6 +21,8 @@ demo: setup ## Set up, build, run the quickstart study, say where the report is
 
 # dyno starts hundreds of times: where bytecode is not kept, a quarter of each start compiles.
 test check: export PYTHONDONTWRITEBYTECODE =
+# Property tests try a quarter of their cases, as those of Python do (tests/conftest.py).
+check: export PROPTEST_CASES = 64
 # Threads of numpy's algebra would wait for each other where each core has a process of tests.
 test check: export OPENBLAS_NUM_THREADS = 1
 
@@ -28,7 +30,7 @@ test: setup servers ## Set up servers, run every test
 	cargo test --workspace --release --quiet
 	$(PY) -m pytest -n $(TEST_WORKERS) --dist worksteal --durations 20
 
-check: setup ## Unit, contract, golden and library tests in three minutes: no root, no server
+check: setup ## Unit, contract, golden and library tests in two minutes: no root, no server
 	cargo test --workspace --release --quiet --lib --bins
 	$(PY) -m pytest -q -n $(CHECK_WORKERS) --dist worksteal --hypothesis-profile check -m "not long" tests/unit tests/contract tests/golden
 

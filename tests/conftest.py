@@ -7,7 +7,10 @@ import signal
 from itertools import groupby
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
+
+TOLD_S = 0.1  # set-ups and tear-downs from this length are in the list of durations
 
 # No test asserts timing. Hypothesis does by default, 200 ms an example, and neighbours are busy.
 settings.register_profile("untimed", deadline=None)
@@ -32,6 +35,19 @@ def pytest_runtestloop() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 10, 10)
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """As pytest's own, but one of several processes reports no set-up or tear-down that passes at
+    once: to send and read three reports takes as much CPU time as most tests."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > TOLD_S:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.hookimpl(trylast=True)
