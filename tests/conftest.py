@@ -38,8 +38,8 @@ def pytest_runtestloop() -> None:
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """As pytest's own, but one of several processes says nothing of set-ups and tear-downs that
-    pass at once: to send and read what it says takes as much CPU time as most tests."""
+    """As pytest's own, but one of several processes reports no set-up or tear-down that passes at
+    once: to send and read three reports takes as much CPU time as most tests."""
     if not hasattr(item.config, "workerinput"):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)

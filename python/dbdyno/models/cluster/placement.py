@@ -148,7 +148,7 @@ def search(wish: Wish, limits: Limits | None = None) -> Found:
     """The layout with the fewest nodes with data, then the fewest arbitrators, then equal weights,
     then the smallest weights, that survives the wish."""
     limits = limits or Limits()
-    # A proof takes a linear programme: made only where there is no layout.
+    # Each takes a linear programme: made only if no layout is found.
     proofs: dict[tuple[int, ...], Callable[[], Proof]] = {}
     tried = 0
     for data, judges in _budgets(limits):
@@ -172,8 +172,8 @@ def search(wish: Wish, limits: Limits | None = None) -> Found:
                 best = cost, made
         if best is not None:
             return Found(wish, limits, best[1], tried)
-    made = tuple(prove() for prove in proofs.values())
-    return Found(wish, limits, None, tried, bounds(wish, limits), made)
+    proved = tuple(prove() for prove in proofs.values())
+    return Found(wish, limits, None, tried, bounds(wish, limits), proved)
 
 
 def survives(wish: Wish, sites: Sequence[Site]) -> Failure | None:
