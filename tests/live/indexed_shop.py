@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from private_servers import running
+from private_servers import patient, running
 from running import wait_for
 from servers_there import PASSWORD
 
@@ -115,13 +115,13 @@ def shop(name: str) -> Iterator[Shop]:
         if name == "postgres":
             server.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
             server.run_in("postgres", ["GRANT pg_read_all_stats TO app", "CREATE DATABASE shop"])
-            made = Shop(name, server)
+            made = Shop(name, patient(server))
             made.sql("CREATE EXTENSION pg_stat_statements")
         else:
             server.rows(f"CREATE USER app@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
             server.rows("GRANT SELECT ON *.* TO app@'127.0.0.1'")
             server.rows("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-            made = Shop(name, server)
+            made = Shop(name, patient(server))
         yield made
 
 

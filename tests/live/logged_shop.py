@@ -11,7 +11,7 @@ from typing import Any
 
 import pg8000.native
 import pymysql
-from private_servers import running
+from private_servers import patient, running
 from running import wait_for
 
 SESSIONS = "information_schema.processlist"
@@ -91,7 +91,7 @@ class Shop:
 def shop(kind: str, rights: str, more: Mapping[str, str] | None = None) -> Iterator[Shop]:
     """Starts one. `rights`: of the application on MariaDB; `more`: settings besides CONFIG."""
     with running(kind, config={**CONFIG[kind], **(more or {})}) as (bench, server):
-        made = Shop(kind, server, bench.directory)
+        made = Shop(kind, patient(server), bench.directory)
         if kind == "postgres":
             made.server.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
             made.server.run_in("postgres", ["CREATE DATABASE shop OWNER app"])

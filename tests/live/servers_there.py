@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from private_servers import running
+from private_servers import patient, running
 
 PASSWORD = "app-Secret:4711"
 ROWS = 500
@@ -103,7 +103,7 @@ class There:
 def there(kind: str, **config: Any) -> Iterator[There]:
     """Starts one. Of MySQL's family local_infile is off, as managed servers have it."""
     with running(kind, config=config) as (_, server):
-        made = There(kind, server)
+        made = There(kind, patient(server))
         if kind == "postgres":
             server.run_in("postgres", [f"CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"])
             server.run_in("postgres", ["CREATE DATABASE shop"])

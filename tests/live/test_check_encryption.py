@@ -19,7 +19,7 @@ from typing import Any
 
 import pymysql
 import pytest
-from private_servers import binaries, initialised
+from private_servers import binaries, initialised, patient
 from running import DYNO
 from servers_there import PASSWORD
 from test_check import check, found
@@ -119,7 +119,7 @@ def started(
             subprocess.run(["cp", "-a", initialised(kind), directory], check=True)
         server = system.start(there, directory, resolved, cpus=[])
         try:
-            yield Planted(kind, server)
+            yield Planted(kind, patient(server))
         finally:
             server.stop()
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from innodb_tables import COLUMNS, DATABASE, SETTINGS, data_of, document, rows_of
 from mysql_load import PRODUCTS, product_bench
+from private_servers import patient
 from running import wait_for
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
@@ -26,7 +27,7 @@ MIB = 1 << 20
 def started(product: str, **settings: str) -> Iterator[tuple[Any, Path]]:
     """A server with an empty schema, and the directory of its files."""
     with product_bench(product, SETTINGS | settings) as made:
-        server = made.start()
+        server = patient(made.start())
         try:
             server.rows(f"CREATE DATABASE {DATABASE}")
             yield server, data_of(made) / DATABASE
