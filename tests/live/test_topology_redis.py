@@ -49,6 +49,7 @@ def test_sentinels_promote_a_replica_and_the_old_primary_follows_it() -> None:
         assert wait_for(lambda: cluster.role(leader) == PRIMARY)
         servers[leader].ask("SET", "new", 1)
         # Sessions need not follow it yet, nor ever: a node that comes back does at once.
+        assert wait_for(lambda: not servers["db"].process.alive())
         servers["db"].start_again()
         assert servers["db"].info("replication")["master_port"] == str(servers[leader].port)
         cluster.accept(leader)
@@ -78,6 +79,7 @@ def test_a_cluster_divides_the_keys_and_a_replica_takes_over() -> None:
         os.kill(servers["db.2"].pid, signal.SIGKILL)
         assert wait_for(lambda: cluster.role("db.5") == PRIMARY, 120)
         assert cluster.role("db.2") == DOWN
+        assert wait_for(lambda: not servers["db.2"].process.alive())
         servers["db.2"].start_again()
         assert wait_for(cluster.together)
         assert cluster.roles()["db.2"] == REPLICA

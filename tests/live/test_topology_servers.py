@@ -123,6 +123,8 @@ def test_galera_nodes_have_what_any_of_them_wrote_and_one_comes_back() -> None:
         os.kill(servers["db.2"].pid, signal.SIGKILL)
         assert wait_for(lambda: cluster.roles()["db.2"] == DOWN, READ_AFTER_S)
         assert not cluster.healthy()
+        # It answers no more before it has ended.
+        assert wait_for(lambda: not servers["db.2"].process.alive())
         servers["db.2"].start_again()
         assert wait_for(lambda: cluster.roles()["db.2"] == MEMBER, 120)
         assert seen(servers["db.2"], 3)
