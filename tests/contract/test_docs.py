@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import subprocess
-from importlib import import_module
+import sys
 from pathlib import Path
 
 import click
