@@ -135,7 +135,7 @@ class Managed(ABC):
         return self.process.alive() and self.answers()
 
     def sessions_at_work(self) -> int:
-        """Sessions of clients in the middle of a statement, this one left out; 0 where a client
+        """Other sessions of clients in the middle of a statement; 0 where a client
         that goes leaves nothing to do."""
         return 0
 
