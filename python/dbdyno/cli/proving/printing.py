@@ -44,7 +44,7 @@ def show(
     if not found:
         console.print(Text(NOTHING, style="yellow"))
     for what, why in left.items():
-        console.print(Text(visible(f"left out: {what}: {why}"), style="dim"), soft_wrap=True)
+        console.print(Text(visible(f"omitted: {what}: {why}"), style="dim"), soft_wrap=True)
     if run is not None:
         console.print(Text(f"report: {run / 'report.html'}"), soft_wrap=True)
 
