@@ -14,7 +14,7 @@ from dbdyno.wording.plurals import count
 
 
 def trial_line(plan: Plan, trial: TrialPlan, cell: Cell, attempt: int) -> str:
-    """`trial 3/24, block 1: cache=on sessions=4`; without levels, where there is one cell."""
+    """`trial 3/24, block 1: cache=on sessions=4`; without levels if there is one cell."""
     again = f" (attempt {attempt})" if attempt > 1 else ""
     where = f"trial {trial.position}/{len(plan.trials)}, block {trial.block}"
     levels = levels_of(cell)
