@@ -5,7 +5,9 @@ mod toy;
 use serde_json::json;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::{Arc, Mutex};
-use toy::{Record, Relay, client, exchange, greeter, is_reset, is_silent, name_server, resolve, word};
+use toy::{
+    Record, Relay, client, exchange, greeter, is_reset, is_silent, name_server, resolve, word,
+};
 
 const ONE: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 const TWO: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 2);
