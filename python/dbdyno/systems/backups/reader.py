@@ -11,7 +11,7 @@ from dbdyno.errors import DynoError
 from dbdyno.systems.backups.base import POLL_S, Logs, Site
 
 NOTICES_S = 30.0  # in which it has read the rest, and notices that the server is gone
-ENDS_S = 5.0  # in which it ends when it is told to
+ENDS_S = 5.0  # in which it ends after a signal
 STARTS_S = 60.0  # in which it begins to write
 
 
