@@ -6,6 +6,7 @@ here in order, by SIGUSR1 to its engine as where a trial is steady, as soon as e
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -113,7 +114,8 @@ def settled(watched: Watched) -> bool:
 
 @contextmanager
 def ended(run: Path, enough: Callable[[Watched], object] = settled) -> Iterator[None]:
-    """Ends each trial of a run, which is made meanwhile, once `enough` is true of it."""
+    """Ends each trial of a run, or of all runs in a directory, which are made meanwhile, once
+    `enough` is true of it."""
     over = threading.Event()
     problems: list[Exception] = []
     thread = threading.Thread(target=_watch, args=(run, enough, over, problems), daemon=True)
@@ -170,7 +172,8 @@ def _watch(
     told: set[int] = set()
     while not over.wait(LOOK_S):
         try:
-            for events in run.glob("trials/*/events.ndjson"):
+            found = (run.glob(f"{where}trials/*/events.ndjson") for where in ("", "*/"))
+            for events in itertools.chain(*found):
                 if "." not in events.parent.name:  # else an attempt that was set aside
                     _look(Watched(events.parent), enough, told)
         except Exception as error:  # of a thread: raised where the run is made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import shutil
@@ -14,13 +13,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import hurried
 import warm
+from ending import ended, lines
 from private_servers import templates
 
 from dbdyno.storage.device import DISK
@@ -66,27 +65,13 @@ class Place:
     ) -> subprocess.CompletedProcess[str]:
         """The same, where the measured time of each trial ends once enough has happened in it, by
         the engine's events so far. Its `duration` is then a limit for machines that are stuck."""
-        with ThreadPoolExecutor(1) as pool:
-            done = pool.submit(self.dyno, *arguments)
-            wait_for(lambda: done.done() or self.end_trials(enough), math.inf)
-            return done.result()
+        with ended(self.path, lambda trial: enough(trial.events)):
+            return self.dyno(*arguments)
 
     def finish(self, dyno: subprocess.Popen[str], enough: Callable[[Sequence[Event]], bool]) -> str:
         """The same of one that was started; what it printed."""
-        assert wait_for(lambda: self.end_trials(enough) or dyno.poll() is not None, 480)
-        return dyno.communicate()[0]
-
-    def end_trials(self, enough: Callable[[Sequence[Event]], bool]) -> None:
-        """Ends the measured time of a trial under way, if enough has happened in it."""
-        for file in self.path.glob("*/trials/*/events.ndjson"):
-            if "." in file.parent.name or (file.parent / "trial.json").exists():
-                continue
-            events = events_of(file)
-            engines = [one["pid"] for one in events if one["event"] == "start"]
-            if enough(events):
-                for pid in {pid for pid, _ in self.processes()}.intersection(engines):
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGUSR1)
+        with ended(self.path, lambda trial: enough(trial.events)):
+            return dyno.communicate(timeout=480)[0]
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         """Starts `dyno` in a session of its own, as from another terminal."""
@@ -264,15 +249,6 @@ def listeners() -> set[Listener]:
     return {(int(row[1].rpartition(":")[2], 16), row[9]) for row in rows if row[3] == LISTENING}
 
 
-def events_of(file: Path) -> list[Event]:
-    """What the engine has told of a trial so far; a last line may be half written."""
-    try:
-        lines = file.read_text().splitlines(keepends=True)
-    except FileNotFoundError:
-        return []
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
 def has(commits: int = 1, intervals: int = 2, errors: int = 0) -> Callable[[Sequence[Event]], bool]:
     """Whether so much was measured in a trial, by the engine's events: transactions of all groups,
     intervals, failed attempts."""
@@ -300,7 +276,7 @@ def lost(sessions: int) -> Callable[[Sequence[Event]], bool]:
 
 def measured(events: Path, intervals: int = 2) -> bool:
     """Whether the engine has told of so many measured intervals, and of a transaction in them."""
-    return has(1, intervals)(events_of(events))
+    return has(1, intervals)(lines(events))
 
 
 def server_of(there: Place, program: str) -> int:

@@ -14,13 +14,13 @@ from typing import Any
 
 import engine_jobs
 import pytest
+from ending import lines
 from private_servers import CORE, binaries, running
 from refusals import plain_words
 from running import (
     Event,
     Place,
     complete_trials,
-    events_of,
     has,
     lost,
     measured,
@@ -101,7 +101,7 @@ def test_a_run_goes_on_behind_a_killed_server(there: Place, kind: str, program: 
     first = run / "trials/b01-t001/events.ndjson"
     assert wait_for(lambda: measured(first))
     os.kill(server_of(there, program), signal.SIGKILL)
-    assert wait_for(lambda: lost(1)(events_of(first)))
+    assert wait_for(lambda: lost(1)(lines(first)))
     out = there.finish(dyno, has(20))
     assert dyno.returncode == 0, out
     plain_words(out)
