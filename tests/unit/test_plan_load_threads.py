@@ -50,6 +50,16 @@ def test_a_probe_is_made_where_the_number_is_open_and_the_run_long_enough() -> N
     assert not load_threads.wants_probe(short, short.cells[0], 2)
 
 
+def test_nothing_is_written_for_a_probe_where_it_would_stay() -> None:
+    """Sessions whose keys count upwards would meet those of the probe, in the trial after it."""
+    asked = plan()
+    existing = replace(asked.cells[0].targets[0], existing="shop")
+    reads = replace(asked.cells[0], targets=(existing,))
+    assert load_threads.wants_probe(asked, reads, 2)
+    group = replace(reads.groups[0], options={"preset": "write_only"})
+    assert not load_threads.wants_probe(asked, replace(reads, groups=(group,)), 2)
+
+
 STEADY = Arrivals("poisson", (RateStep(None, 100.0, 100.0),))
 
 

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from dbdyno import kinds
+from dbdyno.plan.external import unnamed
 from dbdyno.plan.types import Cell, LoadThreads, Plan
 
 ROUNDS = 3  # of each candidate, in turns
@@ -44,6 +45,8 @@ def wants_probe(plan: Plan, cell: Cell, cpus: int) -> bool:
     """Whether the number is open, for a closed loop that shares all CPUs with a server, and the
     trials with as many sessions last long enough for a probe to pay."""
     if plan.load_threads or plan.quick or plan.generator_cpus_of(cell) or _probed(plan, cell):
+        return False
+    if unnamed([cell], ()):  # schemas that existed before: what a probe writes there would stay
         return False
     if not _is_closed(cell) or any(kinds.of(target.kind).in_engine for target in cell.targets):
         return False
