@@ -1,7 +1,7 @@
 //! The relay as a program: what becomes of clients when it has no descriptors left.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -48,10 +48,11 @@ impl Relay {
     }
 }
 
-fn client(port: u16) -> TcpStream {
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
-    stream
+/// A client's connection. A relay that turns it away at once may reset it before `connect` has returned.
+fn client(port: u16) -> Result<TcpStream> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(SOON))?;
+    Ok(stream)
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn a_relay_without_descriptors_turns_clients_away_and_goes_on() {
         let held: Vec<_> = (0..40).map(|_| client(port)).collect();
         // More than a pipe could hold, if there were a line for each.
         for number in 0..2000 {
-            let end = client(port).read(&mut [0]);
+            let end = client(port).and_then(|mut stream| stream.read(&mut [0]));
             let is_away = match &end {
                 Ok(count) => *count == 0,
                 Err(why) => why.kind() == ErrorKind::ConnectionReset,
