@@ -7,7 +7,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use toy::{Relay, client, echo, exchange, greeter, is_reset, is_silent, server, soon, word};
+use toy::{
+    Relay, client, echo, exchange, greeter, is_reset, is_silent, is_turned_away, server, soon, word,
+};
 
 /// A server that counts the bytes it receives, and sends them back.
 fn counting() -> (std::net::SocketAddr, Arc<AtomicU64>) {
@@ -159,7 +161,7 @@ fn new_connections_go_to_another_server_and_old_ones_stay() {
 fn a_server_that_is_down_is_a_reset_at_the_client() {
     let mut relay = Relay::start();
     let address = relay.listen(toy::NOBODY.into(), json!({"delay_s": 0.001}));
-    assert!(is_reset(&mut client(address)));
+    assert!(is_turned_away(address));
     relay.change(json!({"to": greeter("up").to_string()}));
     assert_eq!(word(&mut client(address), 2), "up");
     relay.end();

@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use toy::{Record, Relay, client, greeter, is_reset, name_server, resolve, word};
+use toy::{Record, Relay, client, greeter, is_reset, is_turned_away, name_server, resolve, word};
 
 /// Threads of clients.
 const CLIENTS: usize = 4;
@@ -156,7 +156,7 @@ impl Bench {
     fn by_servers(&mut self, count: usize) {
         self.lead_to(self.resetting, json!({}));
         let relay = self.address;
-        clients(count, 1, |_| assert!(is_reset(&mut client(relay))));
+        clients(count, 1, |_| assert!(is_turned_away(relay)));
         self.made += count;
     }
 

@@ -145,6 +145,17 @@ pub fn is_reset(stream: &mut TcpStream) -> bool {
     matches!(stream.read(&mut [0]), Err(why) if why.kind() == ErrorKind::ConnectionReset)
 }
 
+/// Whether a new client is reset: once it is connected, or before its call has returned.
+pub fn is_turned_away(address: SocketAddr) -> bool {
+    match TcpStream::connect(address) {
+        Ok(mut stream) => {
+            stream.set_read_timeout(Some(SOON)).unwrap();
+            is_reset(&mut stream)
+        }
+        Err(why) => why.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
 /// What a toy name server says of every name: an address and its TTL; `None`: there is no such name.
 pub type Record = Arc<Mutex<Option<(Ipv4Addr, u32)>>>;
 
