@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import platform
 import sys
 import tempfile
@@ -47,13 +48,14 @@ def main() -> int:
 
 
 def facts(name: str) -> dict[str, str]:
-    """When, on what machine, and how to repeat it."""
+    """When, on what machine, and how to repeat it: with the priority that it had over others."""
     machine = Machine.read()
     software = f"Linux {platform.release().partition('-')[0]}, Python {platform.python_version()}"
+    priority = f"nice -n {os.nice(0)} " if os.nice(0) else ""
     return {
         "when": datetime.date.today().isoformat(),
         "machine": f"{len(machine.cpus)} CPUs ({machine.cpu_model}), {software}",
-        "command": f'make proof ROWS="{name}"',
+        "command": f'{priority}make proof ROWS="{name}"',
     }
 
 
