@@ -33,6 +33,7 @@ POLL_S = 0.05
 LOSE_S = 5.0
 
 Step = Callable[[str], AbstractContextManager[None]]  # times what is done within it
+WAIT = "wait"  # the name of a step that waits for what is done to nodes by others
 
 
 class Logs(Protocol):
