@@ -126,6 +126,7 @@ def _hold_if_well(
     try:
         _well(succession, members)  # not held yet: one that is down can be started
         if not held.enter_context(locks.all_if_idle("a switchover")):
+            held.close()
             return None, None
         return _well(succession, members), None  # one may have been worked on in between
     except DynoError as problem:
