@@ -225,3 +225,16 @@ def test_replicas_that_others_work_on_are_led_to_a_new_primary_later(
     assert (made.strays, succession.did) == ({"db.3"}, ["follow db.2"])
     made.regroup()
     assert made.strays == set()
+
+
+def test_a_replica_that_takes_over_while_it_is_detached_stays_with_the_others(
+    cluster: tuple[Any, Succession],
+) -> None:
+    made, succession = cluster
+    succession.caught_up = lambda members: made.accept("db.2")  # a failover has come
+    steps = Steps()
+    with pytest.raises(DynoError, match=r"db\.2 is no replica that could be detached"):
+        made.detach("db.2", steps, "shop")
+    assert [step.name for step in steps.done] == ["check", "catch_up", "detach"]
+    assert (made.leader, made._members.detached) == ("db.2", set())
+    until_done(elsewhere(lambda: made._locks.take("db.2", "a start")))

@@ -191,11 +191,11 @@ def detach(succession: Succession, members: Members, node: Node, step: Step, dat
                 cause="they would wait for one that follows no more",
                 fix="use more nodes, or a smaller `wait_for_replicas`",
             )
-        if node not in members.followers:
-            raise DynoError(f"{node.name} is no replica that could be detached")
+        _must_be_replica(members, node)
     with step("catch_up"):
         succession.catch_up(members, node)
     with step("detach"):
+        _must_be_replica(members, node)  # by now: a failover waits for no work
         members.detached.add(node.name)  # before it takes writes: routers must not send it any
         succession.promote(members, node)
         succession.forget(members, node)
@@ -203,6 +203,15 @@ def detach(succession: Succession, members: Members, node: Node, step: Step, dat
         probe = f"{PROBE} (a INT)"
         server = members.server(node)
         server.run(database, [f"CREATE TABLE {probe}", f"DROP TABLE {PROBE}"])
+
+
+def _must_be_replica(members: Members, node: Node) -> None:
+    if node not in members.followers:
+        raise DynoError(
+            f"{node.name} is no replica that could be detached",
+            cause="it leads, is down since the start, or was detached before",
+            fix="name another node; after a failover roles are not those of the start",
+        )
 
 
 def joins_by_itself(members: Members, node: Node, step: Step) -> str:
