@@ -233,6 +233,14 @@ def test_faults_of_different_nodes_do_not_wait_for_each_other(tmp_path: Path) ->
     assert not trial.over.asked.is_set()
 
 
+def test_a_fault_of_a_named_node_asks_no_node_for_its_role(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, Simulated(), fault(2, "pause", "db.3"))
+    trial.faults._deployments["db"].roles = lambda: pytest.fail("it could wait for one that hangs")
+    trial.go_to(2.0)
+    trial.did.until("pause db.3")
+    trial.end()
+
+
 def test_a_fault_waits_until_one_before_it_has_chosen_its_node_by_a_role(tmp_path: Path) -> None:
     time = Stalling(12.0)
     trial = Trial(tmp_path, time, fault(2, "pause", "replica"), fault(2.25, "resume", "db.2"))

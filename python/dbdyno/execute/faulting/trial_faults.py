@@ -164,7 +164,10 @@ class TrialFaults:
         fault, _, is_drawn = self._planned[number]
         deployment = self._deployments[fault.target]
         draw = random.Random(f"dbdyno fault {self._seed} {number}")
-        names = chosen(fault, deployment.roles(), draw, deployment.target.router_name)
+        roles: Mapping[str, str] = dict.fromkeys(deployment.servers, "")
+        if turns.certain(fault, deployment.servers) is None:
+            roles = deployment.roles()  # which waits for nodes that hang
+        names = chosen(fault, roles, draw, deployment.target.router_name)
         with self._lock:
             first = len(self._strikes) + 1
             struck = replace(fault, nodes=tuple(names))

@@ -44,12 +44,12 @@ def may_meet(one: Fault, other: Fault, names: Collection[str]) -> bool:
         return False
     if FAULTS[one.do].spans or FAULTS[other.do].spans:
         return True
-    mine, theirs = _certain(one, names), _certain(other, names)
+    mine, theirs = certain(one, names), certain(other, names)
     return mine is None or theirs is None or bool(mine & theirs)
 
 
-def _certain(fault: Fault, names: Collection[str]) -> set[str] | None:
-    """The nodes of a fault; None if roles decide."""
+def certain(fault: Fault, names: Collection[str]) -> set[str] | None:
+    """The nodes of a fault, if roles have no part in that; else None."""
     found = set(fault.nodes)
     return found if found <= {*names, ROUTER} else None
 
