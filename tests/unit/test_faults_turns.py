@@ -157,7 +157,7 @@ class Trial:
         plan = plans.plan()
         run = SimpleNamespace(trial_dir=lambda name: path, path=path)
         context: Any = SimpleNamespace(control=SimpleNamespace(stop_now=False), run=run)
-        deployment: Any = SimpleNamespace(
+        self.deployment = deployment = SimpleNamespace(
             roles=lambda: self.roles,
             target=SimpleNamespace(router_name="db.router"),
             servers=self.servers,
@@ -168,8 +168,9 @@ class Trial:
             named=None,
             is_fenced=lambda name: False,
         )
+        deployments: Any = {"db": deployment}
         self.faults = TrialFaults(
-            *(context, replace(plan.cells[0], faults=faults), plan.trials[0], {"db": deployment}),
+            *(context, replace(plan.cells[0], faults=faults), plan.trials[0], deployments),
             paths=Direct(),
             now=time.now,
             wait=time.wait,
@@ -235,7 +236,7 @@ def test_faults_of_different_nodes_do_not_wait_for_each_other(tmp_path: Path) ->
 
 def test_a_fault_of_a_named_node_asks_no_node_for_its_role(tmp_path: Path) -> None:
     trial = Trial(tmp_path, Simulated(), fault(2, "pause", "db.3"))
-    trial.faults._deployments["db"].roles = lambda: pytest.fail("it could wait for one that hangs")
+    trial.deployment.roles = lambda: pytest.fail("it could wait for one that hangs")
     trial.go_to(2.0)
     trial.did.until("pause db.3")
     trial.end()
