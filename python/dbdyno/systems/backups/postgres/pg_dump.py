@@ -11,7 +11,6 @@ import time
 from dbdyno.systems.backups.base import Backup, Program, Site, Tool, size_of
 from dbdyno.systems.backups.postgres import sessions
 
-
 DUMP, RESTORE = (Program((name,), sessions.PACKAGE) for name in ("pg_dump", "pg_restore"))
 
 
