@@ -103,7 +103,7 @@ def test_replicas_are_upgraded_change_places_and_are_made_again_under_load(there
         # It waits for all of them, and the last one for it.
         "  - {at: 1500ms, do: switchover}\n"
         '  - {at: 2s, do: upgrade, node: db, version: "11.8"}\n',
-        duration="240s",  # they follow each other, and it ends with the last one
+        duration="400s",  # they follow each other, and it ends with the last one
     )
     assert steps(record, "replace") == ["loss", *SEED]
     assert [step for step in steps(record, "switchover") if step != WAIT] == CHANGE
