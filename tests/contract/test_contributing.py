@@ -82,7 +82,9 @@ ROWS = {
         PACKAGE,
         r"\b{name}\.WIRING\b",
         ("python/dbdyno/topology/__init__.py",),
-        frozenset({"base", "cluster", "failover", "mysqlfamily", "names", "nodes", "planned"})
+        frozenset(
+            {"base", "cluster", "failover", "locks", "mysqlfamily", "names", "nodes", "planned"}
+        )
         | ROUTERS,
     ),
     "a router": Row(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from test_topology_servers import seen, working
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import INSTANCE, MEMBER, PRIMARY, REPLICA, Topology
-from dbdyno.faults.drills.base import Steps
+from dbdyno.faults.drills.base import Step, Steps
 from dbdyno.systems import versions
+from dbdyno.systems.backups.base import WAIT
 from dbdyno.systems.base import TargetPlan
 from dbdyno.topology import Cluster
 from needed import missing
@@ -34,10 +36,10 @@ CHANGE = ["check", "close", "catch_up", "promote", "lead", "follow", "retire"]
 SEED = ["backup", "prepare", "copy", "start", "join", "catch_up"]
 
 
-def ran(there: Place, text: str) -> list[dict[str, Any]]:
+def ran(there: Place, text: str, duration: str = LONG) -> list[dict[str, Any]]:
     """The records of a run that went to its end and left nothing behind; its loads have ended once
     all drills had, and sessions worked again."""
-    there.experiment(f"{HEAD}duration: {LONG}\n{text}")
+    there.experiment(f"{HEAD}duration: {duration}\n{text}")
     with ended(there.path / "r"):
         done = there.dyno("run", "experiment.yaml", "--dir", "r", timeout=480)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -45,6 +47,11 @@ def ran(there: Place, text: str) -> list[dict[str, Any]]:
     found = [json.loads(record) for record in complete_trials(there.path / "r").values()]
     assert all(one["status"] == "complete" for one in found), [one["void_reason"] for one in found]
     return found
+
+
+def journal(there: Place) -> list[dict[str, Any]]:
+    text = next((there.path / "r/trials").glob("*/faults.ndjson")).read_text()
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def steps(record: dict[str, Any], do: str) -> list[str]:
@@ -67,9 +74,7 @@ def test_a_restore_under_load_loses_nothing_where_logs_are_kept(there: Place) ->
     assert metrics["outage_s"] > 0.1, "more than a tick"
     assert metrics["backup_bytes"] > 1_000_000
     assert 0 < metrics["backup_age_s"] < record["measured_s"] + 1
-    journal = next((there.path / "r/trials").glob("*/faults.ndjson")).read_text()
-    lines = [json.loads(line) for line in journal.splitlines()]
-    said = [(line["do"], line["step"], line["outcome"]) for line in lines]
+    said = [(line["do"], line["step"], line["outcome"]) for line in journal(there)]
     assert said.index(("restore", "copy", "")) + 1 == said.index(("restore", "copy", "ok"))
     assert ("backup", "undo", "ok") in said
     page, text = ((there.path / f"r/report.{kind}").read_text() for kind in ("html", "md"))
@@ -95,12 +100,19 @@ def test_replicas_are_upgraded_change_places_and_are_made_again_under_load(there
         "  - {at: 500ms, do: replace, node: db.3}\n"
         '  - {at: 1s, do: upgrade, node: db.2, version: "11.8"}\n'
         '  - {at: 1s, do: upgrade, node: db.3, version: "11.8"}\n'
-        # A switchover in the middle of the others is another drill: by then they are over.
-        "  - {at: 25s, do: switchover}\n"
-        '  - {at: 26s, do: upgrade, node: db, version: "11.8"}\n',
+        # It waits for all of them, and the last one for it.
+        "  - {at: 1500ms, do: switchover}\n"
+        '  - {at: 2s, do: upgrade, node: db, version: "11.8"}\n',
+        duration="400s",  # they follow each other, and it ends with the last one
     )
     assert steps(record, "replace") == ["loss", *SEED]
-    assert steps(record, "switchover") == CHANGE
+    assert [step for step in steps(record, "switchover") if step != WAIT] == CHANGE
+    done = [(line["do"], line["node"], line["step"], line["outcome"]) for line in journal(there)]
+    begins = done.index(("switchover", "db", "begin", ""))
+    for before in (("replace", "db.3"), ("upgrade", "db.2"), ("upgrade", "db.3")):
+        assert done.index((*before, "begin", "ok")) < begins
+    changed = done.index(("switchover", "db", "begin", "ok"))
+    assert changed < done.index(("upgrade", "db", "begin", ""))
     assert steps(record, "upgrade") == ["stop", "start", "upgrade", "catch_up"] * 3
     metrics = record["metrics"]
     assert metrics["audit.acknowledged"] > 0
@@ -143,6 +155,31 @@ def test_nodes_change_places_and_one_is_made_again() -> None:
         lose(servers["db.2"])
         with pytest.raises(DynoError, match=r"db\.2 leads"):
             cluster.seed_again("db.2", Steps(), lambda: None, "shop")
+
+
+def test_a_switchover_that_begins_while_a_node_is_replaced_waits_for_that() -> None:
+    with working("mariadb", Topology("replicas", 3), memory_bytes=32 << 20) as (cluster, servers):
+        servers["db"].run("shop", ["INSERT INTO t VALUES (1, 7)"])
+        waits, said = threading.Event(), list[str]()
+        changed = Steps(heard=lambda step: waits.set() if step.name == WAIT else None)
+        changing = threading.Thread(
+            target=lambda: said.append(cluster.switch_over(changed, lambda: None))
+        )
+
+        def heard(step: Step) -> None:
+            if step.name == "catch_up" and step.ended_s is None:
+                changing.start()
+                assert waits.wait(120)
+
+        lose(servers["db.3"])
+        cluster.seed_again("db.3", Steps(heard=heard), lambda: None, "shop")
+        changing.join(120)
+        assert [one.endswith("it waited for a replacement of db.3") for one in said] == [True]
+        assert [one.name for one in changed.done if one.name != WAIT] == CHANGE
+        assert cluster.leader != "db"
+        assert have(cluster, dict.fromkeys(servers, REPLICA) | {cluster.leader: PRIMARY})
+        servers[cluster.leader].run("shop", ["INSERT INTO t VALUES (2, 7)"])
+        assert all(seen(server, number) for server in servers.values() for number in (1, 2))
 
 
 def have(cluster: Cluster, roles: dict[str, str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,7 @@ from dbdyno.systems.backups.postgres import basebackup, wal
 from dbdyno.systems.process.account import Account
 from dbdyno.topology import planned
 from dbdyno.topology.base import Position
+from dbdyno.topology.locks import NodeLocks
 
 RESTORED: dict[str, Any] = {
     "do": "restore",
@@ -271,13 +273,13 @@ def members(lag_s: float = 0.0, **positions: int | None) -> Any:
 
 def switched(succession: Replicas, members: Any) -> list[tuple[str, str, str]]:
     told: list[tuple[str, str, str]] = []
-    planned.switch_over(
-        succession,  # type: ignore[arg-type]
-        members,
-        Steps(),
-        lambda *what: told.append(what),
-        lambda: succession.did.append("lead"),
-    )
+    given: Any = succession
+    with ExitStack() as held:
+        found = planned.ready(given, members, NodeLocks(), held, Steps(), lambda: None)
+        planned.switch_over(
+            *(given, members, found.node, Steps(), lambda *what: told.append(what)),
+            lambda: succession.did.append("lead"),
+        )
     return told
 
 

@@ -15,9 +15,10 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.faults.base import Node
-from dbdyno.faults.drills import replace, restore, upgrade
+from dbdyno.faults.drills import backup, detach, replace, restore, upgrade
 from dbdyno.faults.drills.base import Steps
 from dbdyno.systems import backups, versions
+from dbdyno.systems.backups import base
 from dbdyno.systems.backups.base import Backup
 from dbdyno.systems.base import Binaries, Resolved
 from dbdyno.systems.process.managed import Managed
@@ -122,3 +123,23 @@ def test_files_of_the_version_before_an_upgrade_are_not_restored(
         assert (server.did, steps.done, node.is_down) == ([], [], False)
     else:
         restore._must_be_of(made, "11.8.6-MariaDB")
+
+
+def test_a_drill_whose_programs_are_missing_is_refused_before_the_first_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = Binaries("10.11.14-MariaDB", {"server": Path("/usr/sbin/mariadbd")})
+    monkeypatch.setattr(versions, "find", lambda target: there)
+    monkeypatch.setattr(base, "program", lambda name, places: None)
+    replicas, cluster = (
+        Target("db", "mariadb", topology=Topology(kind, 3)) for kind in ("replicas", "galera")
+    )
+    for kind in (backup.FAULT, replace.FAULT, detach.FAULT):
+        fault = Fault(1.0, kind.name, ("db.2",), "db")
+        with pytest.raises(DynoError, match="needs `mariadb-backup`, and it is not here") as caught:
+            kind.check(fault, replicas)
+        assert caught.value.fix.endswith("`apt-get install mariadb-backup`")
+    # Its nodes send each other the data.
+    replace.FAULT.check(Fault(1.0, "replace", ("db.2",), "db"), cluster)
+    monkeypatch.setattr(base, "program", lambda name, places: Path("/usr/bin") / name)
+    replace.FAULT.check(Fault(1.0, "replace", ("db.2",), "db"), replicas)

@@ -197,3 +197,14 @@ def test_metrics_of_a_restore_need_one() -> None:
     claims = "claims: ['rto < 5s', 'rpo < 1', 'rpo_s < 1s', 'step_s.restore.copy < 3s']\n"
     found = [claim.text for claim in load(text + claims).claims]
     assert len(found) == 4
+
+
+def test_the_conversion_of_a_replica_set_of_mongodb_is_not_tested_here() -> None:
+    text = PLAIN.replace("mariadb", "mongodb")
+    error = failure(text + "faults: [{at: 1s, do: detach, node: replica}]\n")
+    assert error.what == "`targets.db.kind` is MongoDB, which is not tested here"
+    assert "no mongod is available" in error.cause
+    assert "`dyno check mongodb://HOST`" in error.fix
+    assert error.where is not None
+    workload = failure(ONE.replace("kind: oltp", "kind: mongodb"))
+    assert "not tested here" not in str(workload)

@@ -7,7 +7,7 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -210,10 +210,10 @@ def test_a_node_that_was_detached_and_not_brought_back_voids_the_trial(tmp_path:
         faults._strikes.append(Strike(1, fault, node, begun_s=1.0, in_force_s=1.0))
         return faults
 
-    wrong: Any = SimpleNamespace(rejoin=rejoin)
+    wrong: Any = SimpleNamespace(rejoin=rejoin, work=lambda *what: nullcontext())
     faults = detached(wrong)
     [said] = faults.heal()
     assert faults.broken == said == "`detach` of `db.2` at 1 s was not undone: no space is left"
-    fine: Any = SimpleNamespace(rejoin=lambda *what: "it follows")
+    fine: Any = SimpleNamespace(rejoin=lambda *what: "it follows", work=wrong.work)
     faults = detached(fine)
     assert (faults.heal(), faults.broken) == ((), "")

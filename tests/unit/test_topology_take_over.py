@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from test_topology_locks import elsewhere, until_done, watched
 
 from dbdyno.experiment.types import DOWN, PRIMARY, REPLICA, Target, Topology
 from dbdyno.systems.base import Binaries, Resolved
@@ -27,22 +28,6 @@ class Server:
 
     role: str
     process: Process = field(default_factory=Process)
-
-
-class Lock:
-    """A node's lock that tells when somebody waits for it."""
-
-    def __init__(self) -> None:
-        self.is_held, self.is_waited_for = threading.Event(), threading.Event()
-        self._lock = threading.RLock()
-
-    def acquire(self, blocking: bool = True) -> bool:
-        if self.is_held.is_set() and blocking:
-            self.is_waited_for.set()
-        return self._lock.acquire(blocking)
-
-    def release(self) -> None:
-        self._lock.release()
 
 
 class Wiring:
@@ -85,22 +70,17 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def beside_a_start(cluster: Any) -> bool:
     """What a failover does that meets a start, which holds the node's lock until it is over."""
-    lock = cluster._locks["db"] = Lock()
+    waits, is_held, found = watched(cluster._locks), threading.Event(), list[bool]()
 
     def start() -> None:
-        lock.acquire()
-        lock.is_held.set()
-        lock.is_waited_for.wait(120)
-        lock.release()
+        with cluster._locks.of("db", "a start"):
+            is_held.set()
+            assert waits.wait(120)
 
-    found: list[bool] = []
-    starting = threading.Thread(target=start)
-    starting.start()
-    assert lock.is_held.wait(120)
-    replacing = threading.Thread(target=lambda: found.append(cluster.take_over()))
-    replacing.start()
-    replacing.join(120)
-    starting.join(120)
+    starting = elsewhere(start)
+    assert is_held.wait(120)
+    until_done(elsewhere(lambda: found.append(cluster.take_over())))
+    until_done(starting)
     return found[0]
 
 
@@ -121,6 +101,16 @@ def test_a_primary_that_hangs_is_not_asked_again(taken: list[str]) -> None:
     cluster, _ = three()  # it would answer by now
     assert cluster.take_over()
     assert taken == ["db"]
+
+
+def test_a_failover_does_not_wait_for_work_on_other_nodes_or_on_the_lost_one(
+    taken: list[str],
+) -> None:
+    cluster, _ = three()
+    found: list[bool] = []
+    with cluster.work("db", "upgrade"), cluster._locks.of("db.3", "a start"):
+        until_done(elsewhere(lambda: found.append(cluster.take_over())))
+    assert (found, taken) == ([True], ["db"])
 
 
 def test_all_replicas_have_their_turn_though_one_cannot_follow() -> None:

@@ -90,6 +90,9 @@ FAULTS = """Faults strike servers that dyno has started, at their moment of the 
 (`db`, `db.2`) or `any`. A node that is `any` is drawn from the trial's seed, as are the faults of a `nemesis`: the same trial meets the same ones again.
 Lost connections, errors and outages are what is measured: they do not void the trial. A fault that could not be begun, or not be undone at its moment, does.
 
+Faults of one node are carried out in the order of their moments, those of the same moment as they are written; a `switchover` is of all nodes of its topology: it waits for
+what comes before it on any of them, and work of an operator (`restart`, drills) that comes after it waits for its end. A fault whose turn has not come when the load ends did not happen.
+
 Each fault is undone at the end of the trial, if it has no earlier end: servers are started again, go on, or get their limits back. The next trial starts fresh servers on restored data.
 Refused: external servers (`url`), kinds without a server process, `until: steady`, `find`. With `--quick` faults come and end sooner by as much as the trial is shorter.
 `partition` and `link` are on links of nodes to each other or to the load, which then go through a relay on loopback ([decision](../decisions/between-nodes.md)).

@@ -75,8 +75,8 @@ FILES = (
     ),
     (
         f"trials/ID/{faultlog.FAULTS}",
-        "only with `faults`: a line before each step and one with its outcome after it; times are "
-        "seconds of the measured time",
+        "only with `faults`: a line before each step and one with its outcome after it; `wait` is the time before its turn, "
+        "and `said` what it waits for; times are seconds of the measured time",
     ),
     (
         f"trials/ID/{rolelog.ROLES}",

@@ -121,6 +121,9 @@ class Operations(Protocol):
     """What is done to the nodes of a topology as an operator does it. What they return goes to the
     journal."""
 
+    def work(self, name: str, what: str) -> AbstractContextManager[None]:
+        """Work on a node that is more than one of these: no switchover happens meanwhile."""
+
     def switch_over(self, step: Step) -> str:
         """Has a replica take over from a primary that is well. DynoError, and everything is as it
         was, if that cannot be without a loss; once a promotion has begun that fails, the old
@@ -203,6 +206,8 @@ class FaultKind(Protocol):
     ends: bool  # whether it ends the server's process: to undo it is to start that again
     lasts: bool  # whether there is anything to undo
     apart: bool  # whether a node of it is none of its topology's: its data are of no trial
+    works: bool  # whether it is an operator's work on its node, which a switchover waits for
+    spans: bool  # whether it is of all nodes of its topology, whichever it is of
     heals: tuple[str, ...]  # faults that it ends on its node
 
     def begin(self, node: Node, fault: Fault) -> str:
@@ -225,6 +230,8 @@ class Fleeting:
     ends = False
     lasts = False
     apart = False
+    works = False
+    spans = False
     heals: tuple[str, ...] = ()
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:

@@ -14,6 +14,7 @@ class Restart(Fleeting):
     name = "restart"
     about = "stops the server gracefully and starts it; one that is down is only started"
     ends = True
+    works = True
     heals: tuple[str, ...] = ("kill", "stop", "power_cut")
 
     def begin(self, node: Node, fault: Fault) -> str:

@@ -35,6 +35,7 @@ class Kind:
     name: str
     title: str  # as its vendor writes it
     module: str  # below `dbdyno.systems`: holds `SYSTEM`
+    untested: str = ""  # why no experiment has it as a target; empty: they do
     capabilities: tuple[str, ...] = ()
     language: str = ""  # MYSQL, POSTGRES, REDIS, MONGODB; empty where no server is spoken to
     stores_data: bool = True

@@ -8,6 +8,8 @@ KIND = Kind(
     name="mongodb",
     title="MongoDB",
     module="",
+    untested="no mongod is available to test on, and FerretDB, which speaks its protocol, has"
+    " neither replica sets nor its storage engine",
     language=MONGODB,
     schemes=("mongodb",),
     port=27017,

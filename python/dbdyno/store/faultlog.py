@@ -17,6 +17,7 @@ from dbdyno.store.text.scrub import scrub
 
 FAULTS = "faults.ndjson"
 BEGIN, UNDO = "begin", "undo"
+WAIT = "wait"  # for its turn, before it begins: `said` names whom for
 OK, FAILED, STOPPED = "ok", "failed", "stopped"
 
 
@@ -27,7 +28,7 @@ class Step:
     fault: int  # its number in the trial, from 1
     do: str
     node: str
-    step: str  # BEGIN | UNDO
+    step: str  # BEGIN | UNDO | WAIT, or a step of a drill
     at_s: float | None  # when it was to happen; None: when the trial's load had ended
     t_s: float  # when this line was written
     outcome: str = ""  # empty: about to happen; OK | FAILED | STOPPED

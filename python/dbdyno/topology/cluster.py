@@ -3,11 +3,10 @@ one of them in the place of a lost primary."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +21,7 @@ from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology import failover, planned
 from dbdyno.topology.base import Between, Members, NodeServer, Wiring
+from dbdyno.topology.locks import NodeLocks
 
 READY_TIMEOUT_S = 120.0
 POLL_S = 0.05
@@ -81,8 +81,8 @@ class Cluster:
         self._environment = environment
         self._members = Members(target, binaries, resolved, servers)
         self._roles: dict[str, str] = {}  # once all were ready
-        # One node is started again, or replaced, at a time.
-        self._locks = {node.name: threading.RLock() for node in target.nodes}
+        # Of nodes that are started again or replaced, and of all while roles change as planned.
+        self._locks = NodeLocks()
         self.strays: set[str] = set()  # replicas that do not know the new primary yet
         self._seeding: set[str] = set()  # nodes that are being made again
         self.tell: failover.Tell = lambda node, what, said: None  # hears of changes of roles
@@ -171,7 +171,7 @@ class Cluster:
     def is_fenced(self, name: str) -> bool:
         """Whether a node was killed by a failover, and has not come back since. Waits for one
         that has begun: its node is dead, and deposed only once another was promoted."""
-        with self._locks[name]:
+        with self._locks.of(name, "the end of a pause"):
             return name in self._members.deposed
 
     @property
@@ -196,12 +196,11 @@ class Cluster:
         DynoError if no node can take over."""
         succession, old = self._wiring.succession, self._members.leader
         assert succession is not None
-        lock, process = self._locks[old.name], self._members.server(old).process
+        process = self._members.server(old).process
         # A start that is under way holds the lock until the server is ready, and wins. One that
-        # hangs is not asked once more: that would take LOOK_TIMEOUT_S.
-        waited = not lock.acquire(blocking=False)
-        if waited:
-            lock.acquire()
+        # hangs is not asked once more: that would take LOOK_TIMEOUT_S. What an operator does to
+        # other nodes is not waited for: a loss has no appointment.
+        waited = self._locks.take(old.name, "a failover")
         try:
             if self._members.server(old).process is not process or self._members.leader != old:
                 return False
@@ -209,18 +208,21 @@ class Cluster:
                 return False
             failover.take_over(succession, self._members, self.tell, self._check)
         finally:
-            lock.release()
+            self._locks.leave(old.name)
         self.strays = {node.name for node in self._members.followers} - self._members.deposed
         return True
 
     def switch_over(self, step: planned.Step, lead: Callable[[], None]) -> str:
-        """Has a replica take over from a primary that is well; `lead` has clients follow it, and
-        `step` times the parts. DynoError, and everything is as it was, if that cannot be without a
-        loss; once a promotion has begun that fails, the old primary stays closed."""
-        succession, members, old = self._wiring.succession, self._members, self._members.leader
+        """Has a replica take over from a primary that is well, once no node is worked on; `lead`
+        has clients follow it, and `step` times the parts. DynoError, and everything is as it was,
+        if that cannot be without a loss; once a promotion has begun that fails, the old primary
+        stays closed."""
+        succession, members, held = self._wiring.succession, self._members, ExitStack()
         assert succession is not None
-        with self._locks[old.name]:
-            new = planned.switch_over(succession, members, step, self.tell, lead)
+        with held:
+            found = planned.ready(succession, members, self._locks, held, step, self._check)
+            old, new = members.leader, found.node
+            planned.switch_over(succession, members, new, step, self.tell, lead)
             self.strays = {node.name for node in members.followers} - members.deposed
             with step("follow"):
                 self.regroup()
@@ -229,7 +231,11 @@ class Cluster:
                 if old.name in members.deposed:  # it was not started again
                     members.deposed.discard(old.name)
                     self.tell(old.name, failover.RETURNED, said)
-        return f"{new.name} leads; {old.name} {said}"
+        return f"{new.name} leads; {old.name} {said}{found.waited}"
+
+    def work(self, name: str, what: str) -> AbstractContextManager[None]:
+        """Work of an operator on a node, in several steps: no switchover happens meanwhile."""
+        return self._locks.work(name, what)
 
     def must_be_replaceable(self, name: str) -> None:
         """To be asked before a node's data are removed: DynoError unless another node has them, and
@@ -270,12 +276,17 @@ class Cluster:
             return planned.joins_by_itself(members, node, step)
         assert succession is not None
         self._must_follow(name)
-        with self._locks[name]:
-            self._seeding.add(name)
-            try:
-                return planned.seed_again(succession, members, node, step, check, database)
-            finally:
-                self._seeding.discard(name)
+        with self._locks.work(name, "a replacement"):
+            with self._locks.of(name, "a replacement"):
+                self._seeding.add(name)
+                try:
+                    said = planned.seed_again(succession, members, node, step, check, database)
+                finally:
+                    self._seeding.discard(name)
+            # After a failover meanwhile, it catches up only once it may be led to the new primary.
+            with step("catch_up"):
+                succession.catch_up(members, node)
+        return said
 
     def detach(self, name: str, step: planned.Step, database: str) -> str:
         """Makes a replica a server of its own. Where it is found to be none, it is made a replica
@@ -283,7 +294,7 @@ class Cluster:
         members, succession = self._members, self._wiring.succession
         node = next(each for each in members.nodes if each.name == name)
         assert succession is not None
-        with self._locks[name]:
+        with self._locks.work(name, "a detachment"), self._locks.of(name, "a detachment"):
             try:
                 planned.detach(succession, members, node, step, database)
             except BaseException:
@@ -297,10 +308,11 @@ class Cluster:
     ) -> str:
         """Throws the data of a detached server away, and has it follow again."""
         server: Any = self._members.servers[name]
-        with self._locks[name]:
-            server.kill()
-            lose(server.directory / "data")
-            self._members.detached.discard(name)
+        with self._locks.work(name, "a replacement"):
+            with self._locks.of(name, "a replacement"):
+                server.kill()
+                lose(server.directory / "data")
+                self._members.detached.discard(name)
             return self.seed_again(name, step, check, database)
 
     def catch_up(self, name: str) -> None:
@@ -325,12 +337,12 @@ class Cluster:
         return _logged(found[-1]["time"]).replace(tzinfo=UTC).timestamp()
 
     def regroup(self) -> None:
-        """Has replicas follow a new primary, as far as they answer: `strays` are left. Raises, once
-        all had their turn, what the first one that failed did."""
+        """Has replicas follow a new primary, as far as they answer and are not worked on: `strays`
+        are left. Raises, once all had their turn, what the first one that failed did."""
         problems: list[Exception] = []
         for node in self._members.followers:
-            with self._locks[node.name]:
-                if node.name not in self.strays or self.role(node.name) == DOWN:
+            with self._locks.if_free(node.name, "a change of its primary") as is_free:
+                if not is_free or node.name not in self.strays or self.role(node.name) == DOWN:
                     continue
                 try:
                     self._follow(node)
@@ -406,7 +418,7 @@ class Cluster:
             certificate=members.certificate,
             returns=partial(self._returning, node, directory),
             rewire=partial(self._rewire, node),
-            lock=self._locks[node.name],
+            lock=self._locks.of(node.name, "a start"),
         )
 
     @contextmanager

@@ -13,14 +13,17 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Node
 from dbdyno.systems import backups
-from dbdyno.systems.backups.base import Site, Step
+from dbdyno.systems.backups.base import WAIT, Site, Step
 from dbdyno.systems.process.account import private_directory
 from dbdyno.topology import failover
 from dbdyno.topology.base import Members, Succession
+from dbdyno.topology.locks import NodeLocks
 
 READY_S = 60.0  # in which replicas must be well: one may just be starting, or catching up
 LAG_MAX_S = 5.0  # of the replica that takes over: it is waited for while nobody can write
@@ -32,16 +35,15 @@ PROBE = "dbdyno_probe"  # a table that a server makes which takes writes
 def switch_over(
     succession: Succession,
     members: Members,
+    node: Node,
     step: Step,
     tell: failover.Tell,
     lead: Callable[[], None],
-) -> Node:
-    """Has the most advanced replica take over; the node. `lead` has clients' addresses lead to the
-    new leader. The old primary's process may have ended then: see `Succession.retire`. DynoError:
-    the old primary leads as before, or stays closed once a promotion has begun."""
+) -> None:
+    """Has a replica take over that is `ready`. `lead` has clients' addresses lead to the new
+    leader. The old primary's process may have ended then: see `Succession.retire`. DynoError: the
+    old primary leads as before, or stays closed once a promotion has begun."""
     old = members.leader
-    with step("check"):
-        node = _ready(succession, members)
     with step("close"):
         reopen = succession.close(members)
     has_begun = False
@@ -61,7 +63,6 @@ def switch_over(
     tell(node.name, failover.PROMOTED, f"planned, from {old.name}")
     with step("lead"):
         lead()
-    return node
 
 
 def _promote(succession: Succession, members: Members, node: Node) -> None:
@@ -77,16 +78,60 @@ def _promote(succession: Succession, members: Members, node: Node) -> None:
         ) from error
 
 
-def _ready(succession: Succession, members: Members) -> Node:
-    """The replica that shall take over, once all are well. DynoError if they are not in time."""
-    deadline = time.monotonic() + READY_S
-    while True:
-        try:
-            return _well(succession, members)
-        except DynoError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(POLL_S)
+@dataclass(frozen=True)
+class Ready:
+    """The replica that shall take over, and what was waited for, as the end of a sentence."""
+
+    node: Node
+    waited: str
+
+
+def ready(
+    succession: Succession,
+    members: Members,
+    locks: NodeLocks,
+    held: ExitStack,
+    step: Step,
+    check: Callable[[], None],
+) -> Ready:
+    """Holds all nodes, until `held` ends, from a moment on at which no other thread works on one of
+    them and all are well. DynoError if they are not well within READY_S in which nobody works on
+    them; `check` raises to end the wait."""
+    with step("check"):
+        node, problem = _hold_if_well(succession, members, locks, held)
+    if node is not None:
+        return Ready(node, "")
+    waited: dict[str, None] = {}
+    with step(WAIT):
+        deadline = time.monotonic() + READY_S
+        while node is None:
+            check()
+            waited |= dict.fromkeys(locks.others())
+            if problem is None:
+                deadline = time.monotonic() + READY_S
+            elif time.monotonic() > deadline:
+                raise problem
+            time.sleep(POLL_S)
+            node, problem = _hold_if_well(succession, members, locks, held)
+    return Ready(node, f"; it waited for {', '.join(waited)}" if waited else "")
+
+
+def _hold_if_well(
+    succession: Succession, members: Members, locks: NodeLocks, held: ExitStack
+) -> tuple[Node | None, DynoError | None]:
+    """The replica that shall take over, with all nodes held; or none, and nothing is held. Then why
+    nodes are not well; None: they are worked on."""
+    if locks.others():
+        return None, None
+    try:
+        _well(succession, members)  # not held yet: one that is down can be started
+        if not held.enter_context(locks.all_if_idle("a switchover")):
+            held.close()
+            return None, None
+        return _well(succession, members), None  # one may have been worked on in between
+    except DynoError as problem:
+        held.close()
+        return None, problem
 
 
 def _well(succession: Succession, members: Members) -> Node:
@@ -120,7 +165,7 @@ def seed_again(
     database: str,
 ) -> str:
     """Makes a node whose process is dead and whose data are gone again, of a backup of the primary
-    that is taken now. It follows when this returns, and has applied what was committed before."""
+    that is taken now. It follows when this returns."""
     source = Site(members.primary, database, step, check)
     target = Site(members.server(node), database, step, check)
     made = backups.of(members.target.kind).take(source, "")
@@ -130,12 +175,9 @@ def seed_again(
         with step("start"):
             target.server.start_again()
         with step("join"):
-            said = succession.join(members, node, made.path)
-        with step("catch_up"):
-            succession.catch_up(members, node)
+            return succession.join(members, node, made.path)
     finally:
         shutil.rmtree(made.path, ignore_errors=True)
-    return said
 
 
 def detach(succession: Succession, members: Members, node: Node, step: Step, database: str) -> None:
@@ -149,11 +191,11 @@ def detach(succession: Succession, members: Members, node: Node, step: Step, dat
                 cause="they would wait for one that follows no more",
                 fix="use more nodes, or a smaller `wait_for_replicas`",
             )
-        if node not in members.followers:
-            raise DynoError(f"{node.name} is no replica that could be detached")
+        _must_be_replica(members, node)
     with step("catch_up"):
         succession.catch_up(members, node)
     with step("detach"):
+        _must_be_replica(members, node)  # by now: a failover waits for no work
         members.detached.add(node.name)  # before it takes writes: routers must not send it any
         succession.promote(members, node)
         succession.forget(members, node)
@@ -161,6 +203,15 @@ def detach(succession: Succession, members: Members, node: Node, step: Step, dat
         probe = f"{PROBE} (a INT)"
         server = members.server(node)
         server.run(database, [f"CREATE TABLE {probe}", f"DROP TABLE {PROBE}"])
+
+
+def _must_be_replica(members: Members, node: Node) -> None:
+    if node not in members.followers:
+        raise DynoError(
+            f"{node.name} is no replica that could be detached",
+            cause="it leads, is down since the start, or was detached before",
+            fix="name another node; after a failover roles are not those of the start",
+        )
 
 
 def joins_by_itself(members: Members, node: Node, step: Step) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.faults.base import Step
@@ -18,6 +19,10 @@ class Operator:
         self._cluster = cluster
         self._database = database
         self._lead = lead
+
+    def work(self, name: str, what: str) -> AbstractContextManager[None]:
+        """See `faults.base.Operations`."""
+        return self._cluster.work(name, what)
 
     def switch_over(self, step: Step) -> str:
         """See `faults.base.Operations`."""

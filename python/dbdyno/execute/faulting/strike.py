@@ -33,6 +33,8 @@ class Strike:
     said: str = ""
     problem: str = ""  # why it could not be begun or undone
     steps: Steps = field(default_factory=Steps)  # of a drill
+    is_drawn: bool = False  # whether a nemesis has drawn it
+    is_over: bool = False  # whether it was carried out, or could not be
 
     @property
     def what(self) -> str:
@@ -44,14 +46,29 @@ class Strike:
         lasts = FAULTS[self.fault.do].lasts
         return lasts and self.in_force_s is not None and self.undone_s is None
 
+    @property
+    def end_s(self) -> float | None:
+        """When it was to end; None: at the end of the trial, or it has nothing that ends."""
+        fault = self.fault
+        if fault.for_s is None or not FAULTS[fault.do].lasts:
+            return None
+        return fault.at_s + fault.for_s
+
+    def meets(self, other: Strike) -> bool:
+        """Whether both are of one node, or one of them of all nodes of the other's topology."""
+        if self.node is other.node:
+            return True
+        spans = FAULTS[self.fault.do].spans or FAULTS[other.fault.do].spans
+        return spans and self.fault.target == other.fault.target
+
+    def must_end_by(self, at_s: float) -> bool:
+        """Whether it has begun, was to end by then, and has not ended yet."""
+        begun = self.begun_s is not None and not self.problem and self.undone_s is None
+        return begun and self.end_s is not None and self.end_s <= at_s
+
     def must_end_before(self, later: Strike) -> bool:
-        """Whether it has begun on the same node, was to end before the other one begins, and has
-        not ended yet."""
-        lasts_s = self.fault.for_s
-        begun = self.node is later.node and self.begun_s is not None and not self.problem
-        if not begun or lasts_s is None or self.undone_s is not None:
-            return False
-        return FAULTS[self.fault.do].lasts and self.fault.at_s + lasts_s <= later.fault.at_s
+        """The same of the moment of another one that meets it."""
+        return self.must_end_by(later.fault.at_s) and self.meets(later)
 
     def facts(self) -> dict[str, Any]:
         """What the trial's record says of it."""

@@ -1,10 +1,10 @@
 """The faults of one trial: begun and undone at their moments, and put into its journal.
 
 A fault is a moment of the trial's timeline; one with an end of its own waits for that in the same
-thread, or for the end of the load. What is in force then is undone before anything else is asked of
-the servers; where the user has stopped the run, only what would outlive the servers. A fault that
-cannot be begun, or not be undone at its moment, voids the trial: it did not do what it says. What
-a fault did to servers does not.
+thread, or for the end of the load. Faults of one node keep their order (`turns`). What is in force
+when the load ends is undone before anything else is asked of the servers; where the user has
+stopped the run, only what would outlive the servers. A fault that cannot be begun, or not be undone
+at its moment, voids the trial: it did not do what it says. What a fault did to servers does not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from dbdyno.errors import DynoError
 from dbdyno.execute.context import ExecutionContext
 from dbdyno.execute.control import Interrupted
+from dbdyno.execute.faulting import turns
 from dbdyno.execute.faulting.operator import Lead, Operator
 from dbdyno.execute.faulting.strike import Strike, chosen, planned
 from dbdyno.execute.servers.deployment import Deployment
@@ -30,11 +31,11 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.faults import DRAWN, FAULTS
-from dbdyno.faults.base import Node, Paths, Stopped
+from dbdyno.faults.base import FaultKind, Node, Paths, Stopped
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.faults.drills.base import Step as DrillStep
 from dbdyno.plan.types import Cell, Plan, TrialPlan
-from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, FaultLog, Step
+from dbdyno.store.faultlog import BEGIN, FAILED, OK, STOPPED, UNDO, WAIT, FaultLog, Step
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process.managed import Managed
 
@@ -54,14 +55,18 @@ class TrialFaults:
         paths: Paths,
         lead: Lead = lambda deployment, down: None,
         now: Callable[[], float] = time.time,
+        wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
-        """`lead` has addresses of a deployment lead where they should by now."""
+        """`lead` has addresses of a deployment lead where they should by now. `now` and `wait` are
+        seams for tests."""
         self._control = context.control
         self._now = now
+        self._wait = wait
         self._log = FaultLog(context.run.trial_dir(trial.id), context.run.path)
         self._over = threading.Event()
         self._zero_unix_s = 0.0
         self._planned = planned(cell, trial)
+        self._have_chosen = tuple(threading.Event() for _ in self._planned)
         self._ended = tuple(threading.Event() for _ in self._planned)
         self._seed = trial.seed
         self._deployments = deployments
@@ -100,19 +105,27 @@ class TrialFaults:
             if after is None or self._until(self._ended[after].is_set):
                 self._strike(number)
         finally:
+            self._have_chosen[number].set()
             self._ended[number].set()
 
     def _strike(self, number: int) -> None:
         """A fault from its moment to its end: that of its own, or that of the load."""
         fault, _, is_drawn = self._planned[number]
+        if not self._until(lambda: self._is_chosen_before(fault, (fault.at_s, number))):
+            if is_drawn:
+                return
+            what = f"fault `{fault.do}` at {fault.at_s:g} s"
+            raise TrialVoid(f"{what} did not happen: the load ended before those before it began")
         at_s = self._t_s() if is_drawn else fault.at_s  # it lasts as long however late it begins
         struck = self._chosen(number)
+        self._have_chosen[number].set()
         in_force = _at_once(self._begin, struck)
         begun = [strike for strike, one in zip(struck, in_force, strict=True) if one]
         if fault.for_s is None or not begun:
             return
         until_s = at_s + fault.for_s
-        self._over.wait(max(0.0, until_s - self._t_s()))
+        self._wait(self._over, max(0.0, until_s - self._t_s()))
+        self._until(lambda: self._may_end(begun))  # else the load has ended: all of them do
         if self._control.stop_now and FAULTS[fault.do].ends:
             return  # the servers are about to be removed
         standing = [
@@ -123,17 +136,43 @@ class TrialFaults:
             if strike.problem:
                 raise TrialVoid(f"{strike.what} was not undone: {strike.problem}")
 
+    def _is_chosen_before(self, fault: Fault, until: tuple[float, int]) -> bool:
+        """Whether those before `until` that may be of a fault's nodes have chosen theirs. One of a
+        nemesis, which waits for the one before it, is not waited for."""
+        names = self._deployments[fault.target].servers
+        return all(
+            self._have_chosen[place].is_set() or self._is_held_up(place)
+            for place in turns.earlier(self._planned, fault, until, names)
+        )
+
+    def _is_held_up(self, number: int) -> bool:
+        after = self._planned[number].after
+        return after is not None and not self._ended[after].is_set()
+
+    def _may_end(self, begun: Sequence[Strike]) -> bool:
+        """Whether all have begun on these nodes that were to begin before the end."""
+        end_s = begun[0].end_s
+        if end_s is None:
+            return True
+        if not self._is_chosen_before(begun[0].fault, (end_s, -1)):
+            return False
+        strikes = list(self._strikes)
+        return not any(turns.before_end(strike, strikes) for strike in begun)
+
     def _chosen(self, number: int) -> list[Strike]:
         """A fault's nodes, by the roles that they have now."""
-        fault = self._planned[number].fault
+        fault, _, is_drawn = self._planned[number]
         deployment = self._deployments[fault.target]
         draw = random.Random(f"dbdyno fault {self._seed} {number}")
-        names = chosen(fault, deployment.roles(), draw, deployment.target.router_name)
+        roles: Mapping[str, str] = dict.fromkeys(deployment.servers, "")
+        if turns.certain(fault, deployment.servers) is None:
+            roles = deployment.roles()  # which waits for nodes that hang
+        names = chosen(fault, roles, draw, deployment.target.router_name)
         with self._lock:
             first = len(self._strikes) + 1
             struck = replace(fault, nodes=tuple(names))
             found = [
-                Strike(first + nth, struck, self._node(name, deployment))
+                Strike(first + nth, struck, self._node(name, deployment), is_drawn=is_drawn)
                 for nth, name in enumerate(names)
             ]
             self._strikes += found
@@ -177,9 +216,29 @@ class TrialFaults:
 
     def _begin(self, strike: Strike) -> bool:
         """Whether it is in force; TrialVoid, Interrupted if it cannot be."""
-        if FAULTS[strike.fault.do].exclusive and not self._until(lambda: self._has_turn(strike)):
-            why = f"`{strike.node.name}` was not back in time from the fault before"
-            raise TrialVoid(f"{strike.what} did not happen: {why}")
+        try:
+            self._wait_for_turn(strike)
+            return self._carry_out(strike)
+        finally:
+            strike.is_over = True
+
+    def _wait_for_turn(self, strike: Strike) -> None:
+        """TrialVoid if the load ends first."""
+        first = turns.ahead(strike, list(self._strikes))
+        if first is None:
+            return
+        fault = strike.fault
+        line = Step(strike.number, fault.do, strike.node.name, WAIT, fault.at_s, self._t_s())
+        self._log.append(replace(line, said=f"for {first.what}"))
+        if self._until(lambda: turns.ahead(strike, list(self._strikes)) is None):
+            self._log.append(replace(line, t_s=self._t_s(), outcome=OK))
+            return
+        left = turns.ahead(strike, list(self._strikes)) or first
+        why = f"it waited for {left.what}, which was not over when the load ended"
+        self._log.append(replace(line, t_s=self._t_s(), outcome=FAILED, said=why))
+        raise TrialVoid(f"{strike.what} did not happen: {why}")
+
+    def _carry_out(self, strike: Strike) -> bool:
         strike.begun_s = self._t_s()
         try:
             strike.said = self._step(strike, BEGIN, strike.fault.at_s)
@@ -194,10 +253,6 @@ class TrialFaults:
                 other.undone_s = strike.in_force_s
         return True
 
-    def _has_turn(self, strike: Strike) -> bool:
-        """Whether no fault on its node is in force any more that was to end before it."""
-        return not any(other.must_end_before(strike) for other in list(self._strikes))
-
     def _until(self, condition: Callable[[], bool]) -> bool:
         """Waits for a condition; False if the load ends first."""
         while not condition():
@@ -208,12 +263,10 @@ class TrialFaults:
     def _was_struck_later(self, strike: Strike) -> bool:
         """Whether another fault may have made it fail. One that is exclusive has its node for
         itself until it ends: what has begun since waits for it."""
-        began_s = strike.begun_s
-        assert began_s is not None
         if FAULTS[strike.fault.do].exclusive:
             return False
         return any(
-            other.node is strike.node and other.begun_s is not None and other.begun_s > began_s
+            other.node is strike.node and other.begun_s is not None and other.number > strike.number
             for other in list(self._strikes)
         )
 
@@ -234,9 +287,8 @@ class TrialFaults:
             node.lock.acquire()
         try:
             self._log.append(line)
-            began = step == BEGIN
-            with _worded(node):
-                if not began:
+            with _worded(node), _as_work(kind, node):
+                if step == UNDO:
                     said = kind.undo(node, fault, strike.said)
                 elif isinstance(kind, Drill):
                     strike.steps = Steps(self._t_s, partial(self._journal_step, line))
@@ -321,6 +373,13 @@ def _worded(node: Node) -> Iterator[None]:
     except Exception as error:
         what = f"`{node.name}`: {type(error).__name__}: {error}"
         raise DynoError(what) from error
+
+
+def _as_work(kind: FaultKind, node: Node) -> AbstractContextManager[None]:
+    """What an operator does to one node of a topology: a switchover does not happen meanwhile."""
+    if node.operations is None or kind.spans or not kind.works:
+        return nullcontext()
+    return node.operations.work(node.name, kind.name)
 
 
 def check(plan: Plan) -> None:

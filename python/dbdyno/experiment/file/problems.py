@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from dbdyno import kinds
 from dbdyno.errors import DynoError, DynoErrors
 from dbdyno.experiment.file import walk
 from dbdyno.experiment.file.document import Node, shown
@@ -74,8 +75,26 @@ def _one(
             fix="a name is a letter or `_`, then letters, digits, `_` and `-`: at most 64",
         )
     what, fix = _wrong(kind, first.get("ctx", {}), node, str(loc[-1]) if loc else "")
+    is_kind = (loc[:1], loc[-1:]) == (("targets",), ("kind",))
+    if kind == "literal_error" and is_kind and node.text in kinds.ONLY_CHECKED:
+        return _only_checked(kinds.ONLY_CHECKED[node.text], path, node, first["ctx"])
     where = node.place if node.value is None and not node.text else node.where
     return DynoError(f"`{path}` {what}" if path else what, where=where, fix=fix)
+
+
+def _only_checked(kind: kinds.Kind, path: str, node: Node, context: dict[str, Any]) -> DynoError:
+    """Of a target of a kind that `dyno check` alone reads."""
+    return DynoError(
+        f"`{path}` is {kind.title}, which is not tested here",
+        where=node.where,
+        cause=kind.untested,
+        fix=f"use {listed(_words(context))}; `dyno check {kind.schemes[0]}://HOST` reads a server",
+    )
+
+
+def _words(context: dict[str, Any]) -> list[str]:
+    """Those that a literal may be."""
+    return re.findall(r"'([^']*)'", str(context["expected"]))
 
 
 def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[str, str]:
@@ -86,7 +105,7 @@ def _wrong(kind: str, context: dict[str, Any], node: Node, key: str) -> tuple[st
         name, words = _LIMITS[kind]
         return f"must be {words} {context[name]}, not {value}", ""
     if kind == "literal_error":
-        words_known = re.findall(r"'([^']*)'", str(context["expected"]))
+        words_known = _words(context)
         fix = did_you_mean(node.text, words_known) if node.is_scalar else listed(words_known)
         return f"cannot be {value}", fix
     if kind == "string_pattern_mismatch":

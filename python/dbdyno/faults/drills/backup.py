@@ -12,6 +12,7 @@ from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.systems import backups
 from dbdyno.systems.backups.base import Site
+from dbdyno.systems.base import TargetPlan
 
 
 class TakeBackup(Drill):
@@ -28,6 +29,9 @@ class TakeBackup(Drill):
         node.backups.append(replace(made, version=site.given.binaries.version))
         steps.measured["backup_bytes"] = float(made.size_bytes)
         return f"{fault.tool}, {made.size_bytes} bytes"
+
+    def check(self, fault: Fault, target: TargetPlan) -> None:
+        backups.check(target, fault.tool)
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:
         for made in node.backups:

@@ -14,6 +14,7 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.faults.base import Fleeting, Node
+from dbdyno.systems.backups.base import WAIT
 
 NAME_CHARS = "abcdefghijklmnopqrstuvwxyz_"  # of steps: they are parts of metrics' names
 
@@ -57,9 +58,16 @@ class Steps:
         step.ended_s = self.now()
         self.heard(step)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for what is done to nodes by others, who go first."""
+        return bool(self.done) and self.done[-1].name == WAIT and self.done[-1].ended_s is None
+
 
 class Drill(Fleeting, ABC):
     """The base of all drills."""
+
+    works = True
 
     @abstractmethod
     def carry_out(self, node: Node, fault: Fault, steps: Steps) -> str:

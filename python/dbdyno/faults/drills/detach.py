@@ -9,6 +9,8 @@ from dbdyno.experiment.values.faults import (
 )
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
+from dbdyno.systems import backups
+from dbdyno.systems.base import TargetPlan
 
 
 class Detach(Drill):
@@ -24,6 +26,9 @@ class Detach(Drill):
         node.must_run()
         assert node.operations is not None, "checked by experiment.drills"
         return node.operations.detach(node.name, steps)
+
+    def check(self, fault: Fault, target: TargetPlan) -> None:
+        backups.check(target)
 
     def undo(self, node: Node, fault: Fault, said: str) -> str:
         assert node.operations is not None

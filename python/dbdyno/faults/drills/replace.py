@@ -6,6 +6,7 @@ another, and the record of the name is changed before its server starts, or only
 
 from __future__ import annotations
 
+from dbdyno.experiment.types import REPLICAS
 from dbdyno.experiment.values.faults import (
     AFTER,
     Fault,
@@ -13,6 +14,7 @@ from dbdyno.experiment.values.faults import (
 from dbdyno.faults.base import Node
 from dbdyno.faults.drills.base import Drill, Steps
 from dbdyno.hosts import filters
+from dbdyno.systems import backups
 from dbdyno.systems.backups.base import lose
 from dbdyno.systems.base import TargetPlan
 from dbdyno.systems.process.managed import Managed
@@ -45,6 +47,8 @@ class Replace(Drill):
         return said
 
     def check(self, fault: Fault, target: TargetPlan) -> None:
+        if target.topology is not None and target.topology.kind == REPLICAS:
+            backups.check(target)
         if target.topology is not None and target.topology.dns is not None:
             filters.check("`replace` of a machine with a name")
 

@@ -16,6 +16,7 @@ class Switchover(Drill):
     name = "switchover"
     about = "has a replica take over from a primary that is well; needs `failover`"
     ends = True  # PostgreSQL's old primary is started again as a standby
+    spans = True
 
     def carry_out(self, node: Node, fault: Fault, steps: Steps) -> str:
         node.must_run()

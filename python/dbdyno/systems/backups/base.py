@@ -33,6 +33,26 @@ POLL_S = 0.05
 LOSE_S = 5.0
 
 Step = Callable[[str], AbstractContextManager[None]]  # times what is done within it
+WAIT = "wait"  # the name of a step that waits for what is done to nodes by others
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, by the names that it may have, and Debian's package of it."""
+
+    names: tuple[str, ...]
+    package: str
+
+    def found(self, places: Sequence[Path]) -> Path:
+        """The first of these names in the places, or on PATH. DynoError if there is none."""
+        for name in self.names:
+            if (path := program(name, places)) is not None:
+                return path
+        raise DynoError(
+            f"this needs `{self.names[0]}`, and it is not here",
+            cause="it is not installed, or not next to the server's programs",
+            fix=f"run `make servers`, or `apt-get install {self.package}`",
+        )
 
 
 class Logs(Protocol):
@@ -89,14 +109,7 @@ class Site:
 
     def program(self, *names: str, package: str) -> Path:
         """The first of these programs, next to the server's first. DynoError if there is none."""
-        for name in names:
-            if (found := program(name, self.server.client_places)) is not None:
-                return found
-        raise DynoError(
-            f"this needs `{names[0]}`, and it is not here",
-            cause="it is not installed, or not next to the server's programs",
-            fix=f"run `make servers`, or `apt-get install {package}`",
-        )
+        return Program(names, package).found(self.server.client_places)
 
     def new_directory(self, use: str) -> Path:
         """An empty directory of the account's: of the first backup `backup-1`."""
@@ -181,6 +194,7 @@ class Tool(Protocol):
     name: str
     kind: str
     physical: bool = True  # whether it copies files, which only their version of the server reads
+    programs: tuple[Program, ...] = ()  # that it runs
 
     def take(self, site: Site, logs: str) -> Backup:
         """Backs the running server up. `logs`: STREAMED or KEPT, from now on; empty: none."""

@@ -98,7 +98,7 @@ class Managed(ABC):
         self.place = f"{LOOPBACK}:{started.port}"
         self.version = ""
         self.was_killed = False  # whether the last stop needed force: its directory needs recovery
-        self.client_places = _client_places(started.binaries)
+        self.client_places = client_places(started.binaries)
         self._password = started.password
         self._certificate = started.certificate
         self._log = started.log
@@ -177,7 +177,7 @@ class Managed(ABC):
     def use(self, binaries: Binaries) -> None:
         """Has its next process be one of other programs."""
         self._started = replace(self._started, binaries=binaries)
-        self.client_places = _client_places(binaries)
+        self.client_places = client_places(binaries)
 
     def start_again(self, settings: Mapping[str, str] | None = None) -> None:
         """Starts it on its directory once it has ended: port, password, certificate and settings
@@ -214,7 +214,7 @@ class Managed(ABC):
         return {"tcp": {"host": LOOPBACK, "port": port}}
 
 
-def _client_places(binaries: Binaries) -> tuple[Path, Path]:
+def client_places(binaries: Binaries) -> tuple[Path, Path]:
     """Where the client programs of a server may be."""
     home = binaries.paths["server"].parent
     return home.parent / "bin", home

@@ -33,6 +33,7 @@ class Dump(Tool):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self.programs = (sessions.client_of(kind, "dump"), sessions.client_of(kind))
 
     def take(self, site: Site, logs: str) -> Backup:
         program = sessions.client(site, "dump")

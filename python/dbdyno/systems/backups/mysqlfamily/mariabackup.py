@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
+from dbdyno.systems.backups.base import Backup, Program, Site, Tool, size_of
 from dbdyno.systems.backups.mysqlfamily import binlog, sessions
 from dbdyno.systems.backups.reader import closing
 from dbdyno.systems.process.account import private_directory
 
+PROGRAM = Program(("mariadb-backup", "mariabackup"), "mariadb-backup")
 POSITIONS = ("xtrabackup_binlog_info", "mariadb_backup_binlog_info")
 
 
@@ -24,6 +25,7 @@ class Mariabackup(Tool):
 
     name = "mariabackup"
     kind = "mariadb"
+    programs = (PROGRAM,)
 
     def take(self, site: Site, logs: str) -> Backup:
         program = _program(site)
@@ -78,7 +80,7 @@ def _said(path: Path) -> list[str]:
 
 
 def _program(site: Site) -> Path:
-    return site.program("mariadb-backup", "mariabackup", package="mariadb-backup")
+    return PROGRAM.found(site.server.client_places)
 
 
 TOOL = Mariabackup()

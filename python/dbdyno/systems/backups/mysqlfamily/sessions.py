@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.backups.base import Site
+from dbdyno.systems.backups.base import Program, Site
 from dbdyno.systems.mysql.control import quoted_name
 from dbdyno.systems.mysql.managed import USER
 from dbdyno.systems.process.account import private_file
@@ -32,10 +32,15 @@ def options(site: Site, name: str = "drill.cnf", above: str = "") -> Path:
 def client(site: Site, what: str = "") -> Path:
     """A client program of the server's own family: of MariaDB `mariadb-dump`, of MySQL `mysqldump`
     for `dump`."""
+    return client_of(site.server.kind, what).found(site.server.client_places)
+
+
+def client_of(kind: str, what: str = "") -> Program:
+    """The same for a kind of server."""
     of_mysql = f"mysql{what}"
-    if site.server.kind == "mysql":
-        return site.program(of_mysql, package="default-mysql-client")
-    return site.program(f"mariadb-{what}".rstrip("-"), of_mysql, package="mariadb-client")
+    if kind == "mysql":
+        return Program((of_mysql,), "default-mysql-client")
+    return Program((f"mariadb-{what}".rstrip("-"), of_mysql), "mariadb-client")
 
 
 def logs(site: Site) -> bool:

@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dbdyno.errors import DynoError
-from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
+from dbdyno.systems.backups.base import Backup, Program, Site, Tool, size_of
 from dbdyno.systems.backups.postgres import sessions, wal
 from dbdyno.systems.backups.reader import closing
 from dbdyno.systems.process.account import private_directory, private_file
 
+PROGRAM = Program(("pg_basebackup",), sessions.PACKAGE)
 NOT_REACHED = "recovery ended before configured recovery target was reached"
 
 
@@ -29,9 +30,10 @@ class Basebackup(Tool):
 
     name = "basebackup"
     kind = "postgres"
+    programs = (PROGRAM,)
 
     def take(self, site: Site, logs: str) -> Backup:
-        program = site.program("pg_basebackup", package=sessions.PACKAGE)
+        program = PROGRAM.found(site.server.client_places)
         kept = wal.WalLogs(site, logs) if logs else None
         path = site.new_directory("backup")
         with closing(kept), site.step("backup"):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 
-from dbdyno.systems.backups.base import Backup, Site, Tool, size_of
+from dbdyno.systems.backups.base import Backup, Program, Site, Tool, size_of
 from dbdyno.systems.backups.postgres import sessions
+
+DUMP, RESTORE = (Program((name,), sessions.PACKAGE) for name in ("pg_dump", "pg_restore"))
 
 
 class PgDump(Tool):
@@ -18,10 +20,11 @@ class PgDump(Tool):
     name = "dump"
     physical = False
     kind = "postgres"
+    programs = (DUMP, RESTORE)
 
     def take(self, site: Site, logs: str) -> Backup:
         assert not logs, "checked by experiment.drills"
-        program = site.program("pg_dump", package=sessions.PACKAGE)
+        program = DUMP.found(site.server.client_places)
         file = site.new_directory("backup") / "dump"
         began_s = time.time()
         with site.step("backup"):
@@ -37,7 +40,7 @@ class PgDump(Tool):
             site.given.initialise()
 
     def restore(self, site: Site, backup: Backup, until_unix_s: float | None) -> None:
-        program = site.program("pg_restore", package=sessions.PACKAGE)
+        program = RESTORE.found(site.server.client_places)
         self.place(site, backup)
         with site.step("start"):
             site.server.start_again(sessions.CLOSED)
