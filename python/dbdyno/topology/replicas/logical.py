@@ -4,9 +4,9 @@ The primary publishes all tables of the load's database. Each replica starts on 
 data, as a standby does, and subscribes from there on: nothing is copied. One that is replaced starts
 empty, with the schema by pg_dump and all rows by the initial copy of its subscription.
 
-What replication leaves to the operator is left here too: DDL (but for what dbdyno makes itself, see
-`define`), sequences, tables without a replica identity, and conflicts, at which the apply worker
-ends and tries again, for ever.
+As in production, nothing replicates DDL (what dbdyno makes in mid-run it makes on all nodes, see
+`define`) or sequences, and nothing resolves a conflict: the apply worker ends and tries again, for
+ever.
 
 Sources: PostgreSQL's manual, chapter "Logical Replication", CREATE SUBSCRIPTION (`copy_data`,
 `synchronous_commit`), pg_stat_subscription, pg_last_committed_xact, pg_logical_emit_message; of the
