@@ -56,12 +56,12 @@ def test_a_subscriber_has_what_its_primary_wrote_until_a_row_does_not_fit(waits:
         primary.run("shop", [local, "INSERT INTO t VALUES (2, 7)", "INSERT INTO t VALUES (3, 7)"])
         errors = "pg_stat_subscription_stats.apply_error_count"
         assert wait_for(lambda: replica.counters().get(errors, 0) >= 1)
-        assert wait_for(lambda: lags(cluster) == "db.2 applies nothing: its apply worker does not run")
+        assert wait_for(lambda: "its apply worker does not run" in why_unknown(cluster))
         replica.run("shop", ["DELETE FROM t WHERE id = 2"])
         assert seen(replica, 2) and seen(replica, 3)
 
 
-def lags(cluster: Any) -> str:
+def why_unknown(cluster: Any) -> str:
     """Why a replica's lag is not known; empty if it is."""
     try:
         cluster.lag_s("db.2")

@@ -140,7 +140,8 @@ def schemas(cell: Cell, root: Node) -> None:
                 where=node.where,
                 cause="DDL is not replicated: the replicas would stop at the first row that does"
                 " not fit their tables",
-                fix="make tables in `setup:`, which all nodes get, or write `replication: physical`",
+                fix="make tables in `setup:`, which all nodes get, or write `replication:"
+                " physical`",
             )
 
 

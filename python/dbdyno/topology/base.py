@@ -310,9 +310,9 @@ class Wiring(Protocol):
     def seed_again(
         self, members: Members, node: Node, step: Step, check: Callable[[], None]
     ) -> str | None:
-        """Makes a node again, whose process is dead and whose data are gone; what it got. None: by a
-        backup of the leader, as `planned` does. `step` times parts of it, `check` is called between
-        them, and raises to end them."""
+        """Makes a node again, whose process is dead and whose data are gone; what it got. None: by
+        a backup of the leader, as `planned` does. `step` times parts of it, `check` is called
+        between them, and raises to end them."""
         return None
 
     def engine_options(self, target: TargetPlan, server: Any) -> Mapping[str, Any]:

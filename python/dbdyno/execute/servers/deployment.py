@@ -139,8 +139,8 @@ class Deployment:
         return self._started("write")
 
     def define(self, name: str, statements: Sequence[str]) -> None:
-        """Runs statements that change the schema of the load's database at a node that takes writes,
-        for all nodes that have its data. DynoError if a server refuses."""
+        """Runs statements that change the schema of the load's database at a node that takes
+        writes, for all nodes that have its data. DynoError if a server refuses."""
         if self.cluster is not None:
             self.cluster.define(statements)
         else:

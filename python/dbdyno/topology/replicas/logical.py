@@ -1,8 +1,8 @@
 """A primary of PostgreSQL and its subscribers, by logical replication.
 
 The primary publishes all tables of the load's database. Each replica starts on a copy of the loaded
-data, as a standby does, and subscribes from there on: nothing is copied. One that is replaced starts
-empty, with the schema by pg_dump and all rows by the initial copy of its subscription.
+data, as a standby does, and subscribes from there on: nothing is copied. One that is replaced
+starts empty, with the schema by pg_dump and all rows by the initial copy of its subscription.
 
 As in production, nothing replicates DDL (what dbdyno makes in mid-run it makes on all nodes, see
 `define`) or sequences, and nothing resolves a conflict: the apply worker ends and tries again, for
