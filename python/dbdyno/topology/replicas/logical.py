@@ -97,8 +97,7 @@ class PostgresSubscribers(Wiring):
 
     def lacking(self, members: Members) -> str:
         rows = members.primary.rows(
-            "SELECT application_name, sync_state FROM pg_stat_replication"
-            " WHERE state = 'streaming'"
+            "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming'"
         )
         streaming = {str(name): str(sync) for name, sync in rows}
         said = []
@@ -233,8 +232,8 @@ def _drop_slot(members: Members, node: Node) -> None:
     """Has the primary keep no log any more for a subscriber that is gone."""
     of_node = f"slot_name = '{postgres.slot_name(members, node)}'"
     planned.until(
-        lambda: not members.primary.rows(
-            f"SELECT FROM pg_replication_slots WHERE {of_node} AND active"
+        lambda: (
+            not members.primary.rows(f"SELECT FROM pg_replication_slots WHERE {of_node} AND active")
         ),
         f"{node.name} still receives changes of {members.leader.name}",
     )
