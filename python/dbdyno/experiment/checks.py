@@ -17,7 +17,6 @@ from dbdyno.experiment.file.paths import WORKLOAD
 from dbdyno.experiment.targets import hooks, sqltext
 from dbdyno.experiment.targets.topologies import FORMS
 from dbdyno.experiment.types import REPLICA, Cell, Group
-from dbdyno.experiment.workloads import mix
 from dbdyno.experiment.workloads.base import Need
 
 # Not of temporary tables, which replicas need not have; DROP may be of one.
@@ -127,13 +126,13 @@ def schemas(cell: Cell, root: Node) -> None:
     target_of = {target.name: target for target in cell.targets}
     for group in cell.groups:
         topology = target_of[group.target].topology
-        if group.kind != mix.WORKLOAD.name or topology is None or not topology.logical:
+        if topology is None or not topology.logical:
             continue
-        for keys, _, each in mix.sent(group.options):
-            if not any(map(_TABLES.match, sqltext.statements(each["sql"]))):
+        for keys, sql in workloads.statements(group.kind, group.options):
+            if not any(map(_TABLES.match, sqltext.statements(sql))):
                 continue
-            path = [int(key) if key.isdigit() else key for key in keys]
-            node, _ = root.mapping["groups"].mapping[group.name].find((*path, "sql"))
+            path = tuple(int(key) if key.isdigit() else key for key in keys)
+            node, _ = root.mapping["groups"].mapping[group.name].find(path)
             raise DynoError(
                 f"group `{group.name}` changes the schema of target `{group.target}`, whose"
                 " replication is logical",
