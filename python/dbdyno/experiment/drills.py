@@ -263,7 +263,7 @@ def _check_subscriber(model: Any, target: Target, wrong: Wrong) -> None:
             "do",
             f"no replica of target `{target.name}`, whose replication is logical, can be detached",
             "write `replication: physical`",
-            "a subscriber takes writes already, and lacks the values of sequences",
+            "a subscriber takes writes already, and does not get the values of sequences",
         )
     waits, left = topology.wait_for_replicas, topology.nodes - 2
     if waits > left:

@@ -29,10 +29,10 @@ from dbdyno.experiment.values.faults import (
     Fault,
 )
 from dbdyno.plan.types import Cell
-from dbdyno.samplers.server.replication import Replica
 from dbdyno.storage.probe import Examined
 from dbdyno.storage.volume import Volume
 from dbdyno.systems.base import Binaries, Resolved, Server, System, TargetPlan
+from dbdyno.systems.external.server import RemoteServer
 from dbdyno.systems.preloaded import environment as preloaded
 from dbdyno.systems.preloaded.clock import SkewedClock
 from dbdyno.systems.process.managed import Managed, ManagedSystem, NodeOptions
@@ -147,7 +147,7 @@ class Deployment:
             self.servers[name].run(self.database, statements)
 
     @property
-    def replicas(self) -> dict[str, Replica]:
+    def replicas(self) -> Mapping[str, Follower | RemoteServer]:
         """Those that follow another one by its log, as metrics call them: `read1`, `node2`."""
         topology = self.target.topology
         if topology is not None and topology.kind != REPLICAS:
@@ -157,7 +157,7 @@ class Deployment:
         if self.cluster is not None:
             return {self._label(name): Follower(self.cluster, name) for name in started}
         found = {self._label(name): self.servers[name] for name in started}
-        return cast("dict[str, Replica]", found)
+        return cast("dict[str, RemoteServer]", found)
 
     def remarks(self) -> Sequence[str]:
         """What a reader of a trial should know of its nodes and their data, in sentences."""

@@ -238,7 +238,7 @@ def _is_logical(name: str, kind: str, model: TopologyModel, node: Node) -> bool:
             f"target `{name}`: no failover is possible with `replication: {LOGICAL}`",
             where=written["failover"].place,
             cause="a subscriber has no position in the log of another one, so that the others could"
-            " not follow it without a gap; and it lacks the values of sequences",
+            " not follow it without a gap; nor does it get values of sequences",
             fix="remove `failover`, or write `replication: physical`",
         )
     if model.router is not None:
