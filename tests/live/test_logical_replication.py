@@ -15,7 +15,7 @@ from test_topology_servers import seen, working
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import PRIMARY, REPLICA, Topology
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.live
 
 RETRY = {"wal_retrieve_retry_interval": "100ms"}  # of a worker that has ended
 
