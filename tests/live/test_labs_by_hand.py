@@ -118,6 +118,22 @@ def test_replicas_are_reached_by_url_and_client_and_a_killed_one_comes_back(labs
     assert labs.until_clean() == []
 
 
+def test_subscribers_of_a_lab_have_the_tables_that_are_made_on_each_node(labs: Place) -> None:
+    binaries("postgres")
+    asked = ("--kind", "postgres", "--nodes", 2, "--replication", "logical", *SMALL)
+    assert "replicas of 2 nodes, logical replication" in lab(labs, "up", "replicas", *asked)
+    assert have(labs, replicas="primary", replicas_2="replica")
+    for node in ("primary", "replica"):
+        lab(labs, "shell", node, "-c", "CREATE TABLE t (id INT PRIMARY KEY)")
+    lab(labs, "shell", "replica", "-c", "ALTER SUBSCRIPTION node_2 REFRESH PUBLICATION")
+    lab(labs, "shell", "primary", "-c", "INSERT INTO t VALUES (7)")
+    read = ("shell", "replica", "-At", "-c", "SELECT id FROM t")
+    assert wait_for(lambda: lab(labs, *read) == "7\n")
+    assert wait_for(lambda: [node["lag_s"] for node in status(labs)[0]["nodes"]] == [None, 0])
+    lab(labs, "down")
+    assert labs.until_clean() == []
+
+
 def test_postgres_is_reached_by_psql_and_the_lines_for_a_shell(labs: Place) -> None:
     binaries("postgres")
     lab(labs, "up", "postgres", *SMALL, "--name", "pg")

@@ -68,7 +68,7 @@ def working(
         servers: dict[str, Server] = {}
         of_node = {} if between is None else {"environment": between.environment}
         cluster = topology.cluster(
-            plan, system, found, resolved, servers, between=between, **of_node
+            plan, system, found, resolved, servers, between=between, database="shop", **of_node
         )
         try:
             cluster.start(place)

@@ -20,6 +20,10 @@ REPLICAS = ONE.replace(
     "{kind: mariadb}", "{kind: mariadb, topology: {kind: replicas, failover: {after: 1s}}}"
 )
 PLAIN = REPLICAS.replace(", failover: {after: 1s}", "")
+LOGICAL = ONE.replace(
+    "{kind: mariadb}", "{kind: postgres, topology: {kind: replicas, replication: logical}}"
+)
+LOGICAL_WAITS = LOGICAL.replace("replication:", "nodes: 2, wait_for_replicas: 1, replication:")
 OLD = ONE.replace("{kind: mariadb}", "{kind: mariadb, version: '10.11'}")
 OWN = ONE.replace("{kind: mariadb}", "{kind: mariadb, basedir: /opt/mine}")
 TWO = ONE.replace("{kind: mariadb}", "{kind: mariadb, instances: 2}")
@@ -163,6 +167,10 @@ def test_a_plan_keeps_them_and_a_quick_run_goes_back_to_a_sooner_moment() -> Non
         (GALERA, "[{at: 1s, do: ¶switchover, node: db}]", "no switchover on target `db`"),
         (REPLICAS, "[{at: 1s, do: switchover, node: ¶db.2}]", "one of the primary"),
         (ONE, "[{at: 1s, do: ¶replace}]", "not possible on target `db`"),
+        (LOGICAL, "[{at: 1s, do: ¶switchover}]", "whose replication is logical"),
+        (LOGICAL, "[{at: 1s, do: ¶detach, node: db.2}]", "the values of sequences"),
+        (LOGICAL, "[{at: 1s, do: replace, node: ¶db}]", "of one replica"),
+        (LOGICAL_WAITS, "[{at: 1s, do: ¶replace, node: db.2}]", "write `nodes: 3` or more"),
         (PLAIN, "[¶{at: 1s, do: replace}]", "of one replica"),
         (PLAIN, "[{at: 1s, do: replace, node: ¶all}]", "of one replica"),
         (PLAIN, "[{at: 1s, do: detach, node: ¶any}]", "of one replica"),

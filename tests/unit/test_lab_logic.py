@@ -57,6 +57,8 @@ def test_a_topology_is_that_of_an_experiment_and_nodes_are_called_after_the_lab(
     assert [node.name for node in made.nodes] == ["galera", "galera.2", "galera.3"]
     two = target("replicas", kind="postgres", nodes=2, wait_for_replicas=1, name="pair")
     assert (two.kind, two.topology) == ("postgres", Topology("replicas", 2, 1))
+    by_rows = target("replicas", kind="postgres", nodes=2, replication="logical")
+    assert by_rows.topology == Topology("replicas", 2, logical=True)
     routed = target("replicas", kind="postgres", nodes=2, router="haproxy")
     assert routed.router == Router("haproxy", check_s=1.0)
     assert [node.name for node in two.nodes] == ["pair", "pair.2"]
@@ -80,6 +82,8 @@ def test_a_kind_is_a_single_server(kind: str) -> None:
         ("galera", {"nodes": 8}, ("7 nodes at most",)),
         ("galera", {"nodes": 0}, ("`nodes` must be at least 1",)),
         ("galera", {"wait_for_replicas": 1}, ("means nothing to `galera`",)),
+        ("galera", {"replication": "logical"}, ("means nothing to `galera`",)),
+        ("postgres", {"replication": "logical"}, ("--replication", "single server")),
         ("mariadb", {"nodes": 2}, ("--nodes", "single server", "galera, replicas")),
         ("redis", {"wait_for_replicas": 1}, ("--wait-for-replicas", "sentinel, cluster")),
         ("mariadb", {"kind": "mysql"}, ("--kind says mysql",)),

@@ -13,7 +13,7 @@ from dbdyno.execute.servers.deployment import Deployment, TopologyServers
 from dbdyno.experiment import load
 from dbdyno.experiment.claims.metrics import Scope, canonical
 from dbdyno.experiment.targets.topologies import FORMS
-from dbdyno.experiment.types import MEMBER, PRIMARY, REPLICA, Node, Target, Topology
+from dbdyno.experiment.types import LOGICAL, MEMBER, PRIMARY, REPLICA, Node, Target, Topology
 from dbdyno.kinds import KINDS
 from dbdyno.plan import hard
 from dbdyno.plan.machine import Machine
@@ -131,6 +131,38 @@ def test_replicas_are_reached_by_whoever_only_reads() -> None:
         (GALERA, ", route: any, node: write", "has `route` and `node`", "node: write"),
         (PAIR, ", route: any", "changes data, and would be sent to db.2", "any}"),
         (PAIR, ", node: read", "changes data, and would be sent to db.2", "read}"),
+        (
+            "{kind: mariadb, topology: {kind: replicas, replication: logical}}",
+            "",
+            "`replication` means nothing to replicas of MariaDB",
+            "logical}}",
+        ),
+        (
+            "{kind: mysql, topology: {kind: group, replication: physical}}",
+            "",
+            "`replication` means nothing to `group`",
+            "physical}}",
+        ),
+        (
+            "{kind: postgres, topology: {kind: replicas, replication: logical, failover: {}}}",
+            "",
+            "no failover is possible with `replication: logical`",
+            "failover:",
+        ),
+        (
+            "{kind: postgres, topology: {kind: replicas, replication: logical,"
+            " router: {kind: pgpool}}}",
+            "",
+            "pgpool does not go with `replication: logical`",
+            "pgpool}}}",
+        ),
+        (
+            "{kind: postgres, topology: {kind: replicas, replication: logical,"
+            " router: {kind: haproxy, conformance: true}}}",
+            "",
+            "no router is examined with `replication: logical`",
+            "true}}}",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_at_its_place(
@@ -141,6 +173,40 @@ def test_what_cannot_be_meant_is_refused_at_its_place(
     assert error.where is not None
     line = FILE.format(target=target, group=group).splitlines()[error.where.line - 1]
     assert line[error.where.column - 1 :].startswith(place)
+
+
+def test_replicas_of_postgres_follow_by_the_log_or_by_rows() -> None:
+    head = "{kind: postgres, topology: {kind: replicas, nodes: 2, replication: logical}}"
+    spec = loaded(head, more="factors: {db.topology.replication: [physical, logical]}\n")
+    forms = [cell.targets[0].topology for cell in spec.cells]
+    assert forms == [Topology("replicas", 2), Topology("replicas", 2, logical=True)]
+
+
+MIX = """\
+experiment: together
+targets:
+  db: {kind: postgres, topology: {kind: replicas, replication: WORD}}
+workload:
+  kind: mix
+  transactions:
+    work:
+      steps:
+        - {sql: CREATE TEMP TABLE mine (a INT)}
+        - {sql: DROP TABLE mine}
+        - {sql: "ALTER TABLE t ADD b INT"}
+"""
+
+
+def test_a_workload_that_changes_tables_does_not_go_with_subscribers() -> None:
+    assert load(MIX.replace("WORD", "physical")).cells[0].targets[0].topology
+    with pytest.raises(DynoError, match="changes the schema of target `db`") as found:
+        load(MIX.replace("WORD", "logical"))
+    assert "DDL is not replicated" in (found.value.cause or "")
+    where = found.value.where
+    assert where is not None
+    assert "ALTER TABLE" in MIX.splitlines()[where.line - 1]
+    kept = MIX.replace("WORD", "logical").replace("ALTER TABLE t ADD b INT", "TRUNCATE t")
+    assert load(kept).cells
 
 
 def test_a_number_of_nodes_is_a_hard_factor() -> None:
@@ -168,14 +234,22 @@ def test_every_kind_wires_the_topologies_that_it_says_it_has() -> None:
     wired = {(wiring.kind, wiring.topology) for wiring in topology.WIRINGS}
     assert wired == {(name, form) for name, kind in KINDS.items() for form in kind.topologies}
     assert {form for _, form in wired} == set(FORMS)
-    assert len(topology.WIRINGS) == len(wired)
+    logical = {one.kind for one in topology.WIRINGS if one.logical}
+    assert logical == {name for name, kind in KINDS.items() if LOGICAL in kind.replications}
+    assert len(topology.WIRINGS) == len(wired) + len(logical)
 
 
-@pytest.mark.parametrize("wiring", topology.WIRINGS, ids=lambda one: f"{one.kind}-{one.topology}")
+def name_of(wiring: topology.Wiring) -> str:
+    return f"{wiring.kind}-{wiring.topology}{'-logical' * wiring.logical}"
+
+
+@pytest.mark.parametrize("wiring", topology.WIRINGS, ids=name_of)
 def test_a_topology_is_a_word_of_the_report(wiring: topology.Wiring) -> None:
-    found = resolved(wiring.kind, wiring.topology)
+    form = Topology(wiring.topology, 3, logical=wiring.logical)
+    found = topology.resolve(Target("db", wiring.kind, topology=form))
     [word] = [word for word in found.words if word.word.startswith("topology")]
-    assert word.word == f"topology: {wiring.topology}, 3 nodes"
+    how = ", logical replication" * wiring.logical
+    assert word.word == f"topology: {wiring.topology}, 3 nodes{how}"
     assert word.settings == found.node_settings != {}
     assert word.note
     # What is loaded is one server alone.
@@ -260,6 +334,34 @@ def test_settings_of_standbys() -> None:
         resolved("postgres", "replicas", 1, durability="none")
     with pytest.raises(DynoError, match="not possible on a standby"):
         resolved("postgres", "replicas", isolation="serializable")
+
+
+def test_settings_of_subscribers() -> None:
+    def subscribers(waits: int = 0, **target: Any) -> Resolved:
+        form = Topology("replicas", 3, waits, logical=True)
+        return topology.resolve(Target("db", "postgres", topology=form, **target))
+
+    found = subscribers(isolation="serializable")  # they are no hot standbys
+    assert found.node_settings == {"wal_level": "logical"}
+    alone = systems.load("postgres").resolve(Target("db", "postgres"))
+    assert found.load_settings == alone.load_settings  # what is loaded is one server alone
+    assert found.data_settings == alone.data_settings
+    names = subscribers(1).node_settings["synchronous_standby_names"]
+    assert names == "ANY 1 (node_2, node_3)"
+    with pytest.raises(DynoError, match="acknowledges commits that no replica has received"):
+        subscribers(1, durability="none")
+    with pytest.raises(DynoError, match="contradicts `topology: replicas`"):
+        subscribers(config={"wal_level": "replica"})
+    with pytest.raises(DynoError, match="`track_commit_timestamp` cannot be set in `config:`"):
+        subscribers(config={"track_commit_timestamp": True})
+    target = Target("db", "postgres", topology=Topology("replicas", 3, 1, logical=True))
+    members = Members(target, Binaries(""), subscribers(1), {})
+    wiring = topology.of(target)
+    assert wiring is not None and wiring.logical
+    own = [wiring.options(members, node, Path()).settings for node in target.nodes]
+    assert own[0] == {} and own[1] == own[2]
+    # A subscriber commits what it applies: it must not wait for the others.
+    assert own[1]["synchronous_standby_names"] == ""
 
 
 # ---- samples

@@ -122,6 +122,7 @@ def test_the_replica_that_received_most_takes_over_whatever_it_has_applied() -> 
 
 def test_only_topologies_without_an_election_have_a_succession() -> None:
     decided = {(one.kind, one.topology) for one in WIRINGS if one.succession is not None}
+    assert all(one.succession is None for one in WIRINGS if one.logical)  # nobody takes over
     assert decided == {(kind, "replicas") for kind in ("mariadb", "mysql", "postgres")}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,10 +14,13 @@ from dbdyno.experiment.factors import RawFactor
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.file.paths import WORKLOAD
-from dbdyno.experiment.targets import hooks
+from dbdyno.experiment.targets import hooks, sqltext
 from dbdyno.experiment.targets.topologies import FORMS
 from dbdyno.experiment.types import REPLICA, Cell, Group
 from dbdyno.experiment.workloads.base import Need
+
+# Not of temporary tables, which replicas need not have; DROP may be of one.
+_TABLES = re.compile(r"\s*(?:create\s+(?:unlogged\s+)?|alter\s+)table\b", re.IGNORECASE)
 
 
 def names(root: Node) -> None:
@@ -113,6 +117,30 @@ def routes(cell: Cell, root: Node) -> None:
                 cause="a replica is only read: what is written there is refused, or makes it differ"
                 " from its primary",
                 fix="write `route: primary`, or a workload that only reads",
+            )
+
+
+def schemas(cell: Cell, root: Node) -> None:
+    """Refuses statements that change tables at the primary alone, whose replicas subscribe to rows:
+    the first row that does not fit theirs would end replication."""
+    target_of = {target.name: target for target in cell.targets}
+    for group in cell.groups:
+        topology = target_of[group.target].topology
+        if topology is None or not topology.logical:
+            continue
+        for keys, sql in workloads.statements(group.kind, group.options):
+            if not any(map(_TABLES.match, sqltext.statements(sql))):
+                continue
+            path = tuple(int(key) if key.isdigit() else key for key in keys)
+            node, _ = root.mapping["groups"].mapping[group.name].find(path)
+            raise DynoError(
+                f"group `{group.name}` changes the schema of target `{group.target}`, whose"
+                " replication is logical",
+                where=node.where,
+                cause="DDL is not replicated: the replicas would stop at the first row that does"
+                " not fit their tables",
+                fix="make tables in `setup:`, which all nodes get, or write `replication:"
+                " physical`",
             )
 
 

@@ -31,6 +31,7 @@ DETACH = "detach"
 CLOCK = "clock"  # which is no drill
 NO_LOGS, DUMP = "none", "dump"
 OLDER = "newer programs have changed the data, and older ones cannot go on with it"
+SUBSCRIBERS = "the other subscribers could not follow a new primary without a gap"
 NOT_ONE = (PRIMARY, ANY_NODE, ALL_NODES)  # of nodes that drop data: none that is drawn
 ROLES = (PRIMARY, REPLICA, ANY_NODE, ALL_NODES)  # which may be another node later on
 Wrong = Callable[[str, str, str, str], DynoError]  # key, what, fix, cause
@@ -213,6 +214,13 @@ def _check_tool(model: Any, target: Target, wrong: Wrong) -> None:
 
 def _check_switchover(model: Any, target: Target, wrong: Wrong) -> None:
     topology = target.topology
+    if topology is not None and topology.logical:
+        raise wrong(
+            "do",
+            f"there is no switchover on target `{target.name}`, whose replication is logical",
+            "write `replication: physical`",
+            SUBSCRIBERS,
+        )
     if topology is None or topology.kind != REPLICAS or topology.failover is None:
         raise wrong(
             "do",
@@ -235,6 +243,8 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
         )
     if topology.kind != REPLICAS:
         return
+    if topology.logical:
+        _check_subscriber(model, target, wrong)
     always_leads = model.node == target.nodes[0].name and topology.failover is None
     if always_leads or model.node in NOT_ONE or not isinstance(model.node, str):
         raise wrong(
@@ -242,6 +252,27 @@ def _check_replica(model: Any, target: Target, wrong: Wrong) -> None:
             f"`{model.do}` is of one replica",
             "write `node: replica`, or its name",
             "a lost primary is replaced by a failover; after that, it is a replica",
+        )
+
+
+def _check_subscriber(model: Any, target: Target, wrong: Wrong) -> None:
+    topology = target.topology
+    assert topology is not None
+    if model.do == DETACH:
+        raise wrong(
+            "do",
+            f"no replica of target `{target.name}`, whose replication is logical, can be detached",
+            "write `replication: physical`",
+            "a subscriber takes writes already, and does not get the values of sequences",
+        )
+    waits, left = topology.wait_for_replicas, topology.nodes - 2
+    if waits > left:
+        raise wrong(
+            "do",
+            f"commits would wait for {waits} of {left} replicas while one is replaced, for ever",
+            f"write `nodes: {waits + 2}` or more, or wait for fewer",
+            "the slot of the new replica is made once all open transactions have ended, and these"
+            " would wait for the new replica",
         )
 
 

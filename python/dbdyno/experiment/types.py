@@ -21,6 +21,8 @@ ISOLATION = ("read_uncommitted", "read_committed", "repeatable_read", "serializa
 GALERA, REPLICAS, GROUP = "galera", "replicas", "group"
 SENTINEL, CLUSTER = "sentinel", "cluster"
 """Kinds of topologies."""
+PHYSICAL, LOGICAL = "physical", "logical"
+"""How replicas follow, where there is a choice: by the log, or by changes of rows."""
 OBEYED, IGNORED = "obeyed", "ignored"
 """How the disk of a volume answers requests to flush its write cache."""
 
@@ -157,6 +159,7 @@ class Topology:
     cluster_replicas: int = 0  # of each primary of a `cluster`
     router: Router | None = None  # in front of them
     dns: Dns | None = None  # None: clients know addresses
+    logical: bool = False  # whether replicas subscribe to rows, instead of replaying the log
 
     @property
     def primaries(self) -> int:

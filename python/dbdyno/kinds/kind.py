@@ -44,6 +44,7 @@ class Kind:
     schemes_with_tls: tuple[str, ...] = ()  # those of them that say so; empty: `tls:` decides
     port: int = 0  # where an external server listens unless its URL says otherwise
     topologies: tuple[str, ...] = ()  # in which servers that we start can work together
+    replications: tuple[str, ...] = ()  # of replicas, the default first; empty: there is but one
     waits_for_replicas: int = 0  # how many a commit can wait for, at most
     waits_for_ever: bool = False  # for them: without a limit of time
     backups: tuple[str, ...] = ()  # tools of `systems.backups`, the default first

@@ -16,6 +16,7 @@ KIND = Kind(
     schemes=("postgres", "postgresql"),
     port=5432,
     topologies=("replicas",),
+    replications=("physical", "logical"),
     waits_for_replicas=8,
     waits_for_ever=True,
     backups=("basebackup", "dump"),

@@ -35,7 +35,7 @@ def _node(servers: LabServers, name: str, state: str, role: str) -> dict[str, An
         **_process(name, role, server.pid if state != "down" else None),
         "role": role if state == "running" else DOWN,
         "state": state,
-        "lag_s": _lag_s(servers, server) if (state, role) == ("running", REPLICA) else None,
+        "lag_s": _lag_s(servers, name) if (state, role) == ("running", REPLICA) else None,
     }
 
 
@@ -52,12 +52,12 @@ def _process(name: str, role: str, pid: int | None) -> dict[str, Any]:
     }
 
 
-def _lag_s(servers: LabServers, server: Any) -> float | None:
-    topology = servers.deployment.target.topology
-    if topology is None or topology.kind != REPLICAS:
+def _lag_s(servers: LabServers, name: str) -> float | None:
+    topology, cluster = servers.deployment.target.topology, servers.deployment.cluster
+    if topology is None or topology.kind != REPLICAS or cluster is None:
         return None  # members of a group do not say how far they are
     try:
-        return round(float(server.lag_s()), 3)
+        return round(cluster.lag_s(name), 3)
     except DynoError:  # replication does not run, or the server does not answer any more
         return None
     except Exception:  # each client library says in a way of its own that it is gone

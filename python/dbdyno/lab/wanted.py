@@ -36,6 +36,7 @@ class Wanted:
     kind: str | None = None
     nodes: int | None = None
     wait_for_replicas: int | None = None
+    replication: str | None = None
     scratch: str | None = None  # absolute
     target: Mapping[str, Any] = field(default_factory=dict)  # keys of a target, as a file has them
     router: str | None = None  # kind of the router in front of the nodes
@@ -122,6 +123,7 @@ def _topology(wanted: Wanted) -> dict[str, Any]:
     asked = {
         "nodes": wanted.nodes,
         "wait_for_replicas": wanted.wait_for_replicas,
+        "replication": wanted.replication,
         "router": wanted.router and {"kind": wanted.router},
     }
     given = {name: value for name, value in asked.items() if value is not None}

@@ -17,7 +17,7 @@ from dbdyno.topology import galera, group, names, routers
 from dbdyno.topology.base import Between, Members, Wiring
 from dbdyno.topology.cluster import Cluster, start_node
 from dbdyno.topology.redis import sentinel, shards
-from dbdyno.topology.replicas import mariadb, mysql, postgres
+from dbdyno.topology.replicas import logical, mariadb, mysql, postgres
 
 __all__ = ["WIRINGS", "Cluster", "check_installed", "cluster", "of", "resolve", "seed"]
 
@@ -26,6 +26,7 @@ WIRINGS: tuple[Wiring, ...] = (
     mariadb.WIRING,
     mysql.WIRING,
     postgres.WIRING,
+    logical.WIRING,
     group.WIRING,
     sentinel.WIRING,
     shards.WIRING,
@@ -36,8 +37,9 @@ def of(target: TargetPlan) -> Wiring | None:
     """How a target's servers are made to work together; None if each is alone."""
     if target.topology is None:
         return None
+    asked = (target.topology.kind, target.kind, target.topology.logical)
     for wiring in WIRINGS:
-        if (wiring.topology, wiring.kind) == (target.topology.kind, target.kind):
+        if (wiring.topology, wiring.kind, wiring.logical) == asked:
             return wiring
     raise DynoError(f"{target.kind} has no topology `{target.topology.kind}`")
 
@@ -70,10 +72,11 @@ def cluster(
     check: Callable[[], None] = lambda: None,
     between: Between | None = None,
     environment: Callable[[str], Mapping[str, str]] = lambda node: {},
+    database: str = "",
 ) -> Cluster:
     """The nodes of a target, not started yet. `resolved` is that of `resolve`; `check` is called
     between slow steps, and raises to end them. `between`: the network that the nodes reach each
-    other by; `environment`: of a node's process, by its name."""
+    other by; `environment`: of a node's process, by its name; `database`: that the load goes to."""
     wiring = of(target)
     assert wiring is not None
     managed = cast(ManagedSystem, system)
@@ -81,6 +84,7 @@ def cluster(
         *(wiring, managed, target, binaries, resolved, servers, cpus, check),
         between=between,
         environment=environment,
+        database=database,
     )
 
 

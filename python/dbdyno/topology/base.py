@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Node
 from dbdyno.systems import portable_options
+from dbdyno.systems.backups.base import Step
 from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan, Word
 from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.process.guarded import Guarded
@@ -64,6 +65,7 @@ class Members:
     binaries: Binaries
     resolved: Resolved
     servers: dict[str, Server]
+    database: str = ""  # that the load goes to
     group: str = field(default_factory=lambda: str(uuid.uuid4()))  # names all of them together
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     certificate: Certificate = field(default_factory=Certificate.make)
@@ -225,6 +227,7 @@ class Wiring(Protocol):
 
     topology: str
     kind: str
+    logical: bool = False  # see `Topology.logical`
     succession: Succession | None = None  # None: the nodes elect a primary, or all take writes
     # The line of its log by which a server says that it takes writes from now on, with its time
     # (UTC, ISO 8601 or Redis's) as the group `time`; None where logs have whole seconds, or do not
@@ -291,6 +294,27 @@ class Wiring(Protocol):
         """The nodes that have the same data now, by the part of the data that they have."""
         return (members.nodes,)
 
+    def lag_s(self, members: Members, node: Node) -> float:
+        """How far a replica is behind, seconds. DynoError if that is not known."""
+        return float(members.server(node).lag_s())
+
+    def define(self, members: Members, statements: Sequence[str]) -> None:
+        """Runs statements in the load's database that change its schema, so that all nodes have
+        what they make. DynoError if a server refuses."""
+        members.primary.run(members.database, statements)
+
+    def remarks(self, members: Members) -> Sequence[str]:
+        """What a reader of a trial should know of the nodes and their data, in sentences."""
+        return ()
+
+    def seed_again(
+        self, members: Members, node: Node, step: Step, check: Callable[[], None]
+    ) -> str | None:
+        """Makes a node again, whose process is dead and whose data are gone; what it got. None: by
+        a backup of the leader, as `planned` does. `step` times parts of it, `check` is called
+        between them, and raises to end them."""
+        return None
+
     def engine_options(self, target: TargetPlan, server: Any) -> Mapping[str, Any]:
         """The options of the engine's driver for a node, for a load of the topology."""
         return {}
@@ -307,6 +331,7 @@ def with_word(
     portable_options.merge(target.kind, word, wanted, config)
     count = target.topology.nodes
     nodes = f"{count} node{'s' * (count != 1)}"
+    nodes += ", logical replication" if target.topology.logical else ""
     return Resolved(
         settings=resolved.settings,
         session_sql=resolved.session_sql,

@@ -69,17 +69,18 @@ class Cluster:
         check: Callable[[], None] = lambda: None,
         between: Between | None = None,
         environment: Callable[[str], Mapping[str, str]] = lambda node: {},
+        database: str = "",
     ) -> None:
         """`check` is called between slow steps, and raises to end them. `between`: the network that
         the nodes reach each other by; None: they do so directly. `environment`: what the process
-        of a node is given, by the node's name."""
+        of a node is given, by the node's name. `database`: that the load goes to."""
         self._wiring = wiring
         self._system = system
         self._cpus = cpus
         self._check = check
         self._between = between
         self._environment = environment
-        self._members = Members(target, binaries, resolved, servers)
+        self._members = Members(target, binaries, resolved, servers, database)
         self._roles: dict[str, str] = {}  # once all were ready
         # Of nodes that are started again or replaced, and of all while roles change as planned.
         self._locks = NodeLocks()
@@ -143,8 +144,25 @@ class Cluster:
             said = self._wiring.role(server)
         except Exception:  # a dead or hung server: each client library says that in its own way
             return DOWN
+        if said == PRIMARY and name in self._seeding:  # it follows nobody yet
+            return DOWN
         # One that was detached takes writes, and is no primary of this topology.
         return INSTANCE if name in self._members.detached else said
+
+    def lag_s(self, name: str) -> float:
+        """How far a replica is behind, seconds. DynoError if that is not known."""
+        return self._wiring.lag_s(self._members, self._node(name))
+
+    def define(self, statements: Sequence[str]) -> None:
+        """Runs statements in the load's database that change its schema, for all nodes."""
+        self._wiring.define(self._members, statements)
+
+    def remarks(self) -> Sequence[str]:
+        """What a reader of a trial should know of the nodes and their data, in sentences."""
+        return self._wiring.remarks(self._members)
+
+    def _node(self, name: str) -> Node:
+        return next(each for each in self._members.nodes if each.name == name)
 
     # ---- another primary
 
@@ -270,16 +288,18 @@ class Cluster:
     ) -> str:
         """Makes a node again whose process is dead and whose data are gone. DynoError if it leads:
         then nothing is left of it."""
-        members, succession = self._members, self._wiring.succession
-        node = next(each for each in members.nodes if each.name == name)
+        members, succession, node = self._members, self._wiring.succession, self._node(name)
         if self._wiring.rejoins:
             return planned.joins_by_itself(members, node, step)
-        assert succession is not None
         self._must_follow(name)
         with self._locks.work(name, "a replacement"):
             with self._locks.of(name, "a replacement"):
                 self._seeding.add(name)
                 try:
+                    said = self._wiring.seed_again(members, node, step, check)
+                    if said is not None:
+                        return said
+                    assert succession is not None
                     said = planned.seed_again(succession, members, node, step, check, database)
                 finally:
                     self._seeding.discard(name)
@@ -291,8 +311,7 @@ class Cluster:
     def detach(self, name: str, step: planned.Step, database: str) -> str:
         """Makes a replica a server of its own. Where it is found to be none, it is made a replica
         again."""
-        members, succession = self._members, self._wiring.succession
-        node = next(each for each in members.nodes if each.name == name)
+        members, succession, node = self._members, self._wiring.succession, self._node(name)
         assert succession is not None
         with self._locks.work(name, "a detachment"), self._locks.of(name, "a detachment"):
             try:
@@ -319,8 +338,7 @@ class Cluster:
         """Returns once a node that was started again has applied what its primary has committed by
         now. A node that joins the others by itself has, when it serves clients; one that was
         detached follows nobody."""
-        members, succession = self._members, self._wiring.succession
-        node = next(each for each in members.nodes if each.name == name)
+        members, succession, node = self._members, self._wiring.succession, self._node(name)
         if succession is None or node == members.leader or name in members.detached:
             return
         succession.catch_up(members, node)

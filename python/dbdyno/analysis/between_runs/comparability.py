@@ -198,6 +198,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
         del every["topology"]["network"]
     if target.topology is not None and not target.topology.cluster_replicas:
         del every["topology"]["cluster_replicas"]
+    if target.topology is not None and not target.topology.logical:
+        del every["topology"]["logical"]
     if target.topology is not None and target.router is None:
         del every["topology"]["router"]
     if target.topology is not None and target.topology.dns is None:

@@ -52,6 +52,11 @@ def lab() -> None:
     " acknowledged.",
 )
 @click.option(
+    "--replication",
+    metavar="WORD",
+    help="Of replicas of PostgreSQL: physical (default) or logical.",
+)
+@click.option(
     "--router",
     metavar="KIND",
     help="Router in front of the nodes: pgbouncer, pgpool or haproxy.",
@@ -92,6 +97,7 @@ def up(**options: Any) -> int:
     dyno lab up galera --nodes 3 --memory 256Mi
     dyno lab up replicas --kind postgres --nodes 2 --wait-for-replicas 1
     dyno lab up replicas --kind postgres --nodes 2 --router pgpool
+    dyno lab up replicas --kind postgres --nodes 2 --replication logical
     dyno lab up mariadb --version 11.8 --name new
     """
     from dbdyno.cli.labs.life import up as started

@@ -86,6 +86,7 @@ def _wanted(settings: Sequence[str], options: dict[str, Any]) -> Wanted:
         kind=options["kind"],
         nodes=options["nodes"],
         wait_for_replicas=options["wait_for_replicas"],
+        replication=options["replication"],
         router=options["router"],
         scratch=wanted.absolute(options["scratch"]),
         target=keys,

@@ -83,6 +83,7 @@ class Deployment:
                 *(self.servers, cpus, check),
                 between=self.between,
                 environment=self.environment,
+                database=self.database,
             )
             self.cluster.start(place)
             self._start_router(cpus, check)
@@ -137,15 +138,30 @@ class Deployment:
             return {self.cluster.leader: self.servers[self.cluster.leader]}
         return self._started("write")
 
+    def define(self, name: str, statements: Sequence[str]) -> None:
+        """Runs statements that change the schema of the load's database at a node that takes
+        writes, for all nodes that have its data. DynoError if a server refuses."""
+        if self.cluster is not None:
+            self.cluster.define(statements)
+        else:
+            self.servers[name].run(self.database, statements)
+
     @property
-    def replicas(self) -> dict[str, RemoteServer]:
+    def replicas(self) -> Mapping[str, Follower | RemoteServer]:
         """Those that follow another one by its log, as metrics call them: `read1`, `node2`."""
         topology = self.target.topology
         if topology is not None and topology.kind != REPLICAS:
             return {}  # others' nodes do not say in seconds how far they are
         names = (node.name for node in self.target.nodes if node.role == REPLICA)
-        found = {self._label(name): self.servers[name] for name in names if name in self.servers}
+        started = [name for name in names if name in self.servers]
+        if self.cluster is not None:
+            return {self._label(name): Follower(self.cluster, name) for name in started}
+        found = {self._label(name): self.servers[name] for name in started}
         return cast("dict[str, RemoteServer]", found)
+
+    def remarks(self) -> Sequence[str]:
+        """What a reader of a trial should know of its nodes and their data, in sentences."""
+        return () if self.cluster is None else self.cluster.remarks()
 
     @property
     def node_servers(self) -> dict[str, Server]:
@@ -369,6 +385,18 @@ class HasProcess(Protocol):
     @property
     def pid(self) -> int | None:
         """None once it has ended."""
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A replica of a topology, as samplers ask it."""
+
+    cluster: Cluster
+    name: str
+
+    def lag_s(self) -> float:
+        """How far it is behind, seconds."""
+        return self.cluster.lag_s(self.name)
 
 
 class MergedServers:

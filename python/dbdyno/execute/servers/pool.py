@@ -262,6 +262,7 @@ class ServerPool:
         if deployment.has_clocks_in(cell):
             deployment.clocks = self._new_clocks(deployment.target)
         deployment.start(placed, cpus, self._control.check)
+        self._remarks += deployment.remarks()
         deployment.connect(self._links, cell)
 
     def _new_between(self, target: TargetPlan) -> Between:

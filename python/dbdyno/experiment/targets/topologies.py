@@ -23,6 +23,8 @@ from dbdyno.experiment.types import (
     CLUSTER,
     GALERA,
     GROUP,
+    LOGICAL,
+    PGPOOL,
     REPLICAS,
     SENTINEL,
     TO_ANY,
@@ -120,6 +122,12 @@ class TopologyModel(Strict):
         " received a commit before it is acknowledged; 0: asynchronous. MariaDB and MySQL:"
         " semi-synchronous, PostgreSQL: synchronous, Redis: WAIT after each write",
     )
+    replication: Literal["physical", "logical"] | None = Field(
+        None,
+        description="of `replicas` of PostgreSQL: `physical` (default), standbys replay the log of"
+        " the primary; `logical`, replicas subscribe to all tables of the load's database and apply"
+        " changes of rows, without DDL and sequences",
+    )
     failover: FailoverModel | None = Field(
         None,
         description="`{}` or `{after: 1s}`: another node takes over from a lost primary, and"
@@ -178,6 +186,7 @@ def typed(
             cause="its nodes send clients to each other's TCP addresses",
             fix="write `transport: tcp`",
         )
+    is_logical = _is_logical(name, kind, model, node)
     failover = _failover(name, kind, model, nodes, others["transport"], node)
     if others["instances"] > 1:
         raise DynoError(
@@ -202,8 +211,58 @@ def typed(
     if model.dns is not None:
         dns = names.typed(name, model.dns, others["transport"], form.shards, written)
     return Topology(
-        *(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router), dns=dns
+        *(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router),
+        dns=dns,
+        logical=is_logical,
     )
+
+
+def _is_logical(name: str, kind: str, model: TopologyModel, node: Node) -> bool:
+    """Whether replicas subscribe to rows. DynoError, with its place, where they cannot, and for
+    what does not go with it."""
+    if model.replication is None:
+        return False
+    known, written = kinds.of(kind), node.mapping["topology"].mapping
+    if model.kind != REPLICAS or model.replication not in known.replications:
+        whose = f"`{model.kind}`" if model.kind != REPLICAS else f"replicas of {known.title}"
+        raise DynoError(
+            f"target `{name}`: `replication` means nothing to {whose}",
+            where=written["replication"].where,
+            cause="they replicate in one way only",
+            fix="remove it",
+        )
+    if model.replication != LOGICAL:
+        return False
+    if model.failover is not None:
+        raise DynoError(
+            f"target `{name}`: no failover is possible with `replication: {LOGICAL}`",
+            where=written["failover"].place,
+            cause="a subscriber has no position in the log of another one, so that the others could"
+            " not follow it without a gap; nor does it get values of sequences",
+            fix="remove `failover`, or write `replication: physical`",
+        )
+    if model.router is not None:
+        _check_router(name, model.router, written["router"])
+    return True
+
+
+def _check_router(name: str, router: RouterModel, written: Node) -> None:
+    """In front of subscribers."""
+    if router.kind == PGPOOL:
+        raise DynoError(
+            f"target `{name}`: {PGPOOL} does not go with `replication: {LOGICAL}`",
+            where=written.mapping["kind"].where,
+            cause="it takes every node for the primary that is not in recovery, and a subscriber is"
+            " not",
+            fix="use haproxy or pgbouncer, or write `replication: physical`",
+        )
+    if router.conformance:
+        raise DynoError(
+            f"target `{name}`: no router is examined with `replication: {LOGICAL}`",
+            where=written.mapping["conformance"].where,
+            cause="its examination makes tables at the primary, and DDL is not replicated",
+            fix="remove `conformance`, or write `replication: physical`",
+        )
 
 
 def _cluster_replicas(name: str, model: TopologyModel, nodes: int, node: Node) -> int:

@@ -5,7 +5,7 @@ The functions ask the workload of that name; KeyError if there is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dbdyno.experiment.workloads import (
@@ -20,7 +20,7 @@ from dbdyno.experiment.workloads import (
     replay,
     tpcc,
 )
-from dbdyno.experiment.workloads.base import Options, Workload
+from dbdyno.experiment.workloads.base import Keys, Options, Workload
 
 WORKLOADS: Mapping[str, Workload] = {
     each.name: each
@@ -73,6 +73,13 @@ def classes(workload: str, options: Options) -> dict[str, bool]:
     """The user's own classes of statements, with whether each only reads; empty for a workload that
     dbdyno brings."""
     return mix.classes(options) if workload == mix.WORKLOAD.name else {}
+
+
+def statements(workload: str, options: Options) -> Iterator[tuple[Keys, str]]:
+    """The user's own statements that are ever sent, each with the keys that lead to it (positions
+    in lists as `0`, `1`); none of a workload that dbdyno brings."""
+    if workload == mix.WORKLOAD.name:
+        yield from (((*keys, "sql"), each["sql"]) for keys, _, each in mix.sent(options))
 
 
 def pipeline(workload: str, options: Options) -> int:

@@ -270,6 +270,7 @@ VIEWS = (
     "pg_stat_io",
     "pg_stat_slru",
     "pg_stat_archiver",
+    "pg_stat_subscription_stats",
 )
 
 

@@ -65,7 +65,7 @@ class PostgresReplicas(Wiring):
         _check_isolation(target)
         wanted, note, waits = dict(WANTED), NOTE, target.topology.wait_for_replicas
         if waits:
-            _check_commits(target, resolved)
+            check_commits(target, resolved)
             wanted["synchronous_standby_names"] = f"ANY {waits} (*)"
             note += WAITING_NOTE
         made = with_word(target, resolved, wanted, note)
@@ -81,14 +81,14 @@ class PostgresReplicas(Wiring):
             return
         _as_standby(members, directory)
         members.primary.rows(
-            f"SELECT pg_create_physical_replication_slot('{_slot(members, node)}', true)"
+            f"SELECT pg_create_physical_replication_slot('{slot_name(members, node)}', true)"
         )
 
     def options(self, members: Members, node: Node, directory: Path) -> NodeOptions:
         if node == members.leader:
             return NodeOptions()
         conninfo = _conninfo(members, node, directory)
-        slot = _slot(members, node)
+        slot = slot_name(members, node)
         return NodeOptions({"primary_conninfo": conninfo, "primary_slot_name": slot})
 
     def lacking(self, members: Members) -> str:
@@ -125,7 +125,7 @@ class Standbys(Succession):
         server = members.server(node)
         there = {str(name) for (name,) in server.rows("SELECT slot_name FROM pg_replication_slots")}
         for other in members.nodes:
-            slot = _slot(members, other)
+            slot = slot_name(members, other)
             if other != node and slot not in there:
                 server.rows(f"SELECT pg_create_physical_replication_slot('{slot}', true)")
 
@@ -154,7 +154,7 @@ class Standbys(Succession):
         while time.monotonic() < deadline:
             rows = members.primary.rows(
                 "SELECT state FROM pg_stat_replication"
-                f" WHERE application_name = '{_slot(members, node)}'"
+                f" WHERE application_name = '{slot_name(members, node)}'"
             )
             if rows and rows[0][0] == "streaming":
                 return f"follows {members.leader.name}"
@@ -227,13 +227,13 @@ class Standbys(Succession):
     def seeded(self, members: Members, node: Node, directory: Path) -> None:
         (directory / "data" / "postgresql.auto.conf").unlink(missing_ok=True)
         _as_standby(members, directory)
-        slot = _slot(members, node)
+        slot = slot_name(members, node)
         there = members.primary.rows("SELECT slot_name FROM pg_replication_slots")
         if slot not in {str(name) for (name,) in there}:
             members.primary.rows(f"SELECT pg_create_physical_replication_slot('{slot}', true)")
 
     def forget(self, members: Members, node: Node) -> None:
-        slot = _slot(members, node)
+        slot = slot_name(members, node)
         planned.until(
             lambda: (
                 not members.primary.rows(
@@ -280,26 +280,36 @@ def _last_checkpoint(members: Members) -> int:
 
 def _conninfo(members: Members, node: Node, directory: Path) -> str:
     """How a standby reaches the present leader."""
-    source = {
+    return f"{source(members, directory)} application_name={slot_name(members, node)}"
+
+
+def source(members: Members, directory: Path) -> str:
+    """How a node in a directory reaches the present leader, once `write_password` was called."""
+    found = {
         "host": LOOPBACK,
         "port": str(members.primary.port),
         "user": USER,
         "passfile": str(_passwords(directory)),
-        "application_name": _slot(members, node),
         "sslmode": "disable",
     }
-    return " ".join(f"{name}={value}" for name, value in source.items())
+    return " ".join(f"{name}={value}" for name, value in found.items())
+
+
+def write_password(members: Members, directory: Path) -> None:
+    """Gives a directory the password of the nodes, for `source`."""
+    text = f"*:*:*:{USER}:{members.password}\n"
+    private_file(_passwords(directory), text, account_for("postgres"))
 
 
 def _as_standby(members: Members, directory: Path, *, signal: bool = True) -> None:
     """Gives a directory what a standby needs: the password, and the `signal` to be one."""
-    account = account_for("postgres")
-    private_file(_passwords(directory), f"*:*:*:{USER}:{members.password}\n", account)
+    write_password(members, directory)
     if signal:
-        private_file(directory / "data" / "standby.signal", "", account)
+        private_file(directory / "data" / "standby.signal", "", account_for("postgres"))
 
 
-def _slot(members: Members, node: Node) -> str:
+def slot_name(members: Members, node: Node) -> str:
+    """Of a node at its primary: the name of its slot, and what it calls itself there."""
     return f"node_{members.number(node)}"
 
 
@@ -317,7 +327,7 @@ def _check_isolation(target: TargetPlan) -> None:
         )
 
 
-def _check_commits(target: TargetPlan, resolved: Resolved) -> None:
+def check_commits(target: TargetPlan, resolved: Resolved) -> None:
     """DynoError where commits are acknowledged before they are even written here."""
     value = resolved.settings.get("synchronous_commit", "on")
     if value == "local" or portable_options.boolean(value) is False:

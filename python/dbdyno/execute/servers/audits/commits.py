@@ -117,18 +117,18 @@ class _Rows(Protocol):
 def _rows(deployment: Deployment, node: Node) -> _Rows:
     server: Any = deployment.servers[node.name]
     if kinds.of(deployment.target.kind).speaks_sql:
-        return _Table(server, deployment.database)
+        return _Table(deployment, node)
     return _Lists(server, deployment.database)
 
 
 class _Table(_Rows):
     """A table."""
 
-    def __init__(self, server: Any, database: str) -> None:
-        self._server, self._database = server, database
+    def __init__(self, deployment: Deployment, node: Node) -> None:
+        self._deployment, self._node = deployment, node
 
     def clear(self) -> None:
-        self._server.run(self._database, identities.CREATE)
+        self._deployment.define(self._node.name, identities.CREATE)
 
     def count(self) -> int:
         return int(self._ask(identities.COUNT)[0][0])
@@ -137,7 +137,8 @@ class _Table(_Rows):
         return identities.read(self._ask)
 
     def _ask(self, sql: str) -> Sequence[Sequence[Any]]:
-        rows: Sequence[Sequence[Any]] = self._server.run(self._database, [sql])
+        server: Any = self._deployment.servers[self._node.name]
+        rows: Sequence[Sequence[Any]] = server.run(self._deployment.database, [sql])
         return rows
 
 

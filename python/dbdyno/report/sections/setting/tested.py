@@ -113,6 +113,7 @@ def _topology(facts: Mapping[str, Any]) -> str:
     if not isinstance(topology, Mapping):
         return ""
     nodes = f"{topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')}"
+    nodes += ", logical replication" if topology.get("logical") else ""
     router = topology.get("router")
     behind = f" behind {router.get('kind')}" if isinstance(router, Mapping) else ""
     dns = topology.get("dns")
