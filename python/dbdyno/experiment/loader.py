@@ -238,6 +238,7 @@ def _cell(
     checks.capabilities(cell, patched)
     checks.routes(cell, patched)
     checks.pipelines(cell, patched)
+    checks.several_primaries(cell, patched)
     routers.check(cell, patched)
     names.check(cell, patched)
     audit.check(cell, patched)

@@ -39,6 +39,7 @@ class Wanted:
     scratch: str | None = None  # absolute
     target: Mapping[str, Any] = field(default_factory=dict)  # keys of a target, as a file has them
     router: str | None = None  # kind of the router in front of the nodes
+    primaries: str | None = None  # of a group: one | all
 
     @property
     def lab(self) -> str:
@@ -122,6 +123,7 @@ def _topology(wanted: Wanted) -> dict[str, Any]:
     asked = {
         "nodes": wanted.nodes,
         "wait_for_replicas": wanted.wait_for_replicas,
+        "primaries": wanted.primaries,
         "router": wanted.router and {"kind": wanted.router},
     }
     given = {name: value for name, value in asked.items() if value is not None}

@@ -52,6 +52,11 @@ def lab() -> None:
     " acknowledged.",
 )
 @click.option(
+    "--primaries",
+    type=click.Choice(["one", "all"]),
+    help="Of group: whether one node takes writes, or all do.",
+)
+@click.option(
     "--router",
     metavar="KIND",
     help="Router in front of the nodes: pgbouncer, pgpool or haproxy.",

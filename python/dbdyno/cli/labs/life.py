@@ -87,6 +87,7 @@ def _wanted(settings: Sequence[str], options: dict[str, Any]) -> Wanted:
         nodes=options["nodes"],
         wait_for_replicas=options["wait_for_replicas"],
         router=options["router"],
+        primaries=options["primaries"],
         scratch=wanted.absolute(options["scratch"]),
         target=keys,
     )
