@@ -72,11 +72,14 @@ FORMS: Mapping[str, Form] = {
         is_through=True,
     ),
 }
-# Routers that users ask for, and why they are refused: an untested one would promise what nobody
-# has seen.
-NOT_TESTED: Mapping[str, str] = {
-    "mysqlrouter": "MySQL Router is not tested here: its configuration follows from metadata that"
-    " MySQL Shell writes into the servers, and Debian has no package of that"
+# Titles of routers that users look for and that are refused, and why: what cannot be run here cannot
+# be promised.
+NOT_TESTED: Mapping[str, tuple[str, str]] = {
+    "mysqlrouter": (
+        "MySQL Router",
+        "its configuration follows from metadata that MySQL Shell writes into the servers, and"
+        " Debian has no package of MySQL Shell",
+    )
 }
 
 
@@ -124,10 +127,11 @@ def typed(name: str, kind: str, model: RouterModel, transport: str, written: Nod
     able = [each for each, one in FORMS.items() if known.language in one.languages]
     fix = f"use {listed(able)}" if able else "remove `router`"
     if model.kind in NOT_TESTED:
+        title, cause = NOT_TESTED[model.kind]
         raise DynoError(
-            f"target `{name}`: there is no router `{model.kind}` here",
+            f"target `{name}`: {title} is not tested here",
             where=written.mapping["kind"].where,
-            cause=NOT_TESTED[model.kind],
+            cause=cause,
             fix=fix,
         )
     form = FORMS[model.kind]
