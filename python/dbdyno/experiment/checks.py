@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from dbdyno.experiment.types import REPLICA, Cell, Group, Setup
 from dbdyno.experiment.workloads.base import Need
 
 SERIALIZABLE = "serializable"
-HEAD_BYTES = 64 << 20  # of a file of SQL that are searched
+HEAD_BYTES = 16 << 20  # of a file of SQL that are searched
 _CASCADES = re.compile(
     r"\bON\s+(?:DELETE|UPDATE)\s+(?:CASCADE|SET\s+(?:NULL|DEFAULT))\b", re.IGNORECASE
 )
@@ -181,11 +181,11 @@ def _level_place(written: Node) -> Where:
 
 def _cascade(setup: Setup) -> str | None:
     """The key of a setup whose SQL has a foreign key that cascades, as far as that is text."""
-    files = {"dump": [setup.dump] if setup.dump else [], "sql": setup.sql}
-    types = [str(one["type"]) for each in setup.tables.values() for one in each["columns"].values()]
-    found = {
-        **{key: (_head(Path(file)) for file in paths) for key, paths in files.items()},
-        "tables": types,
+    columns = (one for table in setup.tables.values() for one in table["columns"].values())
+    found: Mapping[str, Iterable[str]] = {
+        "dump": map(_head, [setup.dump] if setup.dump else []),
+        "sql": map(_head, setup.sql),
+        "tables": (str(column["type"]) for column in columns),
         "after": setup.after,
     }
     for key, texts in found.items():
@@ -194,10 +194,10 @@ def _cascade(setup: Setup) -> str | None:
     return None
 
 
-def _head(path: Path) -> str:
+def _head(path: str) -> str:
     """The beginning of a file; empty if it cannot be read, which whoever loads it says."""
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             return file.read(HEAD_BYTES).decode(errors="replace")
     except OSError:
         return ""
