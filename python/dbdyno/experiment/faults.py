@@ -403,7 +403,10 @@ class _Reader:
             one = f"name one: {listed(names)}; or `any`"
             alike = "instances" if target.topology is None else "nodes"
             if asked == PRIMARY:
-                what, fix = f"none of the {len(names)} {alike} of `{target.name}` is the primary", one
+                what, fix = (
+                    f"none of the {len(names)} {alike} of `{target.name}` is the primary",
+                    one,
+                )
             elif asked == REPLICA:
                 what = f"target `{target.name}` has no replica"
                 fix = "write `node: primary`" if PRIMARY in roles else one

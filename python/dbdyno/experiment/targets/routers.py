@@ -72,8 +72,8 @@ FORMS: Mapping[str, Form] = {
         is_through=True,
     ),
 }
-# Titles of routers that users look for and that are refused, and why: what cannot be run here cannot
-# be promised.
+# Titles of routers that users look for and that are refused, and why: what cannot be run here
+# cannot be promised.
 NOT_TESTED: Mapping[str, tuple[str, str]] = {
     "mysqlrouter": (
         "MySQL Router",

@@ -93,7 +93,7 @@ class FailoverModel(Strict):
         None,
         description=f"time without an answer of the primary after which it is replaced; at least"
         f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; of `sentinel`: what each sentinel waits before"
-        " it takes the primary for down; not of `group` with one primary, which decides that itself",
+        " it takes the primary for down; not of `group` with one primary, which itself decides",
     )
 
 
@@ -112,8 +112,8 @@ class TopologyModel(Strict):
     )
     primaries: Literal["one", "all"] | None = Field(
         None,
-        description="of `group`: `one` node takes writes, or `all` do (multi-primary mode); default:"
-        " one",
+        description="of `group`: `one` node takes writes, or `all` do (multi-primary mode);"
+        " default: one",
     )
     cluster_replicas: Whole | None = Field(
         None,

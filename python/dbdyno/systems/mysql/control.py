@@ -361,9 +361,9 @@ _GAUGE = re.compile(
     Key_blocks|Memory_used|Slave_open|Delayed_insert_threads|Not_flushed|Tc_log_(page|max)|Subquery_cache_size|
     Current_|Last_query|Acl_users|wsrep_(cluster_size|local_(recv|send)_queue|flow_control_paused$)|Ssl_|Rpl_|
     Performance_schema_session_connect_attrs_longest|Resource_group|Global_connection_memory|Binlog_(file|.*_pos)|
-    replication_group_member_stats.count_transactions_(remote_)?in_""".replace(
-        "\n", ""
-    ).replace(" ", ""),
+    replication_group_member_stats.count_transactions_(remote_)?in_""".replace("\n", "").replace(
+        " ", ""
+    ),
     re.IGNORECASE,
 )
 
