@@ -195,7 +195,7 @@ def _cascade(setup: Setup) -> str | None:
 
 
 def _head(path: str) -> str:
-    """The beginning of a file; empty if it cannot be read, which whoever loads it says."""
+    """The beginning of a file; empty if it cannot be read, which the load says."""
     try:
         with Path(path).open("rb") as file:
             return file.read(HEAD_BYTES).decode(errors="replace")

@@ -167,7 +167,7 @@ class Topology:
     @property
     def primaries(self) -> int:
         """The number of parts of the data, each of which one node takes writes for at the start;
-        1 but for a `cluster`."""
+        1 except for a `cluster`."""
         return self.nodes // (1 + self.cluster_replicas) if self.kind == CLUSTER else 1
 
 

@@ -220,7 +220,7 @@ def typed(
 
 
 def _check_primaries(name: str, model: TopologyModel, node: Node) -> None:
-    """DynoError, with its place, for `primaries` where there is no choice."""
+    """DynoError, with its place, for `primaries` where they follow from the kind."""
     if model.primaries is None or FORMS[model.kind].multi_primary:
         return
     causes = {
