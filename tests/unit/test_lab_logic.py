@@ -62,6 +62,8 @@ def test_a_topology_is_that_of_an_experiment_and_nodes_are_called_after_the_lab(
     routed = target("replicas", kind="postgres", nodes=2, router="haproxy")
     assert routed.router == Router("haproxy", check_s=1.0)
     assert [node.name for node in two.nodes] == ["pair", "pair.2"]
+    several = target("group", primaries="all")
+    assert several.topology == Topology("group", 3, multi_primary=True)
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql", "postgres", "redis"])
@@ -84,6 +86,9 @@ def test_a_kind_is_a_single_server(kind: str) -> None:
         ("galera", {"wait_for_replicas": 1}, ("means nothing to `galera`",)),
         ("galera", {"replication": "logical"}, ("means nothing to `galera`",)),
         ("postgres", {"replication": "logical"}, ("--replication", "single server")),
+        ("galera", {"primaries": "all"}, ("`primaries` means nothing to `galera`",)),
+        ("mysql", {"primaries": "all"}, ("--primaries", "single server", "replicas, group")),
+        ("group", {"router": "mysqlrouter"}, ("not tested here", "MySQL Shell", "use haproxy")),
         ("mariadb", {"nodes": 2}, ("--nodes", "single server", "galera, replicas")),
         ("redis", {"wait_for_replicas": 1}, ("--wait-for-replicas", "sentinel, cluster")),
         ("mariadb", {"kind": "mysql"}, ("--kind says mysql",)),
@@ -434,6 +439,8 @@ def test_a_lab_is_a_line_and_a_table() -> None:
     assert "not ready" in apart
     coming = {**FACTS, "state": "starting", "doing": "starting pair.2", "nodes": []}
     assert "; starting (starting pair.2) for " in shown.lab(coming)
+    group = {**FACTS, "topology": "group", "wait_for_replicas": 0, "multi_primary": True}
+    assert ", group of 2 nodes, all of them primaries; up for " in shown.lab(group)
 
 
 def offered(*words: str) -> list[str]:

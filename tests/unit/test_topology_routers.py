@@ -89,6 +89,8 @@ def test_a_router_is_a_part_of_its_topology(router: str, kind: str, expected: Ro
     ("arguments", "what"),
     [
         ({"router": "{kind: pgpool}", "kind": "mariadb"}, "pgpool does not speak to MariaDB"),
+        ({"router": "{kind: mysqlrouter}", "kind": "mysql"}, "MySQL Router is not tested here"),
+        ({"router": "{kind: mysqlrouter}"}, "MySQL Router is not tested here"),
         ({"router": "{kind: haproxy, pool_size: 3}"}, "`pool_size` means nothing to haproxy"),
         ({"router": "{kind: pgpool, check: 1500ms}"}, "checks its nodes at whole seconds"),
         ({"router": "{kind: pgbouncer, check: 1s}"}, "`check` means nothing to pgbouncer"),

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from dbdyno import kinds
-from dbdyno.errors import DynoError
+from dbdyno.errors import DynoError, Where
 from dbdyno.experiment import model, workloads
+from dbdyno.experiment.audit import level_of_sessions
 from dbdyno.experiment.factors import RawFactor
 from dbdyno.experiment.file.document import Node
 from dbdyno.experiment.file.names import listed
 from dbdyno.experiment.file.paths import WORKLOAD
 from dbdyno.experiment.targets import hooks, sqltext
 from dbdyno.experiment.targets.topologies import FORMS
-from dbdyno.experiment.types import REPLICA, Cell, Group
+from dbdyno.experiment.types import REPLICA, Cell, Group, Setup
 from dbdyno.experiment.workloads.base import Need
 
 # Not of temporary tables, which replicas need not have; DROP may be of one.
 _TABLES = re.compile(r"\s*(?:create\s+(?:unlogged\s+)?|alter\s+)table\b", re.IGNORECASE)
+SERIALIZABLE = "serializable"
+HEAD_BYTES = 16 << 20  # of a file of SQL that are searched
+_CASCADES = re.compile(
+    r"\bON\s+(?:DELETE|UPDATE)\s+(?:CASCADE|SET\s+(?:NULL|DEFAULT))\b", re.IGNORECASE
+)
 
 
 def names(root: Node) -> None:
@@ -160,6 +167,70 @@ def pipelines(cell: Cell, root: Node) -> None:
                 cause="keys of one pipeline belong to different nodes",
                 fix="write `pipeline: 1`, or use a single server",
             )
+
+
+def several_primaries(cell: Cell, root: Node) -> None:
+    """Refuses changes that a group does not accept whose members all take writes: each of them
+    checks its sessions for what certification cannot see."""
+    for target in cell.targets:
+        groups = [group for group in cell.groups if group.target == target.name]
+        changed = any(workloads.changes_data(group.kind, group.options) for group in groups)
+        if target.topology is None or not target.topology.multi_primary or not changed:
+            continue
+        written = root.mapping["targets"].mapping[target.name]
+        head = f"target `{target.name}`: a group with `primaries: all`"
+        if level_of_sessions(target) == SERIALIZABLE:
+            raise DynoError(
+                f"{head} refuses changes at isolation {SERIALIZABLE}",
+                where=_level_place(written),
+                cause="its members certify what transactions write, and not what they read",
+                fix="write `isolation: read_committed`, or `primaries: one`",
+            )
+        if target.setup is not None and (key := _cascade(target.setup)):
+            raise DynoError(
+                f"{head} refuses changes of tables with foreign keys that cascade",
+                where=written.mapping["setup"].mapping[key].place,
+                cause="`ON DELETE` or `ON UPDATE` with `CASCADE` or `SET NULL` changes rows that"
+                " certification does not see",
+                fix="remove that, or write `primaries: one`",
+            )
+
+
+def _level_place(written: Node) -> Where:
+    """Where a target says which level of isolation its sessions have."""
+    for key in ("session", "isolation", "config"):
+        node = written.mapping.get(key)
+        if node is not None and SERIALIZABLE in str(node.plain()).lower():
+            return node.where
+    return written.place
+
+
+def _cascade(setup: Setup) -> str | None:
+    """The key of a setup whose SQL has a foreign key that cascades, as far as that is text."""
+    columns = (one for table in setup.tables.values() for one in table["columns"].values())
+    found: Mapping[str, Iterable[str]] = {
+        "dump": map(_head, [setup.dump] if setup.dump else []),
+        "sql": map(_head, setup.sql),
+        "tables": (str(column["type"]) for column in columns),
+        "after": setup.after,
+    }
+    for key, texts in found.items():
+        if any(_CASCADES.search(text) and _CASCADES.search(_bare(text)) for text in texts):
+            return key
+    return None
+
+
+def _head(path: str) -> str:
+    """The beginning of a file; empty if it cannot be read, which the load says."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(HEAD_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _bare(text: str) -> str:
+    return sqltext.bare(re.sub(r"(?m)^\s*#.*$", "", text))
 
 
 def levels_differ(factors: Sequence[RawFactor], cells: Sequence[Cell]) -> None:

@@ -400,11 +400,16 @@ class _Reader:
             if asked == ROUTER:
                 self._check_router(target)
                 continue
+            one = f"name one: {listed(names)}; or `any`"
+            alike = "instances" if target.topology is None else "nodes"
             if asked == PRIMARY:
-                what = f"none of the {len(names)} instances of `{target.name}` is the primary"
-                fix = f"name one: {listed(names)}; or `any`"
+                what, fix = (
+                    f"none of the {len(names)} {alike} of `{target.name}` is the primary",
+                    one,
+                )
             elif asked == REPLICA:
-                what, fix = f"target `{target.name}` has no replica", "write `node: primary`"
+                what = f"target `{target.name}` has no replica"
+                fix = "write `node: primary`" if PRIMARY in roles else one
             else:
                 what = f"target `{target.name}` has no node `{asked}`"
                 fix = did_you_mean(asked, [*names, *drills.ROLES])

@@ -239,6 +239,7 @@ def _cell(
     checks.routes(cell, patched)
     checks.pipelines(cell, patched)
     checks.schemas(cell, patched)
+    checks.several_primaries(cell, patched)
     routers.check(cell, patched)
     names.check(cell, patched)
     audit.check(cell, patched)

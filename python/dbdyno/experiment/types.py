@@ -160,11 +160,17 @@ class Topology:
     router: Router | None = None  # in front of them
     dns: Dns | None = None  # None: clients know addresses
     logical: bool = False  # whether replicas subscribe to rows, instead of replaying the log
+    multi_primary: bool = False  # of a `group`: each node takes writes
+
+    @property
+    def all_write(self) -> bool:
+        """Whether each node has all data and takes writes."""
+        return self.kind == GALERA or self.multi_primary
 
     @property
     def primaries(self) -> int:
-        """The number of nodes that take writes at the start; of a `cluster`, each for a part of the
-        data."""
+        """The number of parts of the data, each of which one node takes writes for at the start;
+        1 except for a `cluster`."""
         return self.nodes // (1 + self.cluster_replicas) if self.kind == CLUSTER else 1
 
 
@@ -247,7 +253,7 @@ class Target:
 
     def _role(self, number: int) -> str:
         assert self.topology is not None
-        if self.topology.kind == GALERA:
+        if self.topology.all_write:
             return MEMBER
         return PRIMARY if number <= self.topology.primaries else REPLICA
 

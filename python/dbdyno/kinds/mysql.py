@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from dbdyno.kinds import mysqlfamily
+from dbdyno.kinds.counter import Amount, Counter
 from dbdyno.kinds.kind import MYSQL, OF_SQL, Kind
+
+# Of group replication: transactions that this member has proposed and that failed certification.
+# All members certify all transactions, so that `count_conflicts_detected` of each is the group's.
+_ROLLED_BACK = "replication_group_member_stats.count_transactions_local_rollback"
+_OF_GROUPS: tuple[Counter, ...] = (
+    Amount("certification failures/s", f"nodes.status.{_ROLLED_BACK}"),
+)
 
 KIND = Kind(
     name="mysql",
@@ -32,5 +40,6 @@ KIND = Kind(
     default_isolation=mysqlfamily.DEFAULT_ISOLATION,
     permits=mysqlfamily.PERMITS,
     example_setting=mysqlfamily.EXAMPLE_SETTING,
-    counters=mysqlfamily.COUNTERS,
+    counters=(*mysqlfamily.COUNTERS, *_OF_GROUPS),
+    summed=(_ROLLED_BACK,),
 )

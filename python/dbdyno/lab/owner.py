@@ -147,6 +147,7 @@ class Lab:
             "topology": topology and topology.kind,
             "wait_for_replicas": topology.wait_for_replicas if topology else 0,
             "logical": topology is not None and topology.logical,
+            "multi_primary": topology is not None and topology.multi_primary,
             "router": topology.router.kind if topology and topology.router else None,
             "node_count": target.server_count,
             "memory_bytes": target.memory_bytes,

@@ -40,6 +40,7 @@ class Wanted:
     scratch: str | None = None  # absolute
     target: Mapping[str, Any] = field(default_factory=dict)  # keys of a target, as a file has them
     router: str | None = None  # kind of the router in front of the nodes
+    primaries: str | None = None  # of a group: one | all
 
     @property
     def lab(self) -> str:
@@ -124,6 +125,7 @@ def _topology(wanted: Wanted) -> dict[str, Any]:
         "nodes": wanted.nodes,
         "wait_for_replicas": wanted.wait_for_replicas,
         "replication": wanted.replication,
+        "primaries": wanted.primaries,
         "router": wanted.router and {"kind": wanted.router},
     }
     given = {name: value for name, value in asked.items() if value is not None}

@@ -20,7 +20,7 @@ from dbdyno.experiment.values.faults import Fault
 from dbdyno.plan import cpus, data, external, hard, order, quick
 from dbdyno.plan.claims import words_of
 from dbdyno.plan.machine import Machine
-from dbdyno.plan.outlook import counts, estimate, notes
+from dbdyno.plan.outlook import counts, estimate, notes, primaries
 from dbdyno.plan.two_versions.against import Base, Union, unite
 from dbdyno.plan.types import (
     PLAN_VERSION,
@@ -141,6 +141,7 @@ class _Maker:
         self.notes += notes.open_loops(cells)
         self.notes += notes.idle_instances(cells)
         self.notes += notes.faults(cells)
+        self.notes += primaries.notes(sources)
         self.notes += notes.unsampled(cells)
         if not self.quick:
             self.notes += notes.state(cells, spec.data is not None)

@@ -345,9 +345,9 @@ class Cluster:
 
     def takes_writes_since(self) -> float | None:
         """When the present primary began to, by its own log, in Unix seconds; None if that does
-        not say it to a fraction of a second."""
+        not say it to a fraction of a second, or all nodes take writes all the time."""
         says = self._wiring.takes_writes
-        if says is None:
+        if says is None or self.all_write:
             return None
         found = list(says.finditer(self._running()[self.leader].log_tail(LOG_LINES_MAX)))
         if not found:

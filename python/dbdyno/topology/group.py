@@ -1,7 +1,9 @@
-"""Group replication of MySQL with a single primary, which the group elects.
+"""Group replication of MySQL, with a single primary, which the group elects, or with all members
+as primaries.
 
 Sources: MySQL's reference manual on group replication: system variables, START GROUP_REPLICATION,
-`replication_group_members`, and "Configuring Instances for Group Replication".
+`replication_group_members`, "Configuring Instances for Group Replication", "Multi-Primary Mode" and
+"Group Replication Limitations".
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dbdyno.experiment.types import DOWN, GROUP, PRIMARY, REPLICA, Node
+from dbdyno.errors import DynoError
+from dbdyno.experiment.types import DOWN, GROUP, MEMBER, PRIMARY, REPLICA, Node
 from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.mysql.managed import USER
 from dbdyno.systems.process.managed import NodeOptions
@@ -23,17 +26,26 @@ from dbdyno.topology.replicas.mysql import FORGET, WANTED, plugins, without_iden
 TALK = "group"  # use of a node's port
 PLUGINS = "group_replication.so"
 PREFIX = "group_replication_"
+CHECKS = "enforce_update_everywhere_checks"
 OWN = tuple(
     f"{PREFIX}{name}"
     for name in (
         *("group_name", "local_address", "group_seeds", "bootstrap_group", "start_on_boot"),
-        *("recovery_get_public_key", "single_primary_mode", "ip_allowlist"),
+        *("recovery_get_public_key", "ip_allowlist"),
     )
 )
+# Members check each transaction for what several writers cannot have: SERIALIZABLE, cascades.
+MULTI_PRIMARY = {f"{PREFIX}single_primary_mode": "OFF", f"{PREFIX}{CHECKS}": "ON"}
 NOTE = (
     "each node starts on a copy of the loaded data; the first one begins the group and is its"
     " primary"
 )
+MULTI_NOTE = (
+    "each node starts on a copy of the loaded data; the first one begins the group, and each is a"
+    " primary"
+)
+# What members add to a number that is generated, so that theirs differ; node n begins at n.
+INCREMENT, INCREMENT_DEFAULT = f"{PREFIX}auto_increment_increment", 7
 _MEMBERS = "performance_schema.replication_group_members"
 
 
@@ -47,12 +59,14 @@ class Group(Wiring):
 
     def resolve(self, target: TargetPlan, resolved: Resolved) -> Resolved:
         refuse(target, (*mysqlfamily.OWN, *OWN))
+        _refuse_mode(target)
         # A server that is alone while it is loaded does not know the plugin's settings.
         own = {k: v for k, v in resolved.settings.items() if k.startswith(PREFIX)}
         others = {k: v for k, v in resolved.settings.items() if k not in own}
-        wanted = {**WANTED, **mysqlfamily.durable_log(target)}
+        wanted = {**WANTED, **mysqlfamily.durable_log(target), **_mode(target)}
         logged = mysqlfamily.logged(replace(resolved, settings=others))
-        made = with_word(target, logged, wanted, NOTE)
+        multi = target.topology is not None and target.topology.multi_primary
+        made = with_word(target, logged, wanted, MULTI_NOTE if multi else NOTE)
         return replace(made, node_settings={**made.node_settings, **own})
 
     def prepare(self, members: Members, node: Node, directory: Path) -> None:
@@ -102,14 +116,44 @@ class Group(Wiring):
 
     def role(self, server: Any) -> str:
         rows = server.look(
-            f"SELECT member_id = @@server_uuid, member_state, member_role FROM {_MEMBERS}",
+            "SELECT member_id = @@server_uuid, member_state, member_role,"
+            f" @@{PREFIX}single_primary_mode FROM {_MEMBERS}",
             LOOK_TIMEOUT_S,
         )
-        mine = [(state, role) for own, state, role in rows if own]
-        lost = sum(state == "UNREACHABLE" for _, state, _ in rows)
+        mine = [(state, role, single) for own, state, role, single in rows if own]
+        lost = sum(state == "UNREACHABLE" for _, state, _, _ in rows)
         if not mine or mine[0][0] != "ONLINE" or 2 * lost >= len(rows):
             return DOWN
-        return PRIMARY if mine[0][1] == "PRIMARY" else REPLICA
+        _, role, single = mine[0]
+        if role != "PRIMARY":
+            return REPLICA
+        return PRIMARY if int(single) else MEMBER
+
+
+def _mode(target: TargetPlan) -> dict[str, str]:
+    """Settings of a group whose members are all primaries; none of another one."""
+    topology = target.topology
+    if topology is None or not topology.multi_primary:
+        return {}
+    # A server does not heed an offset that is greater than the increment.
+    few = topology.nodes <= INCREMENT_DEFAULT or INCREMENT in map(_plain, target.config)
+    return MULTI_PRIMARY | ({} if few else {INCREMENT: str(topology.nodes)})
+
+
+def _refuse_mode(target: TargetPlan) -> None:
+    """DynoError for `config` that sets what `primaries` does."""
+    for name in target.config:
+        if _plain(name) in MULTI_PRIMARY:
+            raise DynoError(
+                f"{target.kind}: `{name}` cannot be set in `config:`",
+                cause="`primaries` of the topology says it for all nodes",
+                fix=f"remove `{name}`, and write `topology: {{kind: group, primaries: all}}` for a"
+                " group that is written to everywhere",
+            )
+
+
+def _plain(name: str) -> str:
+    return name.strip().replace("-", "_").lower()
 
 
 def _join(members: Members) -> str:

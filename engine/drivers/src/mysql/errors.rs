@@ -26,16 +26,24 @@ pub fn parse(payload: &[u8]) -> Result<ServerError> {
         // 1020: record has changed since last read (MariaDB's snapshot isolation). 1205: lock wait
         // timeout. 1213: deadlock, or Galera certification. 3101: group replication certification.
         // All other codes of class 40 also ask for a retry.
-        retryable: matches!(number, 1020 | 1205 | 1213 | 3101) || state == b"40001",
+        retryable: matches!(number, 1020 | 1205 | 1213 | 3101)
+            || state == b"40001"
+            || is_deadlock_at_commit(number, text),
         // After a lock wait timeout the server rolls back only the statement (unless
         // innodb_rollback_on_timeout); a superfluous ROLLBACK does no harm.
-        rolled_back: matches!(number, 1213 | 3101),
+        rolled_back: matches!(number, 1213 | 3101) || is_deadlock_at_commit(number, text),
         code: number.to_string(),
         number: number.into(),
         state: String::from_utf8_lossy(state).into_owned(),
         message: String::from_utf8_lossy(text).into_owned(),
         redirect: None,
     })
+}
+
+/// Whether a COMMIT found its transaction rolled back by an applier that took its rows: 1180 (error
+/// during COMMIT) with the storage engines' number for a deadlock, 149. A member of a group says so.
+fn is_deadlock_at_commit(number: u16, message: &[u8]) -> bool {
+    number == 1180 && message.starts_with(b"Got error 149 ")
 }
 
 /// Whether the connection is or will be closed: shutdown (1053), forced close (1080), network
@@ -140,6 +148,20 @@ mod tests {
         assert!(timeout.retryable && !timeout.rolled_back);
         let duplicate = of(1062, "23000");
         assert!(!duplicate.retryable && !duplicate.rolled_back);
+    }
+
+    #[test]
+    fn a_deadlock_that_a_commit_finds_is_one() {
+        let of = |text: &str| {
+            let payload = [b"\xff\x9c\x04#HY000", text.as_bytes()].concat();
+            let error = parse(&payload).unwrap();
+            assert_eq!(error.code, "1180");
+            (error.retryable, error.rolled_back)
+        };
+        let deadlock = "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT";
+        assert_eq!(of(deadlock), (true, true));
+        assert_eq!(of("Got error 28 - 'No space left on device' during COMMIT"), (false, false));
+        assert_eq!(of("Got error 1491 - 'x' during COMMIT"), (false, false));
     }
 
     #[test]

@@ -204,6 +204,8 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
         del every["topology"]["router"]
     if target.topology is not None and target.topology.dns is None:
         del every["topology"]["dns"]
+    if target.topology is not None and not target.topology.multi_primary:
+        del every["topology"]["multi_primary"]
     return {name: every[name] for name in _ASKED} | {
         **limits,
         **volume,

@@ -57,6 +57,11 @@ def lab() -> None:
     help="Of replicas of PostgreSQL: physical (default) or logical.",
 )
 @click.option(
+    "--primaries",
+    type=click.Choice(["one", "all"]),
+    help="Of group: whether one node takes writes, or all do.",
+)
+@click.option(
     "--router",
     metavar="KIND",
     help="Router in front of the nodes: pgbouncer, pgpool or haproxy.",

@@ -88,6 +88,7 @@ def _wanted(settings: Sequence[str], options: dict[str, Any]) -> Wanted:
         wait_for_replicas=options["wait_for_replicas"],
         replication=options["replication"],
         router=options["router"],
+        primaries=options["primaries"],
         scratch=wanted.absolute(options["scratch"]),
         target=keys,
     )

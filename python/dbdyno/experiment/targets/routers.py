@@ -72,14 +72,25 @@ FORMS: Mapping[str, Form] = {
         is_through=True,
     ),
 }
+# Titles of routers that users look for and that are refused, and why: what cannot be run here
+# cannot be promised.
+NOT_TESTED: Mapping[str, tuple[str, str]] = {
+    "mysqlrouter": (
+        "MySQL Router",
+        "its configuration follows from metadata that MySQL Shell writes into the servers, and"
+        " Debian has no package of MySQL Shell",
+    )
+}
 
 
 class RouterModel(Strict):
     """A pooler or load balancer in front of the nodes. Groups with `route: router` reach them
     through it."""
 
-    kind: Literal["pgbouncer", "pgpool", "haproxy"] = Field(
+    kind: Literal["pgbouncer", "pgpool", "haproxy", "mysqlrouter"] = Field(
         description="; ".join(f"`{name}`: {form.about}" for name, form in FORMS.items())
+        + "; refused, since it is not tested here: "
+        + ", ".join(f"`{name}`" for name in NOT_TESTED)
     )
     pool_mode: Literal["session", "transaction"] | None = Field(
         None,
@@ -112,13 +123,23 @@ class RouterModel(Strict):
 def typed(name: str, kind: str, model: RouterModel, transport: str, written: Node) -> Router:
     """The router of target `name`, whose servers are of `kind`; `written`: its part of the file.
     DynoError, with its place, for one that cannot be."""
-    form, known = FORMS[model.kind], kinds.of(kind)
+    known = kinds.of(kind)
+    able = [each for each, one in FORMS.items() if known.language in one.languages]
+    fix = f"use {listed(able)}" if able else "remove `router`"
+    if model.kind in NOT_TESTED:
+        title, cause = NOT_TESTED[model.kind]
+        raise DynoError(
+            f"target `{name}`: {title} is not tested here",
+            where=written.mapping["kind"].where,
+            cause=cause,
+            fix=fix,
+        )
+    form = FORMS[model.kind]
     if known.language not in form.languages:
-        able = [each for each, one in FORMS.items() if known.language in one.languages]
         raise DynoError(
             f"target `{name}`: {model.kind} does not speak to {known.title}",
             where=written.mapping["kind"].where,
-            fix=f"use {listed(able)}" if able else "remove `router`",
+            fix=fix,
         )
     _check_keys(name, model, form, written)
     if transport != "tcp":

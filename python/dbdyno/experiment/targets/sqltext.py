@@ -88,6 +88,11 @@ def occurrences(sql: str, part: str) -> int:
     return len(re.findall(before + re.escape(part) + after, sql))
 
 
+def bare(sql: str) -> str:
+    """A text of SQL with a space for each comment and all that is quoted."""
+    return _TOKEN.sub(lambda match: " " if match["skip"] else match.group(), sql)
+
+
 def keyword(sql: str) -> str:
     """The first word of a statement, small; empty if there is none."""
     start = _COMMENT.match(sql)

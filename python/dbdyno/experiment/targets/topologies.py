@@ -45,14 +45,15 @@ AFTER_MIN_S = 0.2
 @dataclass(frozen=True)
 class Form:
     """What is known of a kind of topology. `waits`: commits can wait for replicas; `elects`: the
-    nodes themselves choose another primary, after a time of their own; `survivable`: the fewest
-    nodes of which one can be lost; `shards`: each primary has a part of the data, clients know
-    which, and follow by themselves."""
+    nodes themselves choose another primary, after a time of their own; `multi_primary`: all nodes
+    can be primaries; `survivable`: the fewest nodes of which one can be lost; `shards`: each
+    primary has a part of the data, clients know which, and follow by themselves."""
 
     about: str
     nodes_max: int
     waits: bool = False
     elects: bool = False
+    multi_primary: bool = False
     survivable: int = 3  # others must be a majority
     shards: bool = False
     nodes: int = 3  # unless the file says
@@ -64,7 +65,10 @@ FORMS: Mapping[str, Form] = {
         "a primary and its replicas, which are only read", NODES_MAX, waits=True, survivable=2
     ),
     GROUP: Form(
-        "group replication with a single primary, which the group elects", NODES_MAX, elects=True
+        "group replication with a single primary, which the group elects, or with `primaries: all`",
+        NODES_MAX,
+        elects=True,
+        multi_primary=True,
     ),
     SENTINEL: Form(
         "a Redis primary and its replicas, a sentinel for each node: the sentinels promote another",
@@ -80,6 +84,7 @@ FORMS: Mapping[str, Form] = {
     ),
 }
 PRIMARIES_MIN = 3  # of a cluster: a majority of them must agree that one is lost
+ALL = "all"
 
 
 class FailoverModel(Strict):
@@ -90,7 +95,7 @@ class FailoverModel(Strict):
         None,
         description=f"time without an answer of the primary after which it is replaced; at least"
         f" {AFTER_MIN_S:g}s, default {AFTER_S:g}s; of `sentinel`: what each sentinel waits before"
-        " it takes the primary for down; not of `group`, which decides that itself",
+        " it takes the primary for down; not of `group` with one primary, which itself decides",
     )
 
 
@@ -106,6 +111,11 @@ class TopologyModel(Strict):
         le=NODES_MAX,
         description="number of servers, the primary included; `galera`: at most "
         f"{FORMS[GALERA].nodes_max}; default 3, `cluster`: {FORMS[CLUSTER].nodes}",
+    )
+    primaries: Literal["one", "all"] | None = Field(
+        None,
+        description="of `group`: `one` node takes writes, or `all` do (multi-primary mode);"
+        " default: one",
     )
     cluster_replicas: Whole | None = Field(
         None,
@@ -176,6 +186,7 @@ def typed(
             where=at["nodes"],
             fix=f"write `nodes: {form.nodes_max}` or fewer",
         )
+    _check_primaries(name, model, node)
     replicas = _cluster_replicas(name, model, nodes, node)
     _check_waiting(name, kind, model, replicas if form.shards else nodes - 1, node)
     if form.shards and others["transport"] != "tcp":
@@ -214,6 +225,23 @@ def typed(
         *(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router),
         dns=dns,
         logical=is_logical,
+        multi_primary=model.primaries == ALL,
+    )
+
+
+def _check_primaries(name: str, model: TopologyModel, node: Node) -> None:
+    """DynoError, with its place, for `primaries` where they follow from the kind."""
+    if model.primaries is None or FORMS[model.kind].multi_primary:
+        return
+    causes = {
+        GALERA: "each of its nodes takes writes",
+        CLUSTER: "its number of primaries follows from `nodes` and `cluster_replicas`",
+    }
+    raise DynoError(
+        f"target `{name}`: `primaries` means nothing to `{model.kind}`",
+        where=node.mapping["topology"].mapping["primaries"].where,
+        cause=causes.get(model.kind, "one of its nodes takes writes, and the others follow it"),
+        fix=f"remove it; `{GROUP}` can have one primary or all",
     )
 
 
@@ -303,6 +331,7 @@ def _failover(
         return None
     form, written = FORMS[model.kind], node.mapping["topology"].mapping["failover"]
     after_s = model.failover.after
+    elects = form.elects and model.primaries != ALL
     if form.shards:
         raise DynoError(
             f"target `{name}`: `failover` means nothing to `{model.kind}`",
@@ -328,7 +357,7 @@ def _failover(
             cause="a socket is that of one server",
             fix="write `transport: tcp`, or remove `failover`",
         )
-    if after_s is not None and form.elects:
+    if after_s is not None and elects:
         raise DynoError(
             f"target `{name}`: `failover.after` means nothing to `{model.kind}`",
             where=written.mapping["after"].where,
@@ -354,7 +383,7 @@ def _failover(
             " has become the primary",
             fix=f"write `nodes: {model.wait_for_replicas + 2}` or more, or wait for fewer",
         )
-    return Failover(None if form.elects else after_s or AFTER_S)
+    return Failover(None if elects else after_s or AFTER_S)
 
 
 def _check_waiting(name: str, kind: str, model: TopologyModel, replicas: int, node: Node) -> None:

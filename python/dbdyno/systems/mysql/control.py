@@ -46,6 +46,7 @@ class MysqlControl(ABC):
         self._connection: pymysql.Connection[Any] | None = None
         # Of 8.2 and newer, and of what is older.
         self._binary_log_sql: tuple[str, ...] = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
+        self._group_sql = _GROUP_SQL
 
     @abstractmethod
     def _connect(self, database: str | None, timeout_s: int) -> pymysql.Connection[Any]:
@@ -162,7 +163,8 @@ class MysqlControl(ABC):
 
     def counters(self) -> dict[str, float]:
         """SHOW GLOBAL STATUS, and where the binary log is: `Binlog_file`, the number of its file,
-        and `Binlog_snapshot_position` in it."""
+        and `Binlog_snapshot_position` in it. Of a member of a group what it says of itself in
+        `replication_group_member_stats`, too."""
         values: dict[str, float] = {}
         rows = self.rows("SHOW GLOBAL STATUS")
         for name, value in rows:
@@ -178,7 +180,27 @@ class MysqlControl(ABC):
             values["Binlog_file"] = float(found[1])
             if position is not None:
                 values["Binlog_snapshot_position"] = position
+        if any(str(name).startswith(_OF_GROUPS) for name, _ in rows):
+            values |= self._of_group()
         return values
+
+    def _of_group(self) -> dict[str, float]:
+        """What a member of a group counts, as `view.column`; empty outside a group, or without the
+        grant (SELECT on the view): then it is not asked again."""
+        if not self._group_sql:
+            return {}
+        try:
+            rows = self.rows(self._group_sql)
+        except pymysql.Error as error:
+            if not error.args or error.args[0] in _CLIENTS_CODES:
+                raise
+            self._group_sql = ""
+            return {}
+        return {
+            f"{_GROUP_VIEW}.{name}": float(value)
+            for row in rows
+            for name, value in zip(_GROUP_COLUMNS, row, strict=True)
+        }
 
     def _binary_log(self) -> tuple[str, float | None]:
         """File and position of MySQL's binary log; empty without one, or without the grant
@@ -314,6 +336,22 @@ _LAG_COLUMNS = ("Seconds_Behind_Source", "Seconds_Behind_Master")
 _CLIENTS_CODES = range(2000, 3000)  # the connection broke; all others are the server's answers
 _SYSTEM_USERS = ("system user", "event_scheduler")
 
+# Status variables of the plugin, which a server has that could be in a group.
+_OF_GROUPS = ("Gr_", "group_replication_")
+_GROUP_VIEW = "replication_group_member_stats"
+_GROUP_COLUMNS = tuple(
+    f"count_{name}"
+    for name in (
+        *("conflicts_detected", "transactions_checked", "transactions_in_queue"),
+        *("transactions_local_proposed", "transactions_local_rollback"),
+        *("transactions_remote_applied", "transactions_remote_in_applier_queue"),
+    )
+)
+_GROUP_SQL = (
+    f"SELECT {', '.join(_GROUP_COLUMNS)} FROM performance_schema.{_GROUP_VIEW}"
+    " WHERE member_id = @@server_uuid"
+)
+
 _GAUGE = re.compile(
     r"""Threads_(?!created)|Open_|Max_used|Uptime|Prepared_stmt_count|Qcache_(free|queries_in|total)|
     Innodb_(buffer_pool_(pages_(?!flushed|made|lru_fl)|bytes|resize)|row_lock_current|row_lock_time_(avg|max)|
@@ -322,9 +360,10 @@ _GAUGE = re.compile(
     defragment|encryption_n|undo_truncations_active)|
     Key_blocks|Memory_used|Slave_open|Delayed_insert_threads|Not_flushed|Tc_log_(page|max)|Subquery_cache_size|
     Current_|Last_query|Acl_users|wsrep_(cluster_size|local_(recv|send)_queue|flow_control_paused$)|Ssl_|Rpl_|
-    Performance_schema_session_connect_attrs_longest|Resource_group|Global_connection_memory|Binlog_(file|.*_pos)""".replace(
-        "\n", ""
-    ).replace(" ", ""),
+    Performance_schema_session_connect_attrs_longest|Resource_group|Global_connection_memory|Binlog_(file|.*_pos)|
+    replication_group_member_stats.count_transactions_(remote_)?in_""".replace("\n", "").replace(
+        " ", ""
+    ),
     re.IGNORECASE,
 )
 

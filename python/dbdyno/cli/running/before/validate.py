@@ -19,7 +19,7 @@ from dbdyno.experiment import load
 from dbdyno.experiment.types import Spec
 from dbdyno.plan.machine import Machine
 from dbdyno.plan.make import check_settings
-from dbdyno.plan.outlook import counts, memory
+from dbdyno.plan.outlook import counts, memory, primaries
 from dbdyno.plan.two_versions.against import unite
 from dbdyno.storage import needed
 
@@ -50,7 +50,7 @@ def check(
     few = counts.undecidable(
         *(loaded.claims, loaded.factors, loaded.cells, loaded.scope, loaded.blocks)
     )
-    warnings = [*found.warnings, *few, *_not_here(loaded)]
+    warnings = [*found.warnings, *few, *primaries.notes(loaded.cells), *_not_here(loaded)]
     if as_json:
         facts: dict[str, Any] = {"file": str(loaded.path), "experiment": loaded.name}
         facts |= {"cells": len(loaded.cells), "blocks": loaded.blocks, "warnings": warnings}

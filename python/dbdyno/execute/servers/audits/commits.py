@@ -19,7 +19,7 @@ from dbdyno.execute.servers.audits import nodes
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.execute.servers.pool import ServerPool
 from dbdyno.experiment import workloads
-from dbdyno.experiment.types import Node
+from dbdyno.experiment.types import REPLICA, Node
 from dbdyno.plan.types import Cell
 from dbdyno.store.record import TrialRecord
 
@@ -38,10 +38,14 @@ class Commits:
                 self._groups.setdefault(group.target, []).append(number)
 
     def prepare(self) -> None:
-        """Makes the tables, empty. DynoError if a server refuses."""
+        """Makes the tables, empty, and waits until all nodes that take writes have them. DynoError
+        if a server refuses."""
         for deployment in self._deployments():
             for store in nodes.stores(deployment):
                 _rows(deployment, store[0]).clear()
+                # A member of a group applies it later than it was acknowledged.
+                writers = [node for node in store if node.role != REPLICA]
+                nodes.wait_for_equal(deployment, writers, _count, self._check)
 
     def audited(self, record: TrialRecord, directory: Path) -> TrialRecord:
         """The record with what the audit found. `directory`: where the engine left its log."""

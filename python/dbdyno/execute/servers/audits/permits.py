@@ -134,8 +134,9 @@ def _late(target: Target) -> str:
             " `wsrep_sync_wait` does not make reads wait."
         )
     if kind == GROUP:
+        whose = "others" if topology is not None and topology.multi_primary else "the primary"
         return (
-            f"{head} a member of the group applies what the primary committed after its"
+            f"{head} a member of the group applies what {whose} committed after its"
             " acknowledgement: `group_replication_consistency` does not make reads wait."
         )
     waits = topology is not None and topology.wait_for_replicas
