@@ -83,6 +83,7 @@ ROWS = {
         r"\b{name}\.WIRING\b",
         ("python/dbdyno/topology/__init__.py",),
         frozenset({"base", "cluster", "failover", "mysqlfamily", "names", "nodes", "planned"})
+        | {"arbitrator", "statetransfer"}  # of Galera
         | ROUTERS,
     ),
     "a router": Row(

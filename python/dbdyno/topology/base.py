@@ -19,6 +19,7 @@ from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK, free_port
+from dbdyno.topology.arbitrator import Arbitrator
 
 CLIENTS = "clients"  # use of the port of a server that its clients know
 LOOK_TIMEOUT_S = 2  # for a server to say what its role is
@@ -67,10 +68,12 @@ class Members:
     group: str = field(default_factory=lambda: str(uuid.uuid4()))  # names all of them together
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     certificate: Certificate = field(default_factory=Certificate.make)
+    sst_password: str = field(default_factory=lambda: secrets.token_urlsafe(24))  # of Galera
     leader_name: str = ""  # of the node that is the primary now; empty: that of the start
     deposed: set[str] = field(default_factory=set)  # primaries that have not come back since
     detached: set[str] = field(default_factory=set)  # replicas that are servers of their own now
     closing: Any = None  # what keeps the primary closed while another one is being promoted
+    arbitrator: Arbitrator | None = None  # once started
     _ports: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -87,7 +90,8 @@ class Members:
         return self.nodes.index(node) + 1
 
     def port(self, node: Node, use: str) -> int:
-        """A port of a node besides that of its clients, chosen once for each use."""
+        """A port of a node, or of the arbitrator, besides that of its clients, chosen once for each
+        use."""
         key = (node.name, use)
         if key not in self._ports:
             taken = set(self._ports.values())
@@ -100,7 +104,7 @@ class Members:
     def ports(self) -> dict[str, dict[str, int]]:
         """All that were chosen so far, and those of clients of the servers that were started: by
         name of node, then by use."""
-        found: dict[str, dict[str, int]] = {node.name: {} for node in self.nodes}
+        found: dict[str, dict[str, int]] = {node.name: {} for node in self.target.linked}
         for (name, use), port in self._ports.items():
             found[name][use] = port
         for name, server in self.servers.items():
@@ -237,7 +241,7 @@ class Wiring(Protocol):
         """A target's settings with those that all nodes need, as a word for the report. DynoError
         where the user's `config` contradicts them."""
 
-    def check_installed(self, binaries: Binaries) -> None:
+    def check_installed(self, target: TargetPlan, binaries: Binaries) -> None:
         """DynoError with the command that installs it, if a program or library is missing."""
         return
 
@@ -307,6 +311,7 @@ def with_word(
     portable_options.merge(target.kind, word, wanted, config)
     count = target.topology.nodes
     nodes = f"{count} node{'s' * (count != 1)}"
+    nodes += " and an arbitrator" if target.arbitrator is not None else ""
     return Resolved(
         settings=resolved.settings,
         session_sql=resolved.session_sql,

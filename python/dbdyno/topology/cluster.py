@@ -21,6 +21,7 @@ from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology import failover, planned
+from dbdyno.topology.arbitrator import Arbitrator
 from dbdyno.topology.base import Between, Members, NodeServer, Wiring
 
 READY_TIMEOUT_S = 120.0
@@ -115,6 +116,17 @@ class Cluster:
                 self._check,
             )
 
+    @property
+    def arbitrator(self) -> Arbitrator | None:
+        """The member without data, once started."""
+        return self._members.arbitrator
+
+    def close_arbitrator(self) -> None:
+        """Ends it."""
+        if self._members.arbitrator is not None:
+            self._members.arbitrator.close()
+            self._members.arbitrator = None
+
     def roles(self) -> dict[str, str]:
         """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER, DOWN, or
         INSTANCE of one that was detached."""
@@ -123,7 +135,9 @@ class Cluster:
             return dict(zip(names, pool.map(self.role, names), strict=True))
 
     def healthy(self) -> bool:
-        """Whether all nodes are what they were when they were ready."""
+        """Whether all nodes are what they were when they were ready, and their arbitrator runs."""
+        if self.arbitrator is not None and not self.arbitrator.alive():
+            return False
         return bool(self._roles) and self.roles() == self._roles
 
     def together(self) -> bool:
@@ -399,9 +413,10 @@ class Cluster:
 
     def _options(self, node: Node, directory: Path) -> NodeOptions:
         members = self._members
+        own = self._wiring.options(members, node, directory)
         return replace(
-            self._wiring.options(members, node, directory),
-            environment=self._environment(node.name),
+            own,
+            environment={**own.environment, **self._environment(node.name)},
             password=members.password,
             certificate=members.certificate,
             returns=partial(self._returning, node, directory),
@@ -426,6 +441,8 @@ class Cluster:
             dead = [name for name, one in self._running().items() if not one.process.alive()]
             if dead:
                 raise self._failed(f"{' and '.join(dead)} ended; {lacking}", dead)
+            if self.arbitrator is not None and not self.arbitrator.alive():
+                raise self.arbitrator.ended()
             if time.monotonic() > deadline:
                 raise self._failed(f"not ready within {READY_TIMEOUT_S:.0f} s; {lacking}")
             time.sleep(POLL_S)

@@ -87,6 +87,8 @@ def _wanted(settings: Sequence[str], options: dict[str, Any]) -> Wanted:
         nodes=options["nodes"],
         wait_for_replicas=options["wait_for_replicas"],
         router=options["router"],
+        arbitrator=options["arbitrator"],
+        sst=options["sst"],
         scratch=wanted.absolute(options["scratch"]),
         target=keys,
     )

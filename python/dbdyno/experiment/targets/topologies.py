@@ -23,7 +23,9 @@ from dbdyno.experiment.types import (
     CLUSTER,
     GALERA,
     GROUP,
+    MARIABACKUP,
     REPLICAS,
+    RSYNC,
     SENTINEL,
     TO_ANY,
     TO_PRIMARY,
@@ -139,6 +141,16 @@ class TopologyModel(Strict):
         description="`{ttl: 5s}`: sessions find the nodes by names, at a name server on loopback;"
         " needs BIND 9; default: they know addresses",
     )
+    arbitrator: bool = Field(
+        False,
+        description="of `galera`: whether Galera's arbitrator (garbd) is one more member, which has"
+        " a vote and no data",
+    )
+    sst: Literal["rsync", "mariabackup"] | None = Field(
+        None,
+        description=f"of `galera`: how a node gets all data from another one: `{RSYNC}` (default),"
+        f" whose donor takes no writes meanwhile, or `{MARIABACKUP}`, whose donor does",
+    )
 
 
 def typed(
@@ -192,6 +204,7 @@ def typed(
             where=node.mapping["config"].mapping["port"].place,
             fix="remove `port`: dyno chooses a free one for each",
         )
+    _check_galera(name, model, at)
     network = model.network.typed() if model.network is not None else None
     router = None
     if model.router is not None:
@@ -202,8 +215,29 @@ def typed(
     if model.dns is not None:
         dns = names.typed(name, model.dns, others["transport"], form.shards, written)
     return Topology(
-        *(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router), dns=dns
+        *(model.kind, nodes, model.wait_for_replicas, failover, network, replicas, router),
+        dns=dns,
+        arbitrator=model.arbitrator,
+        sst=model.sst or RSYNC,
     )
+
+
+def _check_galera(name: str, model: TopologyModel, at: Mapping[str, Any]) -> None:
+    """DynoError, with its place, for a key of Galera in another topology."""
+    if model.kind == GALERA:
+        return
+    causes = {
+        "arbitrator": "garbd is a member of Galera clusters alone",
+        "sst": "its nodes do not get their data by Galera's state transfer",
+    }
+    for key, cause in causes.items():
+        if getattr(model, key):
+            raise DynoError(
+                f"target `{name}`: `{key}` means nothing to `{model.kind}`",
+                where=at[key],
+                cause=cause,
+                fix="remove it",
+            )
 
 
 def _cluster_replicas(name: str, model: TopologyModel, nodes: int, node: Node) -> int:
@@ -252,15 +286,16 @@ def _failover(
             fix="remove it; `config: {cluster_node_timeout: ...}` says after how many ms a node is"
             " lost",
         )
-    if nodes < form.survivable:
+    if nodes < 2 or nodes + model.arbitrator < form.survivable:
         left = nodes - 1
+        vote = " or `arbitrator: true`," if model.kind == GALERA and left else ""
         raise DynoError(
             f"target `{name}`: no failover is possible with `nodes: {nodes}`",
             where=written.place,
             cause="no other node could take over"
             if not left
             else f"the {left} that is left is no majority, and stops taking writes",
-            fix=f"write `nodes: {form.survivable}` or more, or remove `failover`",
+            fix=f"write `nodes: {form.survivable}` or more,{vote} or remove `failover`",
         )
     if transport != "tcp":
         raise DynoError(

@@ -113,6 +113,8 @@ def _topology(facts: Mapping[str, Any]) -> str:
     if not isinstance(topology, Mapping):
         return ""
     nodes = f"{topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')}"
+    if topology.get("arbitrator"):
+        nodes += " and an arbitrator"
     router = topology.get("router")
     behind = f" behind {router.get('kind')}" if isinstance(router, Mapping) else ""
     dns = topology.get("dns")
