@@ -1,8 +1,9 @@
 """Members of real Galera clusters: an arbitrator, which has a vote and no data, a node that gets
-all data by mariabackup."""
+all data by mariabackup, and quorums that are lost and regained."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import threading
@@ -11,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import wait_for
+from ending import LONG, Watched, ended
+from private_servers import binaries
+from running import Place, complete_trials, wait_for
 from test_topology_servers import seen, server_log, working
 
 from dbdyno.experiment.types import DOWN, MEMBER, Topology
 from dbdyno.systems.process.managed import ENVIRONMENT
 from dbdyno.topology import statetransfer
+from needed import missing
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -116,3 +120,51 @@ def test_two_nodes_and_an_arbitrator_lose_a_node_which_mariabackup_seeds(
         assert wait_for(cluster.together, 120) and size(db) == "3 Primary"
         directory = arbitrator.log_path.parent
     assert not directory.exists()
+
+
+EXPERIMENT = """
+experiment: quorum
+targets:
+  db:
+    kind: mariadb
+    memory: 32Mi
+    durability: none
+    config: {{wsrep_provider_options: "{options}"}}
+    topology: {{kind: galera, nodes: 2, arbitrator: true}}
+workload: {{kind: oltp, preset: write_only, tables: 1, rows: 300, sessions: 2, deadline: 1s}}
+faults:
+  - {{at: 200ms, do: pause, node: [db.2, db.arbitrator]}}
+audit: commits
+blocks: 1
+warmup: 200ms
+duration: {duration}
+interval: 100ms
+"""
+
+
+def has_lost_its_quorum(watched: Watched) -> bool:
+    """Until then it lasts; what is paused goes on at the end of the trial."""
+    return watched.failed() or bool(watched.changed("quorum lost"))
+
+
+def test_a_node_that_loses_its_quorum_is_in_the_trial_and_its_report(there: Place) -> None:
+    binaries("mariadb")
+    there.experiment(EXPERIMENT.format(options=CONFIG["wsrep_provider_options"], duration=LONG))
+    with ended(there.path / "r", has_lost_its_quorum):
+        done = there.dyno("run", "experiment.yaml", "--dir", "r", timeout=480)
+    if "galera-arbitrator-4" in done.stderr:
+        missing("no garbd: run `make servers`")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert there.until_clean() == []
+    [record] = [json.loads(text) for text in complete_trials(there.path / "r").values()]
+    assert record["status"] == "complete", record["void_reason"]
+    assert sorted(fault["node"] for fault in record["faults"]) == ["db.2", "db.arbitrator"]
+    [lost] = [one for one in record["roles"] if one["change"] == "quorum lost"]
+    assert (lost["node"], lost["said"]) == ("db", "wsrep_cluster_status is non-Primary")
+    assert record["metrics"]["quorum_lost_s"] > 0
+    assert record["bounds"]["quorum_lost_s"] == ">="
+    audit = record["audit"]["db"]
+    assert (audit["lost"], audit["diverged"]) == (0, 0)
+    page = (there.path / "r/report.html").read_text()
+    assert "A node was without a quorum for at least" in page
+    assert "galera, 2 nodes and an arbitrator" in page

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Node
@@ -152,6 +152,13 @@ class Members:
 Start = Callable[[NodeOptions], Server]
 
 
+class Quorum(NamedTuple):
+    """Whether a node belongs to a part of its cluster that may decide."""
+
+    has: bool
+    said: str  # by the node
+
+
 @dataclass(frozen=True)
 class Position:
     """How far a replica is in the log of its primary."""
@@ -285,6 +292,11 @@ class Wiring(Protocol):
     def role(self, server: Any) -> str:
         """PRIMARY, REPLICA, MEMBER or DOWN, as the server says within LOOK_TIMEOUT_S. May raise
         what its client library does."""
+
+    def quorum(self, server: Any) -> Quorum | None:
+        """What a node says of its quorum within LOOK_TIMEOUT_S; None: it is no member now, or the
+        topology has none. May raise what its client library does."""
+        return None
 
     def announced(self, members: Members) -> str | None:
         """The name of the node that is the primary, by what watches the nodes from outside. None:

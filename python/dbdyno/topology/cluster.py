@@ -22,7 +22,7 @@ from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology import failover, planned
 from dbdyno.topology.arbitrator import Arbitrator
-from dbdyno.topology.base import Between, Members, NodeServer, Wiring
+from dbdyno.topology.base import Between, Members, NodeServer, Quorum, Wiring
 
 READY_TIMEOUT_S = 120.0
 POLL_S = 0.05
@@ -159,6 +159,24 @@ class Cluster:
             return DOWN
         # One that was detached takes writes, and is no primary of this topology.
         return INSTANCE if name in self._members.detached else said
+
+    @property
+    def has_quorums(self) -> bool:
+        """Whether its nodes say whether they have one."""
+        return type(self._wiring).quorum is not Wiring.quorum
+
+    def quorum(self, name: str) -> Quorum | None:
+        """What one node says of its quorum within LOOK_TIMEOUT_S; None if it does not."""
+        server = self._running().get(name)
+        try:
+            return None if server is None else self._wiring.quorum(server)
+        except Exception:  # a dead or hung server: each client library says that in its own way
+            return None
+
+    def pid(self, name: str) -> int | None:
+        """Of a node's process: another one each time that it is started again."""
+        server: Any = self._members.servers.get(name)
+        return None if server is None else server.pid
 
     # ---- another primary
 

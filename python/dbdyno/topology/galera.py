@@ -28,7 +28,7 @@ from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.topology import arbitrator, statetransfer
 from dbdyno.topology.arbitrator import Arbitrator
-from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Start, Wiring, refuse, with_word
+from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Quorum, Start, Wiring, refuse, with_word
 
 CLUSTER, IST, SST = "cluster", "ist", "sst"  # uses of a node's ports
 SEED_TIMEOUT_S = 60.0
@@ -196,10 +196,14 @@ class Galera(Wiring):
     def lacking(self, members: Members) -> str:
         return _lacking(members, len(members.target.linked))
 
+    def quorum(self, server: Any) -> Quorum | None:
+        status = _looked(server).get("wsrep_cluster_status", "")
+        if status not in ("Primary", "non-Primary"):
+            return None  # Disconnected: it has left, or joins
+        return Quorum(status == "Primary", f"wsrep_cluster_status is {status}")
+
     def role(self, server: Any) -> str:
-        names = "'wsrep_cluster_status', 'wsrep_local_state_comment'"
-        sql = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"
-        found = _status(server.look(sql, LOOK_TIMEOUT_S))
+        found = _looked(server)
         primary = found.get("wsrep_cluster_status") == "Primary"
         return MEMBER if primary and found.get("wsrep_local_state_comment") in STATES else DOWN
 
@@ -215,6 +219,13 @@ def _lacking(members: Members, nodes: int) -> str:
         if (state, size, status) != (STATES[0], str(nodes), "Primary"):
             said.append(f"{name} is {state} in a {status} cluster of {size}")
     return "; ".join(said)
+
+
+def _looked(server: Any) -> Mapping[str, str]:
+    """What a node says of itself and its part of the cluster within LOOK_TIMEOUT_S."""
+    names = "'wsrep_cluster_status', 'wsrep_local_state_comment'"
+    sql = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"
+    return _status(server.look(sql, LOOK_TIMEOUT_S))
 
 
 def _status(rows: Sequence[Sequence[Any]]) -> Mapping[str, str]:

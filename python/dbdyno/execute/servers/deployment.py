@@ -246,6 +246,11 @@ class Deployment:
         topology = self.target.topology
         return self.cluster is not None and topology is not None and topology.failover is not None
 
+    @property
+    def has_quorums(self) -> bool:
+        """Whether its nodes say whether they have a quorum."""
+        return self.cluster is not None and self.cluster.has_quorums
+
     def reached_by(self, access: str) -> tuple[str, ...]:
         """The engine's names of what a group's sessions are dealt over."""
         if self.shards:
