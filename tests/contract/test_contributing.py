@@ -85,6 +85,7 @@ ROWS = {
         frozenset(
             {"base", "cluster", "failover", "locks", "mysqlfamily", "names", "nodes", "planned"}
         )
+        | {"arbitrator", "statetransfer"}  # of Galera
         | ROUTERS,
     ),
     "a router": Row(

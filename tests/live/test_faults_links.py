@@ -141,6 +141,32 @@ def test_a_group_elects_a_primary_without_the_one_that_is_cut_off() -> None:
         assert wait_for(cluster.together, 120)
         assert wait_for(lambda: cluster.roles()[primary] == PRIMARY)
         assert seen(servers["db"], 1)
+        check_quorum(cluster, servers)
+
+
+def check_quorum(cluster: Any, servers: dict[str, Any]) -> None:
+    """A member of a group loses its quorum with both others, which nobody expels, and regains it
+    with them."""
+    for server in servers.values():
+        server.rows("SET GLOBAL group_replication_member_expel_timeout = 3600")
+        server.rows("SET GLOBAL group_replication_unreachable_majority_timeout = 0")
+    assert has_quorum(cluster, "db")
+    others = [servers[name] for name in ("db.2", "db.3")]
+    try:
+        for other in others:
+            other.pause()
+        assert wait_for(lambda: has_quorum(cluster, "db") is False, 120)
+        assert cluster.quorum("db").said == "2 of 3 members are UNREACHABLE"
+    finally:
+        for other in others:
+            other.resume()
+    assert wait_for(lambda: has_quorum(cluster, "db"), 120)
+
+
+def has_quorum(cluster: Any, name: str) -> bool | None:
+    """What a node says; None if it does not answer."""
+    found = cluster.quorum(name)
+    return None if found is None else bool(found.has)
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql", "postgres"])

@@ -164,15 +164,23 @@ def test_postgres_is_reached_by_psql_and_the_lines_for_a_shell(labs: Place) -> N
 
 def test_a_galera_node_leaves_and_joins_and_none_begins_a_cluster_alone(labs: Place) -> None:
     binaries("mariadb")
-    up = labs.dyno("lab", "up", "galera", "--nodes", 2, *SMALL, "--name", "g")
+    up = labs.dyno("lab", "up", "galera", "--nodes", 2, "--arbitrator", *SMALL, "--name", "g")
     if "apt-get install" in up.stderr:
         missing("no Galera: run `make servers`")
     assert up.returncode == 0, up.stderr
-    assert have(labs, g="member", g_2="member")
+    assert "galera of 2 nodes and an arbitrator" in up.stdout
+    votes = {"g_arbitrator": "arbitrator"}
+    assert have(labs, g="member", g_2="member", **votes)
     lab(labs, "stop", "g.2")
-    assert have(labs, g="member", g_2="down")
+    assert have(labs, g="member", g_2="down", **votes)
     lab(labs, "start", 2)
-    assert have(labs, g="member", g_2="member")
+    assert have(labs, g="member", g_2="member", **votes)
+    lab(labs, "kill", "arbitrator")
+    assert have(labs, g="member", g_2="member", g_arbitrator="down")
+    lab(labs, "start", "g.arbitrator")
+    assert have(labs, g="member", g_2="member", **votes)
+    assert "no client can log in at `g.arbitrator`" in refused(labs, "shell", "arbitrator")
+    assert "gcomm" in lab(labs, "logs", "arbitrator")
     done = labs.dyno("lab", "kill", "g", "g.2", "--json")
     assert [one["node"] for one in json.loads(done.stdout)] == ["g", "g.2"]
     assert "no other node of lab `g` runs" in refused(labs, "start", "g")

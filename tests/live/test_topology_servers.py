@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,11 @@ def working(
     form: Topology,
     between: Between | None = None,
     fill: Callable[[Any], None] = table,
+    environment: Callable[[str], Mapping[str, str]] = lambda node: {},
     **target: Any,
 ) -> Iterator[tuple[Cluster, dict[str, Any]]]:
     """The nodes of a topology, ready, on copies of one initialised directory with what `fill` has
-    put into it."""
+    put into it. `environment`: of a node's process, where no network is between them."""
     found = binaries(kind)
     plan = TargetPlan("db", kind, topology=form, **target)
     try:
@@ -66,14 +67,22 @@ def working(
             return scratch.path / node.name
 
         servers: dict[str, Server] = {}
-        of_node = {} if between is None else {"environment": between.environment}
+        of_node = environment if between is None else between.environment
         cluster = topology.cluster(
-            plan, system, found, resolved, servers, between=between, database="shop", **of_node
+            plan,
+            system,
+            found,
+            resolved,
+            servers,
+            between=between,
+            database="shop",
+            environment=of_node,
         )
         try:
             cluster.start(place)
             yield cluster, servers
         finally:
+            cluster.close_arbitrator()
             drop(servers.values())
 
 

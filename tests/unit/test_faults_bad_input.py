@@ -76,7 +76,8 @@ def striking(server: Any, fault: Fault, path: Path) -> TrialFaults:
     context: Any = SimpleNamespace(control=SimpleNamespace(stop_now=False), run=run)
     deployment: Any = SimpleNamespace(
         roles=lambda: {"db": PRIMARY},
-        target=SimpleNamespace(router_name="db.router"),
+        target=SimpleNamespace(router_name="db.router", arbitrator=None, linked=()),
+        arbitrator=None,
         servers={"db": server},
         database="",
         volumes={},

@@ -61,6 +61,8 @@ def test_a_topology_is_that_of_an_experiment_and_nodes_are_called_after_the_lab(
     assert by_rows.topology == Topology("replicas", 2, logical=True)
     routed = target("replicas", kind="postgres", nodes=2, router="haproxy")
     assert routed.router == Router("haproxy", check_s=1.0)
+    voting = target("galera", nodes=2, arbitrator=True, sst="mariabackup")
+    assert voting.topology == Topology("galera", 2, arbitrator=True, sst="mariabackup")
     assert [node.name for node in two.nodes] == ["pair", "pair.2"]
     several = target("group", primaries="all")
     assert several.topology == Topology("group", 3, multi_primary=True)
@@ -100,6 +102,10 @@ def test_a_kind_is_a_single_server(kind: str) -> None:
         ("mariadb", {"name": "a.2"}, ("'a.2'",)),
         ("mariadb", {"name": "primary"}, ("'primary'",)),
         ("mariadb", {"router": "haproxy"}, ("--router", "single server")),
+        ("mariadb", {"arbitrator": True}, ("--arbitrator", "single server")),
+        ("galera", {"sst": "ftp"}, ("sst", "mariabackup")),
+        ("replicas", {"kind": "mariadb", "sst": "rsync"}, ("`sst` means nothing to `replicas`",)),
+        ("mariadb", {"name": "arbitrator"}, ("'arbitrator'",)),
         ("galera", {"router": "pgpool"}, ("pgpool does not speak to MariaDB", "use haproxy")),
         ("mariadb", {"for_s": 0.0}, ("--for",)),
         ("mariadb", {"for_s": 1e9}, ("30 days at most",)),
@@ -246,6 +252,20 @@ def test_a_router_is_one_while_it_is_down() -> None:
         nodes.by_role("a", "router", roles("member", "member"))
 
 
+def test_an_arbitrator_is_one_while_it_is_down_and_no_numbered_node() -> None:
+    voting = [*roles("member", "member"), {"name": "a.arbitrator", "role": "down"}]
+    assert nodes.by_role("a", "arbitrator", voting) == "a.arbitrator"
+    assert nodes.by_role("a", "primary", voting) == "n1"
+    with pytest.raises(DynoError, match="no arbitrator now"):
+        nodes.by_role("a", "arbitrator", roles("member", "member"))
+    given = [*record("a").nodes, {"name": "a.arbitrator", "port": 4002}]
+    one = record("a", nodes=given)
+    assert nodes.found([one], "arbitrator") == (one, "arbitrator")
+    assert nodes.found([one], "a.arbitrator") == (one, "a.arbitrator")
+    with pytest.raises(DynoError, match="no node `3`"):
+        nodes.found([one], "3")
+
+
 def test_a_role_that_no_node_has_lists_those_that_they_have() -> None:
     with pytest.raises(DynoError, match=r"no replica now[\s\S]*n1 is primary, n2 is down"):
         nodes.by_role("a", "replica", roles("primary", "down"))
@@ -285,6 +305,16 @@ def test_clients_get_the_password_by_a_file_and_no_variable_of_the_users(
     secret = [path for path in state.iterdir() if path.is_file() and PASSWORD in path.read_text()]
     assert state / "password" in secret
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in secret)
+
+
+def test_no_client_logs_in_at_an_arbitrator(state: Path) -> None:
+    running: Any = SimpleNamespace(name="a.arbitrator", port=4002, log_path=state / "garbd.log")
+    made = clients.of_arbitrator(running, NODE)
+    assert made.keys() == NODE.keys() | {"log"}
+    assert (made["name"], made["port"], made["url"]) == ("a.arbitrator", 4002, "")
+    assert clients.has_clients(NODE) and not clients.has_clients(made)
+    clients.write_secrets(state, "mariadb", PASSWORD, [NODE, made])
+    assert [path.name for path in state.glob("*.cnf")] == ["a.2.cnf"]
 
 
 def test_a_client_that_is_not_installed_is_named(

@@ -210,7 +210,7 @@ def test_a_cluster_is_reached_at_all_nodes_and_sampled_as_its_primaries() -> Non
     target = Target("db", "redis", topology=Topology("cluster", 6, cluster_replicas=1))
     found = deployment(target, *(Counting(1.0) for _ in range(6)))  # type: ignore[arg-type]
     assert len(found.reached_by("write")) == 6
-    found.cluster = SimpleNamespace(leader="db")  # type: ignore[assignment]
+    found.cluster = SimpleNamespace(leader="db", arbitrator=None)  # type: ignore[assignment]
     sampled = found.sampled
     assert sampled is not None and sampled.counters() == {"commands": 3.0}
     assert len(sampled.pid) == 6  # type: ignore[arg-type]

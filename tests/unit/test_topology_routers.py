@@ -377,7 +377,13 @@ def deployed() -> tuple[Any, Fake]:
     [target] = loaded("{kind: pgbouncer}").cells[0].targets
     made: Any = Deployment(target, systems.load("null"), Binaries(""), Resolved({}, (), ()))
     made.servers |= {"db": Fake("db", 5001, 1), "db.2": Fake("db.2", 5002, 2)}
-    made.cluster = SimpleNamespace(leader="db", names=("db", "db.2"), healthy=lambda: True)
+    made.cluster = SimpleNamespace(
+        leader="db",
+        names=("db", "db.2"),
+        healthy=lambda: True,
+        arbitrator=None,
+        close_arbitrator=lambda: None,
+    )
     made.router = router = Fake("db.router", 7000, 3)
     return made, router
 

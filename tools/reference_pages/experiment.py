@@ -97,7 +97,7 @@ Each fault is undone at the end of the trial, if it has no earlier end: servers 
 Refused: external servers (`url`), kinds without a server process, `until: steady`, `find`. With `--quick` faults come and end sooner by as much as the trial is shorter.
 `partition` and `link` are on links of nodes to each other or to the load, which then go through a relay on loopback ([decision](../decisions/between-nodes.md)).
 `faults.ndjson` in the trial's directory has each step, with its time and outcome. [The guide](../guide/faults.md) has examples, the [metrics](metrics.md) `outage_s`, `failover_s`,
-`promotion_s`, `tps_before` and `brownout_s` are for claims. `backup`, `restore`, `switchover`, `replace`, `upgrade` and `detach` are [drills](../guide/drills.md), whose steps are timed: `rto_s`, `rpo`,
+`promotion_s`, `quorum_lost_s`, `tps_before` and `brownout_s` are for claims. `backup`, `restore`, `switchover`, `replace`, `upgrade` and `detach` are [drills](../guide/drills.md), whose steps are timed: `rto_s`, `rpo`,
 `step_s.DRILL.STEP`."""
 
 

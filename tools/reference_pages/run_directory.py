@@ -80,8 +80,9 @@ FILES = (
     ),
     (
         f"trials/ID/{rolelog.ROLES}",
-        "only with `failover`: who was silent, fenced, a candidate, promoted, elected or chosen, who follows whom, "
-        "and where sessions are led, a line each; `logged` is a server's own time, less what a `clock` put it off by (`undated`: it may be of two moments); times are seconds of the measured time",
+        "with `failover`: who was silent, fenced, a candidate, promoted, elected or chosen, who follows whom, "
+        "and where sessions are led, a line each; of a Galera cluster or a group with `faults`: which node lost its "
+        "quorum, and regained it; `logged` is a server's own time, less what a `clock` put it off by (`undated`: it may be of two moments); times are seconds of the measured time",
     ),
     (
         "left-on-servers.json",

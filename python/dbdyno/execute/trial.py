@@ -16,6 +16,7 @@ from dbdyno.execute.engine.job import Event, Outcome, error_of
 from dbdyno.execute.engine.load_threads import Layout
 from dbdyno.execute.engine.request import run_request, with_values
 from dbdyno.execute.failover.observer import Observer
+from dbdyno.execute.failover.quorums import QuorumObserver
 from dbdyno.execute.failover.watcher import Watcher
 from dbdyno.execute.faulting.trial_faults import TrialFaults
 from dbdyno.execute.hooks.hooks import Hooks
@@ -93,7 +94,7 @@ class Trial:
             lead=self._pool.lead,
         )
         roles = RoleLog(directory, self._run.path)
-        watchers = self._watchers(roles)
+        watchers = self._watchers(cell, roles)
         timeline = Timeline(
             [faults, *watchers, *self._sampling(cell, directory)],
             [*self._hooks.during_trial(trial, cell), *faults.moments()],
@@ -149,8 +150,9 @@ class Trial:
         request = self._request(replace(cell, audit=None), trial, directory)
         return with_values(request, self._pool.looked_up(cell))
 
-    def _watchers(self, roles: RoleLog) -> list[Watcher | Observer]:
-        """Of the targets whose sessions follow a new primary, or whose clients do by themselves."""
+    def _watchers(self, cell: Cell, roles: RoleLog) -> list[Watcher | Observer | QuorumObserver]:
+        """Of the targets whose sessions follow a new primary, or whose clients do by themselves;
+        and of those whose nodes may lose their quorum by faults."""
         deployments = self._pool.deployments.values()
         return [
             *(
@@ -159,6 +161,11 @@ class Trial:
                 if deployment.follows
             ),
             *(Observer(deployment, roles) for deployment in deployments if deployment.shards),
+            *(
+                QuorumObserver(deployment, roles)
+                for deployment in deployments
+                if cell.faults and deployment.has_quorums
+            ),
         ]
 
     def _steadiness(self, cell: Cell) -> Steadiness | None:

@@ -18,7 +18,15 @@ from dbdyno.errors import DynoError
 from dbdyno.experiment import drills, links
 from dbdyno.experiment.file.document import Node as Written
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import IGNORED, PRIMARY, REPLICA, ROUTER, Group, Target
+from dbdyno.experiment.types import (
+    ARBITRATOR,
+    IGNORED,
+    PRIMARY,
+    REPLICA,
+    ROUTER,
+    Group,
+    Target,
+)
 from dbdyno.experiment.values.faults import (
     ALL_NODES,
     ANY_NODE,
@@ -158,6 +166,7 @@ KEYS: Mapping[str, type[Strict]] = {
 
 
 ON_ROUTERS = ("kill", "stop", "restart", "pause", "resume")
+ON_ARBITRATORS = (*ON_ROUTERS, *links.ON_LINKS)
 ON_VOLUMES = ("power_cut", "fsync_error")  # faults of the disk that a target's `volume` describes
 
 
@@ -169,7 +178,8 @@ class FaultBase(Strict):
     node: Nodes = Field(
         PRIMARY,
         description="`primary`, `replica`, `any` (the trial's seed chooses), `all` (each of them at"
-        " once), the name of a node, `router` (what is in front of the nodes), or a list of these",
+        " once), the name of a node, `router` (what is in front of the nodes), `arbitrator` (the"
+        " member of a Galera cluster that has no data), or a list of these",
     )
     target: str | None = Field(
         None, description="name of a target; default: the only one that dyno starts a server for"
@@ -364,7 +374,7 @@ class _Reader:
                 did_you_mean(name, self.targets),
             )
         nodes = [name] if name else self._asked()
-        named = [t for t in self.targets.values() if {n.name for n in t.nodes} & set(nodes)]
+        named = [t for t in self.targets.values() if {n.name for n in t.linked} & set(nodes)]
         if name is None and named:
             return self._ours(named[0])
         if name is not None:
@@ -387,7 +397,8 @@ class _Reader:
         return [self.model.node] if isinstance(self.model.node, str) else self.model.node
 
     def _nodes(self, target: Target) -> tuple[str, ...]:
-        """The nodes as written. DynoError for one that the target can never have."""
+        """The nodes as written, the arbitrator by its name. DynoError for one that the target can
+        never have."""
         names = [node.name for node in target.nodes]
         roles = {node.role for node in target.nodes}
         if target.topology is not None and target.topology.failover is not None:
@@ -399,6 +410,9 @@ class _Reader:
                 continue  # it draws from all of them
             if asked == ROUTER:
                 self._check_router(target)
+                continue
+            if asked in (ARBITRATOR, target.arbitrator and target.arbitrator.name):
+                self._check_arbitrator(target)
                 continue
             one = f"name one: {listed(names)}; or `any`"
             alike = "instances" if target.topology is None else "nodes"
@@ -414,7 +428,8 @@ class _Reader:
                 what = f"target `{target.name}` has no node `{asked}`"
                 fix = did_you_mean(asked, [*names, *drills.ROLES])
             raise self._wrong("node", what, fix)
-        return tuple(self._asked())
+        arbitrator = {ARBITRATOR: target.arbitrator.name} if target.arbitrator else {}
+        return tuple(dict.fromkeys(arbitrator.get(asked, asked) for asked in self._asked()))
 
     def _check_router(self, target: Target) -> None:
         if target.router is None:
@@ -430,6 +445,22 @@ class _Reader:
                 f"use one of {listed(ON_ROUTERS)}, or name a node",
                 "it has no data and no links that dyno can cut",
             )
+
+    def _check_arbitrator(self, target: Target) -> None:
+        if target.arbitrator is None:
+            raise self._wrong(
+                "node",
+                f"target `{target.name}` has no arbitrator",
+                "add `arbitrator: true` to its `topology`, which is `galera`, or name a node",
+            )
+        for do in self.model.of if self.model.do == "nemesis" else (self.model.do,):
+            if do not in ON_ARBITRATORS:
+                raise self._wrong(
+                    "node",
+                    f"`{do}` cannot be of an arbitrator",
+                    f"use one of {listed(ON_ARBITRATORS)}, or name a node",
+                    "it has no data, and no clients",
+                )
 
     def _wrong(self, key: str, what: str, fix: str, cause: str = "") -> DynoError:
         node = self.written.mapping.get(key)

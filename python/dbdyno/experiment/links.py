@@ -14,7 +14,7 @@ from dbdyno import kinds
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean
 from dbdyno.experiment.targets.limits import BytesPerS, Delay
-from dbdyno.experiment.types import Target
+from dbdyno.experiment.types import ARBITRATOR, Target
 from dbdyno.experiment.values.faults import (
     CLIENTS,
     IN,
@@ -42,8 +42,8 @@ class OnLinks(Strict):
     from_: Peers = Field(
         NODES,
         alias="from",
-        description="other ends of the links: `nodes` (the other nodes of the topology), `clients`"
-        " (the load), `all` (both), the name of a node, or a list of these",
+        description="other ends of the links: `nodes` (the other nodes of the topology, and their"
+        " arbitrator), `clients` (the load), `all` (both), the name of a node, or a list of these",
     )
     one_way: Literal["out", "in"] | None = Field(
         None,
@@ -87,20 +87,19 @@ def peers(model: Any, nodes: Sequence[str], target: Target, wrong: Wrong) -> tup
     if "link" in kinds_of_fault and line(model) == Line():
         raise wrong("do", "`link` changes nothing", "add `delay: 50ms` or `loss: 1%`", "")
     written = [model.from_] if isinstance(model.from_, str) else model.from_
-    asked = tuple(
-        dict.fromkeys(
-            end for peer in written for end in ((NODES, CLIENTS) if peer == ALL else (peer,))
-        )
-    )
+    ends: dict[str, tuple[str, ...]] = {ALL: (NODES, CLIENTS)}
+    if target.arbitrator is not None:
+        ends[ARBITRATOR] = (target.arbitrator.name,)
+    asked = tuple(dict.fromkeys(end for peer in written for end in ends.get(peer, (peer,))))
     for peer in asked:
         _check(peer, nodes, target, wrong)
     return asked
 
 
 def _check(peer: str, nodes: Sequence[str], target: Target, wrong: Wrong) -> None:
-    names = [node.name for node in target.nodes]
+    names = [node.name for node in target.linked]
     if peer == CLIENTS:
-        _check_clients(target, wrong)
+        _check_clients(nodes, target, wrong)
         return
     if peer != NODES and peer not in names:
         what = f"target `{target.name}` has no node `{peer}`"
@@ -118,7 +117,14 @@ def _check(peer: str, nodes: Sequence[str], target: Target, wrong: Wrong) -> Non
         raise wrong("node", "no node is left at the other end", "name fewer nodes", "")
 
 
-def _check_clients(target: Target, wrong: Wrong) -> None:
+def _check_clients(nodes: Sequence[str], target: Target, wrong: Wrong) -> None:
+    if target.arbitrator is not None and set(nodes) == {target.arbitrator.name}:
+        raise wrong(
+            "from",
+            f"`{target.arbitrator.name}` has no link to clients",
+            f"write `from: {NODES}`, or name a node",
+            "an arbitrator has no data, and no clients",
+        )
     kind = kinds.of(target.kind)
     if not kind.port or target.transport != "tcp":
         raise wrong(

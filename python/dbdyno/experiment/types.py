@@ -105,6 +105,7 @@ REPLICA = "replica"  # follows the primary, and is only read
 MEMBER = "member"  # one of several with the same data, each of which takes writes
 DOWN = "down"  # asked of a running topology only: it does not answer, or has left the others
 ROUTER = "router"  # no server: it passes sessions on to servers
+ARBITRATOR = "arbitrator"  # no server: it has a vote among the nodes, and no data
 
 # Routes of a group: what its sessions are dealt over. A node's name is a route, too.
 TO_PRIMARY = "primary"  # the one that takes writes; of members, the first
@@ -120,6 +121,8 @@ class Failover:
     after_s: float | None = None  # how long it must not have answered; None: the nodes elect
 
 
+RSYNC, MARIABACKUP = "rsync", "mariabackup"
+"""How all data of a Galera cluster come to a node (SST)."""
 PGBOUNCER, PGPOOL, HAPROXY = "pgbouncer", "pgpool", "haproxy"
 """Kinds of routers."""
 SESSION_POOL, TRANSACTION_POOL = "session", "transaction"
@@ -161,6 +164,8 @@ class Topology:
     dns: Dns | None = None  # None: clients know addresses
     logical: bool = False  # whether replicas subscribe to rows, instead of replaying the log
     multi_primary: bool = False  # of a `group`: each node takes writes
+    arbitrator: bool = False  # of `galera`: whether a member without data has a vote
+    sst: str = RSYNC  # of `galera`: RSYNC | MARIABACKUP
 
     @property
     def all_write(self) -> bool:
@@ -241,6 +246,18 @@ class Target:
     def router_name(self) -> str:
         """The engine's name for the router, if it has one."""
         return f"{self.name}.{ROUTER}"
+
+    @property
+    def arbitrator(self) -> Node | None:
+        """What has a vote among its nodes, and no data."""
+        if self.topology is None or not self.topology.arbitrator:
+            return None
+        return Node(f"{self.name}.{ARBITRATOR}", ARBITRATOR)
+
+    @property
+    def linked(self) -> tuple[Node, ...]:
+        """All that reach each other over links of a topology: its nodes, and their arbitrator."""
+        return self.nodes if self.arbitrator is None else (*self.nodes, self.arbitrator)
 
     @property
     def server_count(self) -> int:

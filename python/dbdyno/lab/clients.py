@@ -21,6 +21,7 @@ from dbdyno.experiment.types import CLUSTER
 from dbdyno.lab import registry
 from dbdyno.lab.registry import PASSWORD
 from dbdyno.systems.process.paths import LOOPBACK, program
+from dbdyno.topology.arbitrator import Arbitrator
 from dbdyno.topology.routers import RunningRouter
 
 PGPASS = "pgpass"
@@ -58,6 +59,17 @@ def of_router(kind: str, router: RunningRouter, node: Mapping[str, Any]) -> dict
     }
 
 
+def of_arbitrator(arbitrator: Arbitrator, node: Mapping[str, Any]) -> dict[str, Any]:
+    """The same keys of an arbitrator, which no client can log in at."""
+    return {
+        **dict.fromkeys(node, ""),
+        "name": arbitrator.name,
+        "host": LOOPBACK,
+        "port": arbitrator.port,
+        "log": str(arbitrator.log_path),
+    }
+
+
 def write_secrets(
     directory: Path, kind: str, password: str, nodes: Sequence[Mapping[str, Any]]
 ) -> None:
@@ -68,8 +80,13 @@ def write_secrets(
         user = nodes[0]["user"]
         registry.private(directory / PGPASS, f"{LOOPBACK}:*:*:{user}:{password}\n")
     elif language == kinds.MYSQL:
-        for node in nodes:
+        for node in filter(has_clients, nodes):
             registry.private(directory / options_name(node), _options(node, password))
+
+
+def has_clients(node: Mapping[str, Any]) -> bool:
+    """Whether clients can log in there."""
+    return bool(node["url"])
 
 
 def options_name(node: Mapping[str, Any]) -> str:

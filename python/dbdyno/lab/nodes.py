@@ -1,8 +1,8 @@
 """Which lab and which node a word means.
 
 A node is called as its server is (`galera.2`; the first one as its lab, `galera`), or by its number
-or its role at this moment: `2`, `primary`, `replica`, `router`; with several labs, LAB before it:
-`galera.2`, `galera.primary`.
+or its role at this moment: `2`, `primary`, `replica`, `router`, `arbitrator`; with several labs,
+LAB before it: `galera.2`, `galera.primary`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,19 @@ from typing import Any
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.file.names import did_you_mean, listed
-from dbdyno.experiment.types import DOWN, MEMBER, PRIMARY, REPLICA, ROUTER, TO_PRIMARY
+from dbdyno.experiment.types import (
+    ARBITRATOR,
+    DOWN,
+    MEMBER,
+    PRIMARY,
+    REPLICA,
+    ROUTER,
+    TO_PRIMARY,
+)
 from dbdyno.lab.registry import Record
 
-WORDS = (PRIMARY, REPLICA, ROUTER)
+NO_SERVERS = (ROUTER, ARBITRATOR)  # words for the only one of a lab, whatever its state
+WORDS = (PRIMARY, REPLICA, *NO_SERVERS)
 
 
 def lab(records: Sequence[Record], name: str | None) -> Record:
@@ -61,7 +70,7 @@ def found(records: Sequence[Record], word: str) -> tuple[Record, str]:
 def _within(record: Record, rest: str) -> str:
     """A number or a role of a lab's node."""
     names = _names(record)
-    servers = [name for name in names if not name.endswith(f".{ROUTER}")]
+    servers = [name for name in names if name.rpartition(".")[2] not in NO_SERVERS]
     if rest.isdigit() and 1 <= int(rest) <= len(servers):
         return servers[int(rest) - 1]
     if rest in WORDS:
@@ -75,12 +84,12 @@ def _within(record: Record, rest: str) -> str:
 def by_role(name: str, word: str, nodes: Sequence[Mapping[str, Any]]) -> str:
     """The name of the first node that is what `word` says, by the roles of `status`. Of members of
     a cluster the first one is the primary, as in experiments, and the others are replicas. A router
-    stays one while it is down."""
+    or an arbitrator stays one while it is down."""
     up = [node for node in nodes if node["role"] != DOWN]
     members = [node for node in up if node["role"] == MEMBER]
     wanted = [node for node in up if node["role"] == word]
-    if word == ROUTER:
-        wanted = [node for node in nodes if str(node["name"]).endswith(f".{ROUTER}")]
+    if word in NO_SERVERS:
+        wanted = [node for node in nodes if str(node["name"]).endswith(f".{word}")]
     elif members:
         wanted = members[:1] if word == TO_PRIMARY else members[1:]
     if not wanted:

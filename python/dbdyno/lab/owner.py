@@ -107,6 +107,8 @@ class Lab:
             logins.append({"name": name, **login, "log": log})
         if deployment.router is not None:
             logins.append(clients.of_router(self._target.kind, deployment.router, logins[0]))
+        if deployment.arbitrator is not None:
+            logins.append(clients.of_arbitrator(deployment.arbitrator, logins[0]))
         clients.write_secrets(directory, self._target.kind, password, logins)
         self._until_unix_s = time.time() + self._asked.for_s
         facts = {**self._facts(), "nodes": logins, "client_places": places}
@@ -149,6 +151,7 @@ class Lab:
             "logical": topology is not None and topology.logical,
             "multi_primary": topology is not None and topology.multi_primary,
             "router": topology.router.kind if topology and topology.router else None,
+            "arbitrator": bool(topology and topology.arbitrator),
             "node_count": target.server_count,
             "memory_bytes": target.memory_bytes,
             "durability": target.durability,

@@ -85,6 +85,9 @@ class LabServers:
         if deployment.router is not None:
             router: Any = deployment.router  # which is struck as servers are
             self._struck[router.name] = Struck(router.name, router, deployment.database)
+        if deployment.arbitrator is not None:
+            arbitrator: Any = deployment.arbitrator  # and this
+            self._struck[arbitrator.name] = Struck(arbitrator.name, arbitrator, deployment.database)
 
     def _fresh(self, work: Path, node: Node) -> Path:
         """The directory of a single server."""
@@ -146,8 +149,8 @@ class LabServers:
         stop_all(self.deployment.servers.values())
 
     def act(self, action: str, name: str) -> str:
-        """Does one of ACTIONS to a node or the router, by the code that does it to those of trials;
-        what the fault says. DynoError where it is not possible."""
+        """Does one of ACTIONS to a node, the router or the arbitrator, by the code that does it to
+        those of trials; what the fault says. DynoError where it is not possible."""
         if name not in self._struck:
             raise DynoError(f"lab `{self.deployment.target.name}` has no node `{name}`")
         if action in ("start", "restart") and name in self.deployment.servers:

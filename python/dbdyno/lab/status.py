@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import DOWN, REPLICA, REPLICAS, ROUTER
+from dbdyno.experiment.types import ARBITRATOR, DOWN, REPLICA, REPLICAS, ROUTER
 from dbdyno.hosts.base import began_ticks
 from dbdyno.lab.servers import LabServers, state_of
 from dbdyno.samplers.server import process
@@ -17,16 +17,17 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def nodes(servers: LabServers) -> list[dict[str, Any]]:
-    """Each node, and the router: `state` of its process (running, paused, down), `role` as it says
-    itself, `lag_s` of a replica, `pid`, `since_unix_s` and `rss_bytes` of the processes. None: not
-    known, or there is none."""
+    """Each node, the arbitrator and the router: `state` of its process (running, paused, down),
+    `role` as it says itself, `lag_s` of a replica, `pid`, `since_unix_s` and `rss_bytes` of the
+    processes. None: not known, or there is none."""
     states, roles = servers.states(), servers.roles()
     found = [_node(servers, name, states[name], roles[name]) for name in states]
-    router = servers.deployment.router
-    if router is None:
-        return found
-    facts = _process(router.name, ROUTER, router.pid)
-    return [*found, {**facts, "state": state_of(router.process)}]
+    others = ((servers.deployment.arbitrator, ARBITRATOR), (servers.deployment.router, ROUTER))
+    for one, role in others:
+        if one is not None:
+            facts = _process(one.name, role, one.pid)
+            found.append({**facts, "state": state_of(one.process)})
+    return found
 
 
 def _node(servers: LabServers, name: str, state: str, role: str) -> dict[str, Any]:

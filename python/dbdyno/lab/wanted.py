@@ -19,7 +19,7 @@ from dbdyno.systems.base import TargetPlan
 from dbdyno.wording.numbers import gib
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}")
-RESERVED = ("primary", "replica", "router", "all")  # words for nodes and labs
+RESERVED = ("primary", "replica", "router", "arbitrator", "all")  # words for nodes and labs
 FOR_S_MAX = 30 * 86400.0
 _TARGET = "db"  # its name in the experiment that checks it
 _PLACES = re.compile(rf"target `{_TARGET}`: |(?<=`)targets\.{_TARGET}\.(?:topology\.)?")
@@ -41,6 +41,8 @@ class Wanted:
     target: Mapping[str, Any] = field(default_factory=dict)  # keys of a target, as a file has them
     router: str | None = None  # kind of the router in front of the nodes
     primaries: str | None = None  # of a group: one | all
+    arbitrator: bool | None = None  # whether a member without data has a vote
+    sst: str | None = None  # how all data come to a node of Galera
 
     @property
     def lab(self) -> str:
@@ -127,6 +129,8 @@ def _topology(wanted: Wanted) -> dict[str, Any]:
         "replication": wanted.replication,
         "primaries": wanted.primaries,
         "router": wanted.router and {"kind": wanted.router},
+        "arbitrator": wanted.arbitrator or None,
+        "sst": wanted.sst,
     }
     given = {name: value for name, value in asked.items() if value is not None}
     if wanted.what in FORMS:

@@ -1,4 +1,5 @@
-"""Who became the primary within a trial: `roles.ndjson` in its directory, a line a change."""
+"""Who became the primary within a trial, and who lost its quorum: `roles.ndjson` in its directory,
+a line a change."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from dbdyno.store.text import files
 from dbdyno.store.text.scrub import scrub
 
 ROLES = "roles.ndjson"
+QUORUM_LOST, QUORUM_REGAINED = "quorum lost", "quorum regained"
+"""Changes of a node that belongs to a part of its cluster that may not decide."""
 
 
 class RoleLog:

@@ -56,7 +56,7 @@ def check_installed(target: TargetPlan, binaries: Binaries) -> None:
     servers, such as its router, is missing."""
     wiring = of(target)
     if wiring is not None:
-        wiring.check_installed(binaries)
+        wiring.check_installed(target, binaries)
     routers.check_installed(target, reach.system_of(target), binaries.host)
     if target.topology is not None and target.topology.dns is not None:
         names.check_installed()

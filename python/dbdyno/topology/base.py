@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import Node
@@ -20,6 +20,7 @@ from dbdyno.systems.certificate import Certificate
 from dbdyno.systems.process.guarded import Guarded
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK, free_port
+from dbdyno.topology.arbitrator import Arbitrator
 
 CLIENTS = "clients"  # use of the port of a server that its clients know
 LOOK_TIMEOUT_S = 2  # for a server to say what its role is
@@ -69,10 +70,12 @@ class Members:
     group: str = field(default_factory=lambda: str(uuid.uuid4()))  # names all of them together
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     certificate: Certificate = field(default_factory=Certificate.make)
+    sst_password: str = field(default_factory=lambda: secrets.token_urlsafe(24))  # of Galera
     leader_name: str = ""  # of the node that is the primary now; empty: that of the start
     deposed: set[str] = field(default_factory=set)  # primaries that have not come back since
     detached: set[str] = field(default_factory=set)  # replicas that are servers of their own now
     closing: Any = None  # what keeps the primary closed while another one is being promoted
+    arbitrator: Arbitrator | None = None  # once started
     _ports: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -89,7 +92,8 @@ class Members:
         return self.nodes.index(node) + 1
 
     def port(self, node: Node, use: str) -> int:
-        """A port of a node besides that of its clients, chosen once for each use."""
+        """A port of a node, or of the arbitrator, besides that of its clients, chosen once for each
+        use."""
         key = (node.name, use)
         if key not in self._ports:
             taken = set(self._ports.values())
@@ -102,7 +106,7 @@ class Members:
     def ports(self) -> dict[str, dict[str, int]]:
         """All that were chosen so far, and those of clients of the servers that were started: by
         name of node, then by use."""
-        found: dict[str, dict[str, int]] = {node.name: {} for node in self.nodes}
+        found: dict[str, dict[str, int]] = {node.name: {} for node in self.target.linked}
         for (name, use), port in self._ports.items():
             found[name][use] = port
         for name, server in self.servers.items():
@@ -148,6 +152,13 @@ class Members:
 
 
 Start = Callable[[NodeOptions], Server]
+
+
+class Quorum(NamedTuple):
+    """Whether a node belongs to a part of its cluster that may decide."""
+
+    has: bool
+    said: str  # by the node
 
 
 @dataclass(frozen=True)
@@ -240,7 +251,7 @@ class Wiring(Protocol):
         """A target's settings with those that all nodes need, as a word for the report. DynoError
         where the user's `config` contradicts them."""
 
-    def check_installed(self, binaries: Binaries) -> None:
+    def check_installed(self, target: TargetPlan, binaries: Binaries) -> None:
         """DynoError with the command that installs it, if a program or library is missing."""
         return
 
@@ -284,6 +295,11 @@ class Wiring(Protocol):
     def role(self, server: Any) -> str:
         """PRIMARY, REPLICA, MEMBER or DOWN, as the server says within LOOK_TIMEOUT_S. May raise
         what its client library does."""
+
+    def quorum(self, server: Any) -> Quorum | None:
+        """What a node says of its quorum within LOOK_TIMEOUT_S; None: it is no member now, or the
+        topology has none. May raise what its client library does."""
+        return None
 
     def announced(self, members: Members) -> str | None:
         """The name of the node that is the primary, by what watches the nodes from outside. None:
@@ -332,6 +348,7 @@ def with_word(
     count = target.topology.nodes
     nodes = f"{count} node{'s' * (count != 1)}"
     nodes += ", logical replication" if target.topology.logical else ""
+    nodes += " and an arbitrator" if target.arbitrator is not None else ""
     return Resolved(
         settings=resolved.settings,
         session_sql=resolved.session_sql,

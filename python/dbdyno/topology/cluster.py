@@ -20,7 +20,8 @@ from dbdyno.systems.base import Binaries, Resolved, Server, TargetPlan
 from dbdyno.systems.process.managed import ManagedSystem, NodeOptions
 from dbdyno.systems.process.starting import PortTaken
 from dbdyno.topology import failover, planned
-from dbdyno.topology.base import Between, Members, NodeServer, Wiring
+from dbdyno.topology.arbitrator import Arbitrator
+from dbdyno.topology.base import Between, Members, NodeServer, Quorum, Wiring
 from dbdyno.topology.locks import NodeLocks
 
 READY_TIMEOUT_S = 120.0
@@ -116,6 +117,17 @@ class Cluster:
                 self._check,
             )
 
+    @property
+    def arbitrator(self) -> Arbitrator | None:
+        """The member without data, once started."""
+        return self._members.arbitrator
+
+    def close_arbitrator(self) -> None:
+        """Ends it."""
+        if self._members.arbitrator is not None:
+            self._members.arbitrator.close()
+            self._members.arbitrator = None
+
     def roles(self) -> dict[str, str]:
         """What each node is now, as it says itself: by name PRIMARY, REPLICA, MEMBER, DOWN, or
         INSTANCE of one that was detached."""
@@ -124,7 +136,9 @@ class Cluster:
             return dict(zip(names, pool.map(self.role, names), strict=True))
 
     def healthy(self) -> bool:
-        """Whether all nodes are what they were when they were ready."""
+        """Whether all nodes are what they were when they were ready, and their arbitrator runs."""
+        if self.arbitrator is not None and not self.arbitrator.alive():
+            return False
         return bool(self._roles) and self.roles() == self._roles
 
     def together(self) -> bool:
@@ -160,6 +174,24 @@ class Cluster:
     def remarks(self) -> Sequence[str]:
         """What a reader of a trial should know of the nodes and their data, in sentences."""
         return self._wiring.remarks(self._members)
+
+    @property
+    def has_quorums(self) -> bool:
+        """Whether its nodes say whether they have one."""
+        return type(self._wiring).quorum is not Wiring.quorum
+
+    def quorum(self, name: str) -> Quorum | None:
+        """What one node says of its quorum within LOOK_TIMEOUT_S; None if it does not."""
+        server = self._running().get(name)
+        try:
+            return None if server is None else self._wiring.quorum(server)
+        except Exception:  # a dead or hung server: each client library says that in its own way
+            return None
+
+    def pid(self, name: str) -> int | None:
+        """Of a node's process: another one each time that it is started again."""
+        server: Any = self._members.servers.get(name)
+        return None if server is None else server.pid
 
     def _node(self, name: str) -> Node:
         return next(each for each in self._members.nodes if each.name == name)
@@ -429,9 +461,10 @@ class Cluster:
 
     def _options(self, node: Node, directory: Path) -> NodeOptions:
         members = self._members
+        own = self._wiring.options(members, node, directory)
         return replace(
-            self._wiring.options(members, node, directory),
-            environment=self._environment(node.name),
+            own,
+            environment={**own.environment, **self._environment(node.name)},
             password=members.password,
             certificate=members.certificate,
             returns=partial(self._returning, node, directory),
@@ -456,6 +489,8 @@ class Cluster:
             dead = [name for name, one in self._running().items() if not one.process.alive()]
             if dead:
                 raise self._failed(f"{' and '.join(dead)} ended; {lacking}", dead)
+            if self.arbitrator is not None and not self.arbitrator.alive():
+                raise self.arbitrator.ended()
             if time.monotonic() > deadline:
                 raise self._failed(f"not ready within {READY_TIMEOUT_S:.0f} s; {lacking}")
             time.sleep(POLL_S)

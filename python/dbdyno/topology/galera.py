@@ -3,17 +3,18 @@
 All nodes start on copies of one directory that has been a cluster of one node before: files and
 InnoDB hold one position of the cluster (`grastate.dat`, `seqno` not -1), so that a joining node
 asks for what was committed since, which is nothing (IST), and no data is copied between servers. A
-node that was killed later on has no position, and gets all data by rsync (SST).
+node that was killed later on has no position, and gets all data (SST) by rsync or mariabackup. One
+more member may be an arbitrator (`arbitrator`), which has a vote and no data.
 
-Sources: the MariaDB knowledge base on wsrep system variables, wsrep_provider_options and "State
-Snapshot Transfers", Galera's documentation on `grastate.dat` and on the states of a node.
+Sources: the MariaDB knowledge base on wsrep system variables, wsrep_provider_options, "State
+Snapshot Transfers" and "mariadb-backup SST Method", Galera's documentation on `grastate.dat` and on
+the states of a node.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,13 @@ from typing import Any
 from dbdyno.errors import DynoError
 from dbdyno.experiment.types import DOWN, GALERA, MEMBER, Node
 from dbdyno.systems.base import Binaries, Resolved, TargetPlan
+from dbdyno.systems.mysql.mariadb import SYSTEM
+from dbdyno.systems.process.account import account_for
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Start, Wiring, refuse, with_word
+from dbdyno.topology import arbitrator, statetransfer
+from dbdyno.topology.arbitrator import Arbitrator
+from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Quorum, Start, Wiring, refuse, with_word
 
 CLUSTER, IST, SST = "cluster", "ist", "sst"  # uses of a node's ports
 SEED_TIMEOUT_S = 60.0
@@ -45,12 +50,10 @@ OWN_OPTIONS = ("base_host", "base_port", "gmcast.listen_addr", "ist.recv_addr")
 WANTED = {"wsrep_on": "ON", "binlog_format": "ROW", "innodb_autoinc_lock_mode": "2"}
 NOTE = (
     "each node starts on a copy of the loaded data; ports and names are each node's own, state is"
-    " transferred by rsync"
+    " transferred by "
 )
 # What starts a server's accounts is its own, and no node may send it to the others.
 ALONE_SQL = ("SET SESSION wsrep_on = OFF",)
-# Otherwise the server's certificate has its transfers encrypted, by a program more (stunnel).
-SST_OPTIONS = {"sst": {"ssl-mode": "DISABLED"}}
 STATES = ("Synced", "Donor/Desynced")  # in which a node serves clients
 
 
@@ -71,7 +74,9 @@ class Galera(Wiring):
                     f"{target.kind}: `{OPTIONS}` sets `{option}`, which each node has its own",
                     fix=f"remove `{option}`",
                 )
-        made = with_word(target, replace(resolved, settings=settings), WANTED, NOTE)
+        assert target.topology is not None
+        note = f"{NOTE}{target.topology.sst}"
+        made = with_word(target, replace(resolved, settings=settings), WANTED, note)
         files = {k: v for k, v in made.data_settings.items() if not k.startswith("wsrep_")}
         # A directory that has been a cluster is another one than the same data alone.
         return replace(
@@ -80,14 +85,12 @@ class Galera(Wiring):
             node_settings={**made.node_settings, **({OPTIONS: written} if written else {})},
         )
 
-    def check_installed(self, binaries: Binaries) -> None:
+    def check_installed(self, target: TargetPlan, binaries: Binaries) -> None:
+        assert target.topology is not None
         _provider(binaries)
-        if shutil.which("rsync") is None:
-            raise DynoError(
-                "no rsync found, by which Galera transfers state",
-                cause="it is not installed",
-                fix="run `make servers`, or `apt-get install rsync`",
-            )
+        statetransfer.check_installed(target.topology.sst, binaries)
+        if target.arbitrator is not None:
+            arbitrator.find(binaries)
 
     def seed(self, members: Members, start: Start, directory: Path) -> None:
         node = members.nodes[0]
@@ -111,6 +114,10 @@ class Galera(Wiring):
         (directory / "data" / "galera.cache").unlink(missing_ok=True)
 
     def options(self, members: Members, node: Node, directory: Path) -> NodeOptions:
+        assert members.target.topology is not None
+        sst = members.target.topology.sst
+        if members.target.arbitrator is not None:
+            members.port(members.target.arbitrator, CLUSTER)  # known before it starts
         port = members.port(node, CLUSTER)
         provider = {
             "base_port": str(port),
@@ -125,7 +132,7 @@ class Galera(Wiring):
             ADDRESS: f"gcomm://{members.addresses(CLUSTER)}",
             "wsrep_node_name": node.name,
             "wsrep_node_address": LOOPBACK,
-            "wsrep_sst_method": "rsync",
+            "wsrep_sst_method": sst,
             "wsrep_sst_receive_address": members.address(node, SST),
             OPTIONS: f"{written};{own}" if written else own,
         }
@@ -133,9 +140,16 @@ class Galera(Wiring):
         return NodeOptions(
             settings={**settings, **begin},
             settings_again={ADDRESS: settings[ADDRESS]},
-            sections=SST_OPTIONS,
+            sections={"sst": statetransfer.OPTIONS[sst]},
             init_sql=ALONE_SQL,
+            account_sql=statetransfer.account_sql(sst, members.sst_password),
+            environment=statetransfer.environment(sst, directory),
         )
+
+    def wire(self, members: Members, node: Node) -> None:
+        assert members.target.topology is not None
+        server, sst = members.server(node), members.target.topology.sst
+        statetransfer.authenticate(server, sst, members.sst_password)
 
     def rewire(self, members: Members, node: Node) -> None:
         """Waits until it serves clients. A node answers before that, while it takes what it missed
@@ -151,14 +165,45 @@ class Galera(Wiring):
                     fix="look at its log, and at the faults before",
                 )
             time.sleep(JOIN_POLL_S)
+        self.wire(members, node)
+
+    def accompany(
+        self,
+        members: Members,
+        environment: Callable[[str], Mapping[str, str]],
+        cpus: Sequence[int],
+        check: Callable[[], None],
+    ) -> None:
+        node = members.target.arbitrator
+        if node is None:
+            return
+        members.arbitrator = Arbitrator(
+            arbitrator.Setting(
+                name=node.name,
+                program=arbitrator.find(members.binaries),
+                host=members.binaries.host,
+                account=account_for(SYSTEM.account),
+                group=members.group[:NAME_MAX],
+                addresses=members.addresses(CLUSTER),
+                port=members.port(node, CLUSTER),
+                options=members.resolved.node_settings.get(OPTIONS, ""),
+                environment=environment(node.name),
+                cpus=cpus,
+                check=check,
+            )
+        )
 
     def lacking(self, members: Members) -> str:
-        return _lacking(members, len(members.nodes))
+        return _lacking(members, len(members.target.linked))
+
+    def quorum(self, server: Any) -> Quorum | None:
+        status = _looked(server).get("wsrep_cluster_status", "")
+        if status not in ("Primary", "non-Primary"):
+            return None  # Disconnected: it has left, or joins
+        return Quorum(status == "Primary", f"wsrep_cluster_status is {status}")
 
     def role(self, server: Any) -> str:
-        names = "'wsrep_cluster_status', 'wsrep_local_state_comment'"
-        sql = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"
-        found = _status(server.look(sql, LOOK_TIMEOUT_S))
+        found = _looked(server)
         primary = found.get("wsrep_cluster_status") == "Primary"
         return MEMBER if primary and found.get("wsrep_local_state_comment") in STATES else DOWN
 
@@ -174,6 +219,13 @@ def _lacking(members: Members, nodes: int) -> str:
         if (state, size, status) != (STATES[0], str(nodes), "Primary"):
             said.append(f"{name} is {state} in a {status} cluster of {size}")
     return "; ".join(said)
+
+
+def _looked(server: Any) -> Mapping[str, str]:
+    """What a node says of itself and its part of the cluster within LOOK_TIMEOUT_S."""
+    names = "'wsrep_cluster_status', 'wsrep_local_state_comment'"
+    sql = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"
+    return _status(server.look(sql, LOOK_TIMEOUT_S))
 
 
 def _status(rows: Sequence[Sequence[Any]]) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ from dbdyno.systems.base import Resolved, TargetPlan
 from dbdyno.systems.mysql.managed import USER
 from dbdyno.systems.process.managed import NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
-from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Wiring, refuse, with_word
+from dbdyno.topology.base import LOOK_TIMEOUT_S, Members, Quorum, Wiring, refuse, with_word
 from dbdyno.topology.replicas import mysqlfamily
 from dbdyno.topology.replicas.mysql import FORGET, WANTED, plugins, without_identity
 
@@ -113,6 +113,16 @@ class Group(Wiring):
                 states = ", ".join(str(state) for (state,) in rows) or "no group"
                 said.append(f"{name} sees {online} of {wanted} online ({states})")
         return "; ".join(said)
+
+    def quorum(self, server: Any) -> Quorum | None:
+        """A member without a majority stays ONLINE, and calls the others UNREACHABLE."""
+        rows = server.look(
+            f"SELECT member_id = @@server_uuid, member_state FROM {_MEMBERS}", LOOK_TIMEOUT_S
+        )
+        if not any(own and state == "ONLINE" for own, state in rows):
+            return None
+        lost = sum(state == "UNREACHABLE" for _, state in rows)
+        return Quorum(2 * lost < len(rows), f"{lost} of {len(rows)} members are UNREACHABLE")
 
     def role(self, server: Any) -> str:
         rows = server.look(

@@ -87,6 +87,7 @@ KNOWN: Mapping[str, tuple[str, str, str, int]] = {
     "outage_s": ("outage s", "Longest time without a commit", "s", -1),
     "failover_s": ("failover s", "Time from a fault to the first commit after it", "s", -1),
     "promotion_s": ("promotion s", "Time from a fault until another node took over", "s", -1),
+    "quorum_lost_s": ("quorum lost s", "Longest time of a node without a quorum", "s", -1),
     "transactions_per_s_before": (
         "tps before",
         "Throughput before the first fault",

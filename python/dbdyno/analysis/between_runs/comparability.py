@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dbdyno.analysis.message import Message
-from dbdyno.experiment.types import Limits
+from dbdyno.experiment.types import RSYNC, Limits
 from dbdyno.experiment.values.faults import (
     Fault,
     Line,
@@ -206,6 +206,10 @@ def _target(target: TargetPlan, cell: Cell) -> dict[str, Any]:
         del every["topology"]["dns"]
     if target.topology is not None and not target.topology.multi_primary:
         del every["topology"]["multi_primary"]
+    if target.topology is not None and not target.topology.arbitrator:
+        del every["topology"]["arbitrator"]
+    if target.topology is not None and target.topology.sst == RSYNC:
+        del every["topology"]["sst"]
     return {name: every[name] for name in _ASKED} | {
         **limits,
         **volume,

@@ -203,7 +203,7 @@ def _cut(
     }
     if node != min(apart):
         return
-    names = [name for _, name in _nodes(target)]
+    names = [node.name for node in target.linked]
     sides = (tuple(n for n in names if n in apart), tuple(n for n in names if n not in apart))
     found.append(script.Partition(begun_s, groups=sides))
 

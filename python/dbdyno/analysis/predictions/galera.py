@@ -38,4 +38,6 @@ def parsed(text: str) -> dict[str, str]:
 def topology(target: TargetPlan, given: Options, weight: int) -> Topology:
     """The simulator's cluster. ValueError if it refuses it."""
     members = {node.name: Member(node.name, weight=weight) for node in target.nodes}
+    if (node := target.arbitrator) is not None:
+        members[node.name] = Member(node.name, arbitrator=True)
     return Topology(members, options=given, near_s=delay_s(target) or Topology.near_s)

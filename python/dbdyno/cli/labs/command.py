@@ -21,9 +21,9 @@ def lab() -> None:
     account. A process in the background owns them and ends the lab after --for; if that process
     dies, even by `kill -9`, guardians remove servers and files. Data is not kept.
 
-    NODE is a node's name (galera.2), its number (2) or its role now (primary, replica, or router:
-    what is in front of them); if several labs are up, LAB comes before it (galera.primary). Without
-    NODE, the primary is meant.
+    NODE is a node's name (galera.2), its number (2) or its role now (primary, replica; router: what
+    is in front of them, arbitrator: the member without data); if several labs are up, LAB comes
+    before it (galera.primary). Without NODE, the primary is meant.
 
     \b
     dyno lab up galera --nodes 3
@@ -66,6 +66,17 @@ def lab() -> None:
     metavar="KIND",
     help="Router in front of the nodes: pgbouncer, pgpool or haproxy.",
 )
+@click.option(
+    "--arbitrator",
+    is_flag=True,
+    default=None,
+    help="Of galera: one more member, garbd, which has a vote and no data.",
+)
+@click.option(
+    "--sst",
+    metavar="HOW",
+    help="Of galera: how all data come to a node, rsync or mariabackup.",
+)
 @click.option("--name", default="", metavar="NAME", help="Name of the lab. [default: WHAT it is]")
 @click.option("--version", metavar="VERSION", help='Version of the servers: "11.8".')
 @click.option("--basedir", metavar="DIR", help="Prefix of the servers' programs.")
@@ -101,6 +112,7 @@ def up(**options: Any) -> int:
     \b
     dyno lab up galera --nodes 3 --memory 256Mi
     dyno lab up replicas --kind postgres --nodes 2 --wait-for-replicas 1
+    dyno lab up galera --nodes 2 --arbitrator
     dyno lab up replicas --kind postgres --nodes 2 --router pgpool
     dyno lab up replicas --kind postgres --nodes 2 --replication logical
     dyno lab up mariadb --version 11.8 --name new

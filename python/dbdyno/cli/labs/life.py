@@ -89,6 +89,8 @@ def _wanted(settings: Sequence[str], options: dict[str, Any]) -> Wanted:
         replication=options["replication"],
         router=options["router"],
         primaries=options["primaries"],
+        arbitrator=options["arbitrator"],
+        sst=options["sst"],
         scratch=wanted.absolute(options["scratch"]),
         target=keys,
     )

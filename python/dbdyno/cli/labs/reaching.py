@@ -21,7 +21,19 @@ READ_BYTES_MAX = 4 << 20  # of the end of a log
 
 
 def login(word: str | None) -> tuple[Record, dict[str, Any]]:
-    """The lab that a word is about, and what clients need of the node that it means."""
+    """The lab that a word is about, and what clients need of the node that it means. DynoError for
+    one that has no clients."""
+    record, node = _known(word)
+    if not clients.has_clients(node):
+        raise DynoError(
+            f"no client can log in at `{node['name']}`",
+            cause="an arbitrator has a vote, and no data",
+            fix="name a node: see `dyno lab status`",
+        )
+    return record, node
+
+
+def _known(word: str | None) -> tuple[Record, dict[str, Any]]:
     record, name = chosen(word)
     [node] = [one for one in record.nodes if one["name"] == name]
     return record, node
@@ -47,7 +59,7 @@ def url(word: str | None, *, export: bool, password_file: bool, as_json: bool) -
 
 def logs(word: str | None, lines: int, *, follow: bool, as_json: bool) -> int:
     """Prints the end of a node's log, and goes on with it if asked to."""
-    _, node = login(word)
+    _, node = _known(word)
     path = Path(node["log"])
     try:
         with path.open("rb") as file:

@@ -31,6 +31,7 @@ def head(facts: Mapping[str, Any]) -> str:
         form = f", {facts['topology']} of {count(facts['node_count'], 'node')}"
         form += ", logical replication" if facts.get("logical") else ""
         form += ", all of them primaries" if facts.get("multi_primary") else ""
+        form += " and an arbitrator" if facts.get("arbitrator") else ""
         waits = facts["wait_for_replicas"]
         form += f", commits wait for {count(waits, 'replica')}" if waits else ""
         form += f", behind {facts['router']}" if facts.get("router") else ""

@@ -111,13 +111,18 @@ def planned(cell: Cell, trial: TrialPlan) -> Sequence[Planned]:
 
 
 def chosen(
-    fault: Fault, roles: Mapping[str, str], draw: random.Random, router: str = ""
+    fault: Fault,
+    roles: Mapping[str, str],
+    draw: random.Random,
+    router: str = "",
+    arbitrator: str = "",
 ) -> list[str]:
     """The names of a fault's nodes, each once. `roles`: by name of node; `router`: the name of what
-    is in front of them, which has none. TrialVoid where no node has the role now."""
+    is in front of them, `arbitrator`: of the member without data, neither of which has one.
+    TrialVoid where no node has the role now."""
     found: dict[str, None] = {}
     for asked in fault.nodes:
-        if asked in roles:
+        if asked in roles or asked == arbitrator:
             found[asked] = None
             continue
         if asked == ROUTER:

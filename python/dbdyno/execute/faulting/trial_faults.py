@@ -164,10 +164,12 @@ class TrialFaults:
         fault, _, is_drawn = self._planned[number]
         deployment = self._deployments[fault.target]
         draw = random.Random(f"dbdyno fault {self._seed} {number}")
+        target = deployment.target
+        arbitrator = target.arbitrator.name if target.arbitrator is not None else ""
         roles: Mapping[str, str] = dict.fromkeys(deployment.servers, "")
         if turns.certain(fault, deployment.servers) is None:
             roles = deployment.roles()  # which waits for nodes that hang
-        names = chosen(fault, roles, draw, deployment.target.router_name)
+        names = chosen(fault, roles, draw, target.router_name, arbitrator)
         with self._lock:
             first = len(self._strikes) + 1
             struck = replace(fault, nodes=tuple(names))
@@ -180,8 +182,9 @@ class TrialFaults:
 
     def _node(self, name: str, deployment: Deployment) -> Node:
         if name not in self._nodes:
-            is_server = name in deployment.servers
-            made = self._server if is_server else self._router
+            made = self._server if name in deployment.servers else self._router
+            if deployment.arbitrator is not None and name == deployment.arbitrator.name:
+                made = self._arbitrator
             self._nodes[name] = made(name, deployment)
         return self._nodes[name]
 
@@ -191,7 +194,7 @@ class TrialFaults:
         struck: Any = server  # every one of them has SQL or none, which was checked too
         fenced = partial(deployment.is_fenced, name)
         disk = deployment.volumes.get(name)
-        others = tuple(other for other in deployment.servers if other != name)
+        others = tuple(other.name for other in deployment.target.linked if other.name != name)
         return Node(
             *(name, struck, deployment.database, self._paths, others, disk, self._stopped, fenced),
             operations=self._operator(deployment),
@@ -204,6 +207,14 @@ class TrialFaults:
         struck: Any = deployment.router
         assert struck is not None, "checked by experiment.faults"
         return Node(name, struck, deployment.database, self._paths, stopped=self._stopped)
+
+    def _arbitrator(self, name: str, deployment: Deployment) -> Node:
+        """A member without data: a process that has links to the nodes, and none to clients."""
+        struck: Any = deployment.arbitrator
+        others = tuple(deployment.servers)
+        return Node(
+            *(name, struck, deployment.database, self._paths, others), stopped=self._stopped
+        )
 
     def _stopped(self) -> bool:
         return self._control.stop_now

@@ -38,6 +38,7 @@ from dbdyno.systems.preloaded.clock import SkewedClock
 from dbdyno.systems.process.managed import Managed, ManagedSystem, NodeOptions
 from dbdyno.systems.process.paths import LOOPBACK
 from dbdyno.topology import Cluster, names, routers
+from dbdyno.topology.arbitrator import Arbitrator
 from dbdyno.topology.names import NameServer
 from dbdyno.topology.routers import RunningRouter
 
@@ -122,13 +123,20 @@ class Deployment:
 
     def stop_router(self) -> None:
         """Ends what is in front of the servers: the router, and all sessions through it, and the
-        name server."""
+        name server; and the arbitrator next to them."""
+        if self.cluster is not None:
+            self.cluster.close_arbitrator()
         if self.router is not None:
             self.router.close()
             self.router = None
         if self.name_server is not None:
             self.name_server.stop()
             self.name_server = self.named = None
+
+    @property
+    def arbitrator(self) -> Arbitrator | None:
+        """The member of its topology that has a vote and no data, once started."""
+        return None if self.cluster is None else self.cluster.arbitrator
 
     @property
     def written(self) -> dict[str, Server]:
@@ -217,13 +225,13 @@ class Deployment:
     @property
     def sampled(self) -> Server | MergedServers | TopologyServers | None:
         """Whose metrics are the target's: of several servers the sums; of a topology the counters
-        of its first node, and the processes of all, its router's included; of a cluster whose
-        primaries share the load the sums over these."""
+        of its first node, and the processes of all, those of its router and its arbitrator
+        included; of a cluster whose primaries share the load the sums over these."""
         if self.cluster is not None and self.server is not None:
             everyone = tuple(self.servers.values())
             primaries = everyone[: self.shards]
             first = MergedServers(primaries) if len(primaries) > 1 else self.server
-            more = () if self.router is None else (self.router,)
+            more = (each for each in (self.router, self.arbitrator) if each is not None)
             return TopologyServers(first, (*everyone, *more))
         servers = tuple(self.written.values())
         return MergedServers(servers) if len(servers) > 1 else self.server
@@ -253,6 +261,11 @@ class Deployment:
         """Whether sessions follow a new primary."""
         topology = self.target.topology
         return self.cluster is not None and topology is not None and topology.failover is not None
+
+    @property
+    def has_quorums(self) -> bool:
+        """Whether its nodes say whether they have a quorum."""
+        return self.cluster is not None and self.cluster.has_quorums
 
     def reached_by(self, access: str) -> tuple[str, ...]:
         """The engine's names of what a group's sessions are dealt over."""

@@ -230,6 +230,16 @@ METRICS: tuple[Metric, ...] = (
         loop=FAULTED,
     ),
     Metric(
+        "quorum_lost_s",
+        "quorum lost s",
+        "s",
+        LOWER,
+        "longest time that a node of a Galera cluster or of a group was without a quorum, to within"
+        " 0.25 s, as `roles.ndjson` says; absent where none was",
+        ("quorum_lost",),
+        loop=FAULTED,
+    ),
+    Metric(
         "transactions_per_s_before",
         "tps before",
         "1/s",

@@ -24,8 +24,10 @@ from dbdyno.experiment.types import (
     GALERA,
     GROUP,
     LOGICAL,
+    MARIABACKUP,
     PGPOOL,
     REPLICAS,
+    RSYNC,
     SENTINEL,
     TO_ANY,
     TO_PRIMARY,
@@ -157,6 +159,16 @@ class TopologyModel(Strict):
         description="`{ttl: 5s}`: sessions find the nodes by names, at a name server on loopback;"
         " needs BIND 9; default: they know addresses",
     )
+    arbitrator: bool = Field(
+        False,
+        description="of `galera`: whether Galera's arbitrator (garbd) is one more member, which has"
+        " a vote and no data",
+    )
+    sst: Literal["rsync", "mariabackup"] | None = Field(
+        None,
+        description=f"of `galera`: how a node gets all data from another one: `{RSYNC}` (default),"
+        f" whose donor takes no writes meanwhile, or `{MARIABACKUP}`, whose donor does",
+    )
 
 
 def typed(
@@ -212,6 +224,7 @@ def typed(
             where=node.mapping["config"].mapping["port"].place,
             fix="remove `port`: dyno chooses a free one for each",
         )
+    _check_galera(name, model, at)
     network = model.network.typed() if model.network is not None else None
     router = None
     if model.router is not None:
@@ -226,6 +239,8 @@ def typed(
         dns=dns,
         logical=is_logical,
         multi_primary=model.primaries == ALL,
+        arbitrator=model.arbitrator,
+        sst=model.sst or RSYNC,
     )
 
 
@@ -293,6 +308,24 @@ def _check_router(name: str, router: RouterModel, written: Node) -> None:
         )
 
 
+def _check_galera(name: str, model: TopologyModel, at: Mapping[str, Any]) -> None:
+    """DynoError, with its place, for a key of Galera in another topology."""
+    if model.kind == GALERA:
+        return
+    causes = {
+        "arbitrator": "garbd is a member of Galera clusters alone",
+        "sst": "its nodes do not get their data by Galera's state transfer",
+    }
+    for key, cause in causes.items():
+        if getattr(model, key):
+            raise DynoError(
+                f"target `{name}`: `{key}` means nothing to `{model.kind}`",
+                where=at[key],
+                cause=cause,
+                fix="remove it",
+            )
+
+
 def _cluster_replicas(name: str, model: TopologyModel, nodes: int, node: Node) -> int:
     """Replicas of each primary of a cluster; 0 for another topology. DynoError, with its place, for
     nodes that cannot be dealt so."""
@@ -340,15 +373,16 @@ def _failover(
             fix="remove it; `config: {cluster_node_timeout: ...}` says after how many ms a node is"
             " lost",
         )
-    if nodes < form.survivable:
+    if nodes < 2 or nodes + model.arbitrator < form.survivable:
         left = nodes - 1
+        vote = " or `arbitrator: true`," if model.kind == GALERA and left else ""
         raise DynoError(
             f"target `{name}`: no failover is possible with `nodes: {nodes}`",
             where=written.place,
             cause="no other node could take over"
             if not left
             else f"the {left} that is left is no majority, and stops taking writes",
-            fix=f"write `nodes: {form.survivable}` or more, or remove `failover`",
+            fix=f"write `nodes: {form.survivable}` or more,{vote} or remove `failover`",
         )
     if transport != "tcp":
         raise DynoError(

@@ -99,6 +99,7 @@ RULES: Mapping[str, Rule] = {
     "Target.existing": _of_kind("schema"),
     "Target.host": Texts.url,
     "Topology.kind": _keep,
+    "Topology.sst": _keep,
     "Router.kind": _keep,
     "Router.pool_mode": _keep,
     "Volume.filesystem": _keep,

@@ -18,6 +18,7 @@ import numpy as np
 from dbdyno.experiment.values.bounds import AT_LEAST
 from dbdyno.store.metrics.latency import Times
 from dbdyno.store.metrics.timeseries import TICK_S, Floats, Trace
+from dbdyno.store.rolelog import QUORUM_LOST, QUORUM_REGAINED
 
 LOW_SHARE = 0.8  # of the throughput before the first fault: below it is a brown-out
 STATEMENTS = ("sql", "alter")  # faults that are over once they are answered
@@ -47,8 +48,8 @@ def of_group(
 ) -> Times:
     """Metrics of a group: `outage_s`, and where there were `faults` (a trial's record) that began
     within the measured time, `failover_s`, `brownout_s`, `transactions_per_s_before` and, where
-    `roles` changed (the record's, of the group's target), `promotion_s`, as far as they are
-    known."""
+    `roles` changed (the record's, of the group's target), `promotion_s` and `quorum_lost_s`, as far
+    as they are known."""
     measured = trace.measured()
     commits, ends_s = measured.commits.get(group, np.zeros(0)), measured.ends_s
     if not len(commits):
@@ -67,6 +68,7 @@ def of_group(
             _brownout(commits, ends_s, began_s[0]),
             _before(commits, ends_s, began_s[0]),
             _promotion(roles, begun),
+            _quorum_lost(roles, trace.measured_s),
         ):
             metrics |= more.metrics
             bounds |= more.bounds
@@ -163,6 +165,25 @@ def _promotion(roles: Sequence[Mapping[str, Any]], begun: Sequence[tuple[float, 
         if own:
             longest = max(longest, change["t_s"] - own[-1])
     return Times({"promotion_s": longest} if longest else {}, {})
+
+
+def _quorum_lost(roles: Sequence[Mapping[str, Any]], measured_s: float) -> Times:
+    """The longest time of a node without a quorum. `roles` by time; a lower bound where the longest
+    one lasts until the end."""
+    since: dict[str, float] = {}
+    longest, bound = 0.0, ""
+    for change in roles:
+        node, t_s = str(change["node"]), float(change["t_s"])
+        if change["change"] == QUORUM_LOST:
+            since.setdefault(node, t_s)
+        elif change["change"] == QUORUM_REGAINED and node in since:
+            longest = max(longest, t_s - since.pop(node))
+    for from_s in since.values():
+        if measured_s - from_s > longest:
+            longest, bound = measured_s - from_s, AT_LEAST
+    if not longest:
+        return Times({}, {})
+    return Times({"quorum_lost_s": longest}, {"quorum_lost_s": bound} if bound else {})
 
 
 def _lost(roles: Sequence[Mapping[str, Any]]) -> str | None:

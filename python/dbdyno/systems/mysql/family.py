@@ -243,6 +243,7 @@ class OfFamily(ManagedSystem):
         # The login is each server's own: in a binary log it would reach replicas.
         lines = ["SET SESSION sql_log_bin = 0", *started.node.init_sql]
         lines += self._family.login_sql(started.password)
+        lines += started.node.account_sql
         write_private(sockets / "init.sql", "".join(f"{line};\n" for line in lines), account)
         text = configuration({**own, **resolved.settings, **started.node.settings})
         for name, settings in started.node.sections.items():

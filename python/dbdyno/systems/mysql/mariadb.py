@@ -137,9 +137,13 @@ def own_settings(binaries: Binaries) -> dict[str, str]:
     return own
 
 
+def password_hash(password: str) -> str:
+    """Of mysql_native_password, as `IDENTIFIED BY PASSWORD` takes it."""
+    return "*" + hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
+
+
 def login_sql(password: str) -> list[str]:
     """The one account, with all privileges; the password goes in as its hash."""
-    digest = hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
     statements = [
         "DELETE FROM mysql.global_priv WHERE user NOT IN ('mariadb.sys')",
         "FLUSH PRIVILEGES",
@@ -147,7 +151,7 @@ def login_sql(password: str) -> list[str]:
     for host in ("localhost", "127.0.0.1"):
         user = f"'{USER}'@'{host}'"
         statements += [
-            f"CREATE OR REPLACE USER {user} IDENTIFIED BY PASSWORD '*{digest}'",
+            f"CREATE OR REPLACE USER {user} IDENTIFIED BY PASSWORD '{password_hash(password)}'",
             f"GRANT ALL PRIVILEGES ON *.* TO {user} WITH GRANT OPTION",
         ]
     return statements

@@ -47,6 +47,7 @@ class NodeOptions:
     lock: AbstractContextManager[Any] = field(default_factory=nullcontext)  # while it is
     sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # of its option file
     init_sql: tuple[str, ...] = ()  # statements before those that make the login
+    account_sql: tuple[str, ...] = ()  # statements after them, for accounts of its topology
     password: str = ""  # empty: drawn
     certificate: Certificate | None = None  # None: made
     environment: Mapping[str, str] = field(default_factory=dict)  # of its process, and more of it

@@ -37,6 +37,7 @@ _WORDS = {
     "outage_s": ("the longest time without a commit", "s"),
     "failover_s": ("the time from a fault to the next commit", "s"),
     "promotion_s": ("the time from a fault until another node had taken over", "s"),
+    "quorum_lost_s": ("the longest time of a node without a quorum", "s"),
     "transactions_per_s_before": ("throughput before the first fault", "transactions a second"),
     "brownout_s": ("the time below 80 % of the throughput before", "s"),
     "rto_s": ("the recovery time", "s"),

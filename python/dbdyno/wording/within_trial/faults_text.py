@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from dbdyno.store.metrics.timeseries import TICK_S
+from dbdyno.store.rolelog import QUORUM_LOST, QUORUM_REGAINED
 from dbdyno.wording.numbers import sig3
 from dbdyno.wording.plurals import count
 
@@ -22,7 +23,8 @@ ENDS = {
     "clock": "clock put right",
 }
 
-TAKEN_OVER = ("promoted", "elected", "chosen", "returned")  # changes of roles in a chart
+# Changes of roles in a chart.
+MARKED = ("promoted", "elected", "chosen", "returned", QUORUM_LOST, QUORUM_REGAINED)
 
 RESOLUTION = (
     "From commits counted every 100 ms: outages and failovers are right to within 0.1 s. Clients"
@@ -57,8 +59,8 @@ def took(seconds: Sequence[float]) -> str:
 
 
 def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
-    """A sentence on `outage_s`, `failover_s`, `promotion_s` or `brownout_s` of so many `trials`, of
-    which `values` are those that have it and `cut` of them are lower bounds."""
+    """A sentence on `outage_s`, `failover_s`, `promotion_s`, `quorum_lost_s` or `brownout_s` of so
+    many `trials`, of which `values` are those that have it and `cut` of them are lower bounds."""
     if not values:
         return "No outage followed a fault." if metric == "failover_s" else ""
     missing = trials - len(values)
@@ -75,6 +77,9 @@ def effect(metric: str, values: Sequence[float], trials: int, cut: int) -> str:
     if metric == "promotion_s":
         text = f"Another node had taken over {middle} after the fault{spread}"
         return text + (f"; none did in {count(missing, 'trial')}." if missing else ".")
+    if metric == "quorum_lost_s":
+        text = f"A node was without a quorum for {least}{middle}{spread}"
+        return text + (f"; none was in {count(missing, 'trial')}." if missing else ".")
     if not max(values):
         return "Throughput was back at 80 % of that before within the second."
     return f"Throughput was below 80 % of that before for {middle}{spread}, the outage included."

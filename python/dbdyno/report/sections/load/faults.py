@@ -27,7 +27,7 @@ from dbdyno.wording.visible import visible
 from dbdyno.wording.within_trial import faults_text
 
 DRILLED = ("rto_s", "audit.lost", "backup_age_s")  # of a restore
-METRICS = ("outage_s", "failover_s", "promotion_s", "brownout_s")
+METRICS = ("outage_s", "failover_s", "promotion_s", "quorum_lost_s", "brownout_s")
 SHOWN = 6  # cells with a chart
 ROWS_MAX = 30  # of a cell: a nemesis strikes at other moments in each trial
 IN_TERMINAL = 3  # cells
@@ -234,7 +234,7 @@ def _marks(record: TrialRecord) -> Iterator[tuple[float, str]]:
         if "undone_s" in fault and fault["do"] in faults_text.ENDS:
             yield float(fault["undone_s"]), faults_text.undone(fault["do"])
     for change in record.roles:
-        if change["change"] in faults_text.TAKEN_OVER:
+        if change["change"] in faults_text.MARKED:
             mark = faults_text.mark(change["change"], visible(change["node"]))
             yield float(change["t_s"]), mark
 

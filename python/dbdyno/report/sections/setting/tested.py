@@ -114,6 +114,8 @@ def _topology(facts: Mapping[str, Any]) -> str:
         return ""
     nodes = f"{topology.get('kind')}, {count(int(topology.get('nodes', 1)), 'node')}"
     nodes += ", logical replication" if topology.get("logical") else ""
+    if topology.get("arbitrator"):
+        nodes += " and an arbitrator"
     router = topology.get("router")
     behind = f" behind {router.get('kind')}" if isinstance(router, Mapping) else ""
     dns = topology.get("dns")
