@@ -33,6 +33,23 @@ claims: [outage_s < 7s]
 """
 
 
+APART = """
+experiment: apart
+question: How long does a commit wait for a standby that is 20 ms away?
+targets:
+  db:
+    kind: postgres
+    memory: 32Mi
+    topology: {kind: replicas, nodes: 2, wait_for_replicas: 1, network: {delay: 20ms}}
+workload: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 1, deadline: 20s}
+blocks: 1
+warmup: 200ms
+duration: 1s
+interval: 500ms
+claims: [p50 >= 40ms]
+"""
+
+
 def gone_on(watched: Watched) -> bool:
     """Whether all writes go on after the crash, and both nodes that are left have said so."""
     told = {
@@ -56,12 +73,27 @@ def test_a_crash_is_predicted_beside_its_outage(there: Place) -> None:
     rows = {
         cells[0]: cells[1:]
         for line in text.partition("## Predictions")[2].partition("\n## ")[0].splitlines()
-        if len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 5
+        if len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 6
     }
-    predicted, measured, difference, model = rows["longest time without a commit"]
+    predicted, measured, difference, known, model = rows["longest time without a commit"]
     assert predicted.startswith("5.")  # 4 s until the suspicion, 1 s until they agree
-    assert measured.endswith(" s") and difference and model == "cluster-timeline"
+    assert measured.endswith(" s") and difference
+    assert (known, model) == ("1 s", "cluster-timeline")
     assert rows["db: members that it sees"][1:3] == ["3, then 2", "the same"]
     assert rows["db.2: members that it sees"][1:3] == ["3, then 2", "the same"]
     assert "suspect\\_timeout 4" in text
+    assert there.until_clean() == []
+
+
+def test_the_wait_for_a_standby_is_predicted_in_result_json(there: Place) -> None:
+    binaries("postgres")
+    done = there.dyno("run", there.experiment(APART), "--dir", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    (cell,) = json.loads(done.stdout)["predictions"]
+    (one,) = cell["quantities"]
+    assert (one["what"], one["model"]) == ("acknowledged", "replica-commit")
+    low_s, high_s = one["predicted"]
+    assert low_s >= 0.04 and high_s is None  # a lower bound: no cell has the same side by side
+    assert one["median"] >= 0.04  # there and back
+    assert "1 of 1 replica," in cell["inputs"][0]
     assert there.until_clean() == []

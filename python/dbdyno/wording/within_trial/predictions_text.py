@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from dbdyno.analysis.predictions.types import (
+    ACKNOWLEDGED,
+    AGREED,
     CERTIFICATION,
     CHANGE,
     COMMIT,
@@ -14,22 +16,25 @@ from dbdyno.analysis.predictions.types import (
     ERRORS,
     OUTAGE,
     TAKEN,
+    KnownError,
     Quantity,
 )
+from dbdyno.analysis.predictions.types import Sequence as Members
 from dbdyno.wording.numbers import listed, sig3
 from dbdyno.wording.plurals import count
 
 NAMES = {
     OUTAGE: "longest time without a commit",
     CHANGE: "another number of members, after the fault",
-    COMMIT: "transaction, median",
+    **dict.fromkeys((COMMIT, ACKNOWLEDGED, AGREED), "transaction, median"),
     COMMITS: "commits",
     ERRORS: "attempts that failed",
     CERTIFICATION: "certification failures",
     TAKEN: "rows taken by appliers",
 }
-_MS, _SECONDS = frozenset({COMMIT}), frozenset({OUTAGE, CHANGE})
+_MS, _SECONDS = frozenset({COMMIT, ACKNOWLEDGED, AGREED}), frozenset({OUTAGE, CHANGE})
 MEMBERS = "members that it sees"
+OFF = "the model is off here"
 
 
 def what(one: Quantity) -> str:
@@ -79,6 +84,20 @@ def difference(one: Quantity) -> str:
     if not low:
         return "as predicted" if not middle else "none predicted"
     return f"{middle / low - 1:+.0%}"
+
+
+def known_error(known: KnownError | None) -> str:
+    """How far a model was from real servers in the proof, at most."""
+    if known is None:
+        return "not known"
+    if known.seconds:
+        return f"{known.seconds:g} s"
+    return f"{known.share:.0%}" if known.share else "none"
+
+
+def judged(text: str, one: Quantity | Members) -> str:
+    """A difference, with what it says of the model where it is larger than the known error."""
+    return f"{text}; {OFF}" if one.is_model_off else text
 
 
 def members(sequences: Sequence[tuple[int, ...]]) -> str:

@@ -2,6 +2,7 @@
 
 NAMES: tuple[str, ...] = (
     "cluster",
+    "commit_waits",
     "redis",
     "replication",
 )

@@ -1,0 +1,129 @@
+"""Replicas and groups of MySQL without faults and with a delay between the nodes: how long a commit
+takes that waits for other nodes, and that one which waits for none takes no longer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from dbdyno.analysis.message import Message
+from dbdyno.analysis.predictions import hot_rows, latencies
+from dbdyno.analysis.predictions.latencies import Waits
+from dbdyno.analysis.predictions.types import ACKNOWLEDGED, AGREED, Predictions
+from dbdyno.experiment.audit import COMMITS
+from dbdyno.experiment.types import GROUP, REPLICAS
+from dbdyno.models import calculate, load
+from dbdyno.models.given import take
+from dbdyno.plan.types import Cell, GroupPlan, Plan
+from dbdyno.store.record import TrialRecord
+from dbdyno.systems.base import TargetPlan
+
+ROWS_MIN = 10  # a session: with fewer, sessions often wait for a row that another one has locked
+CONSISTENCY = "group_replication_consistency"
+_SET = re.compile(rf"{CONSISTENCY}\s*=\s*'?(\w+)", re.I)
+NO_FURTHER_WAIT = frozenset({"EVENTUAL", "BEFORE_ON_PRIMARY_FAILOVER"})
+
+
+def predict(
+    plan: Plan, cell: Cell, target: TargetPlan, records: Sequence[TrialRecord]
+) -> Predictions:
+    """Of a cell on replicas or on a group. `records`: of all cells."""
+    topology = target.topology
+    assert topology is not None
+    lag = [Message("lag_from_log")] if topology.kind == REPLICAS else []
+    if any(fault.target == target.name for fault in cell.faults):
+        return Predictions(cell.index, unknown=(*_of_failover(cell, target), *lag))
+    own = [record for record in records if record.cell == cell.index]
+    groups = latencies.writers(cell, target)
+    if topology.nodes < 2 or not groups:
+        return Predictions(cell.index, unknown=tuple(lag))
+    if why := latencies.refused(target) or _refused(target, groups, own):
+        return Predictions(cell.index, unknown=(why, *lag))
+    delay_s = latencies.one_way_s(target, own)
+    computed = _of_replicas if topology.kind == REPLICAS else _of_group
+    return latencies.predict(plan, cell, computed(target, groups, delay_s), records, lag)
+
+
+def _of_failover(cell: Cell, target: TargetPlan) -> list[str]:
+    """Why nothing is predicted of a cell with faults."""
+    assert target.topology is not None
+    asynchronous = target.topology.kind == REPLICAS and not target.topology.wait_for_replicas
+    if asynchronous and target.topology.failover is not None and cell.audit == COMMITS:
+        return [Message("loss_not_sampled")]
+    return [Message("failover_not_simulated")]
+
+
+def _refused(
+    target: TargetPlan, groups: Sequence[GroupPlan], own: Sequence[TrialRecord]
+) -> str:
+    """What of a cell the models do not have; empty if nothing."""
+    sessions = _sessions(groups)
+    for group in groups:
+        hot = hot_rows.of_group(group)
+        if hot is not None and 1 < sessions and hot.rows < ROWS_MIN * sessions:
+            return Message("rows_are_hot", rows=hot.rows, sessions=sessions)
+    assert target.topology is not None
+    level = _consistency(target, own) if target.topology.kind == GROUP else ""
+    return Message("further_wait", level=level) if level not in ("", *NO_FURTHER_WAIT) else ""
+
+
+def _sessions(groups: Sequence[GroupPlan]) -> int:
+    return sum(group.sessions for group in groups)
+
+
+def _consistency(target: TargetPlan, own: Sequence[TrialRecord]) -> str:
+    """The level that a group's sessions have; empty: nothing says another than the default."""
+    for statement in target.session:
+        if found := _SET.search(statement):
+            return found[1].upper()
+    settings = (record.targets.get(target.name, {}).get("settings") for record in own)
+    for given in (target.config, *settings):
+        for name, value in (given or {}).items():
+            if name.replace("-", "_").lower().removeprefix("loose_") == CONSISTENCY:
+                return str(value).upper()
+    return ""
+
+
+def _of_replicas(target: TargetPlan, groups: Sequence[GroupPlan], delay_s: float) -> Waits:
+    assert target.topology is not None
+    nodes, wait = target.topology.nodes, target.topology.wait_for_replicas
+    sessions = _sessions(groups)
+    values = _computed(
+        "replica-commit",
+        {
+            "delays": ",".join([latencies.written(delay_s)] * (nodes - 1)),
+            "wait": f"{wait}",
+            "sessions": f"{sessions}",
+            "server": target.kind,
+            "alone": "0s",
+        },
+    )
+    told = Message("waits_for_none")
+    if wait:
+        told = Message(
+            "waits_for_replicas",
+            wait=wait,
+            replicas=nodes - 1,
+            delay_ms=delay_s * 1e3,
+            sessions=sessions,
+            up_to_twice=values["queue"] > 0,
+        )
+    return Waits(ACKNOWLEDGED, groups, values["earliest"], values["latest"], told)
+
+
+def _of_group(target: TargetPlan, groups: Sequence[GroupPlan], delay_s: float) -> Waits:
+    assert target.topology is not None
+    nodes = target.topology.nodes
+    delays = ",".join([latencies.written(delay_s)] * (nodes - 1))
+    values = _computed("group-commit", {"delays": delays, "alone": "0s"})
+    told = Message(
+        "waits_for_members", nodes=nodes, ways=round(values["ways"]), delay_ms=delay_s * 1e3
+    )
+    return Waits(AGREED, groups, values["earliest"], values["latest"], told)
+
+
+def _computed(name: str, written: Mapping[str, str]) -> dict[str, float]:
+    """What a model gives that is a number."""
+    model = load(name)
+    values = calculate.answer(model, take(model, written, {})).values
+    return {key: value for key, value in values.items() if isinstance(value, float)}

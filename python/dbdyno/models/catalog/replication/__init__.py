@@ -1,0 +1,1 @@
+"""Models of replicas and groups: what their commits wait for."""

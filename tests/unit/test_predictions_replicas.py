@@ -1,0 +1,302 @@
+"""What models say of replicas and groups at a distance: by hand, without servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.proof.galera import checks, hot_rows
+from tools.proof.rows.models import commit_waits
+
+from dbdyno.analysis import result
+from dbdyno.analysis.predictions.predict import predictions
+from dbdyno.analysis.predictions.result import predictions_json
+from dbdyno.analysis.predictions.types import (
+    ACKNOWLEDGED,
+    AGREED,
+    CERTIFICATION,
+    COMMIT,
+    COMMITS,
+    ERRORS,
+    KNOWN,
+    OUTAGE,
+    TAKEN,
+    Predictions,
+    Quantity,
+)
+from dbdyno.experiment.types import Failover, Network, Topology
+from dbdyno.experiment.values.faults import Fault
+from dbdyno.plan.types import Factor, GroupPlan, Plan
+from dbdyno.store.record import TrialRecord
+from dbdyno.systems.base import TargetPlan
+from dbdyno.wording.catalogue import worded
+from dbdyno.wording.within_trial import predictions_text as text
+from fixtures import apart_run, synthetic
+from fixtures.schemas import valid
+
+PROOF = Path(__file__).parents[2] / "docs" / "proof"
+UPDATE = {"preset": "update_non_index", "tables": 1, "rows": 10_000}
+
+
+def target(kind: str, form: str, delay_s: float, *, nodes: int = 3, **more: Any) -> TargetPlan:
+    """`more`: of the topology."""
+    network = Network(delay_s) if delay_s else None
+    return TargetPlan("db", kind, topology=Topology(form, nodes, network=network, **more))
+
+
+def group(**more: Any) -> GroupPlan:
+    return replace(GroupPlan("app", "oltp", "db", 1, 60.0, 100, UPDATE), **more)
+
+
+def plan(*targets: TargetPlan, groups: tuple[GroupPlan, ...] = (group(),)) -> Plan:
+    """One cell for each target."""
+    names = [f"c{number}" for number in range(len(targets))]
+    return synthetic.plan(
+        *("apart", "What is it?", [Factor("cell", tuple(names), None, True)]),
+        *(lambda at: groups, lambda at: (targets[names.index(at["cell"])],), (), 1),
+    )
+
+
+def record(cell: int, p50_ms: float, facts: Mapping[str, Any] = {}) -> TrialRecord:
+    metrics = {"service_ms_p50": p50_ms}
+    return TrialRecord(f"t{cell}", 1, cell, "complete", 0.0, metrics, targets={"db": facts})
+
+
+def side_by_side(far: TargetPlan) -> TargetPlan:
+    """The same without a delay."""
+    assert far.topology is not None
+    return replace(far, topology=replace(far.topology, network=Network()))
+
+
+def of_pair(
+    far: TargetPlan, near_ms: float, far_ms: float, **more: Any
+) -> tuple[Plan, Predictions]:
+    """The second of two cells that differ in a delay alone."""
+    made = plan(side_by_side(far), far, groups=(group(**more),))
+    records = [record(0, near_ms), record(1, far_ms)]
+    _, found = predictions(made, records, lambda trial: None)
+    return made, found
+
+
+SEMI = target("mariadb", "replicas", 0.010, wait_for_replicas=1)
+GROUP = target("mysql", "group", 0.010)
+
+
+@pytest.mark.parametrize(
+    ("far", "what", "high_s"),
+    [
+        (target("mariadb", "replicas", 0.010), ACKNOWLEDGED, 0.002),
+        (SEMI, ACKNOWLEDGED, 0.022),
+        (target("mysql", "replicas", 0.010, wait_for_replicas=2), ACKNOWLEDGED, 0.022),
+        (target("postgres", "replicas", 0.010, nodes=5, wait_for_replicas=2), ACKNOWLEDGED, 0.022),
+        (GROUP, AGREED, 0.022),
+    ],
+    ids=["async", "semi", "two", "quorum", "group"],
+)
+def test_a_commit_takes_the_ways_of_its_set_up_more(
+    far: TargetPlan, what: str, high_s: float
+) -> None:
+    made, found = of_pair(far, 2.0, 23.0)
+    (one,) = found.quantities
+    assert one.what == what
+    assert one.predicted == (pytest.approx(high_s), pytest.approx(high_s))
+    assert one.measured == ((0.023, 0.023),)
+    assert one.is_model_off == (high_s < 0.018)  # 23 ms where none were waited for
+    assert "without a delay: the median of" in worded(found, made).inputs[1]
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql"])
+def test_commits_of_several_sessions_may_wait_for_those_before(kind: str) -> None:
+    far = target(kind, "replicas", 0.010, wait_for_replicas=1)
+    made, found = of_pair(far, 2.0, 30.0, sessions=8)
+    (one,) = found.quantities
+    assert one.predicted == (pytest.approx(0.022), pytest.approx(0.042))
+    assert (one.off, one.difference, one.is_model_off) == ((0.0,), 0.0, False)
+    assert text.predicted(one) == "22.0 ms to 42.0 ms"
+    assert text.judged(text.difference(one), one) == "within"
+    assert "up to twice as long" in worded(found, made).inputs[0]
+    two = of_pair(far, 2.0, 22.0, sessions=2)[1].quantities[0]
+    assert two.predicted == (pytest.approx(0.022), pytest.approx(0.022))
+
+
+def test_postgres_has_each_commit_wait_for_its_own_answer() -> None:
+    far = target("postgres", "replicas", 0.010, wait_for_replicas=1)
+    made, found = of_pair(far, 2.0, 22.0, sessions=8)
+    assert found.quantities[0].predicted == (pytest.approx(0.022), pytest.approx(0.022))
+    said = worded(found, made).inputs[0]
+    assert "1 of 2 replicas" in said and "2 ways of 10 ms" in said and "twice" not in said
+
+
+def test_the_delay_is_that_of_the_relay_before_the_nodes_started() -> None:
+    made = plan(side_by_side(SEMI), SEMI)
+    facts = {"network_of_nodes": {"delay_s": 0.010, "round_trip_s": 0.0212}}
+    records = [record(0, 2.0), record(1, 23.0, facts)]
+    _, found = predictions(made, records, lambda trial: None)
+    assert found.quantities[0].predicted[0] == pytest.approx(0.0232)
+    assert "2 ways of 10.6 ms" in worded(found, made).inputs[0]
+
+
+def test_a_difference_larger_than_the_proof_s_is_the_model_s() -> None:
+    _, found = of_pair(SEMI, 2.0, 27.0)
+    (one,) = found.quantities
+    assert text.difference(one) == "+23%"
+    assert not one.is_model_off  # 22 is less than 20 % from 27
+    assert text.judged(text.difference(one), one) == "+23%"
+    far_off = replace(one, measured=((0.028, 0.028),))
+    assert text.judged(text.difference(far_off), far_off) == "+27%; the model is off here"
+    assert text.known_error(one.known_error) == "20%"
+    below = replace(one, measured=((0.018, 0.018),))
+    assert below.difference == pytest.approx(-0.004)
+    assert below.is_model_off
+    bound = replace(one, at_least=True, measured=((0.090, 0.090),))
+    assert not bound.is_model_off
+
+
+def test_without_the_same_cell_side_by_side_a_wait_is_a_lower_bound() -> None:
+    made = plan(SEMI)
+    (found,) = predictions(made, [record(0, 23.0)], lambda trial: None)
+    (one,) = found.quantities
+    assert one.at_least and text.predicted(one) == "at least 20.0 ms"
+    assert "lower bound" in worded(found, made).unknown[0]
+    nothing = plan(target("mariadb", "replicas", 0.010))
+    (found,) = predictions(nothing, [record(0, 2.0)], lambda trial: None)
+    assert not found.quantities
+    assert len(found.unknown) == 1 and "--parallelism" in worded(found, nothing).unknown[0]
+
+
+def test_sessions_that_wait_for_each_other_s_rows_are_not_predicted() -> None:
+    made, found = of_pair(SEMI, 2.0, 90.0, sessions=8, options={**UPDATE, "rows": 79})
+    assert not found.quantities
+    assert "8 sessions change 79 rows" in worded(found, made).unknown[0]
+    assert of_pair(SEMI, 2.0, 22.0, sessions=8, options={**UPDATE, "rows": 80})[1].quantities
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        {"config": {"group-replication-consistency": "AFTER"}},
+        {"config": {"loose_group_replication_consistency": "after"}},
+        {"session": ("SET SESSION group_replication_consistency = 'AFTER'",)},
+    ],
+)
+def test_a_group_that_waits_for_more_is_not_predicted(further: Mapping[str, Any]) -> None:
+    made, found = of_pair(replace(GROUP, **further), 4.0, 60.0)
+    assert not found.quantities
+    assert "group_replication_consistency AFTER" in worded(found, made).unknown[0]
+    default = replace(GROUP, config={"group_replication_consistency": "EVENTUAL"})
+    assert of_pair(default, 4.0, 24.0)[1].quantities
+
+
+def test_the_level_that_servers_gave_counts() -> None:
+    made = plan(GROUP)
+    facts = {"settings": {"group_replication_consistency": "BEFORE_AND_AFTER"}}
+    (found,) = predictions(made, [record(0, 44.0, facts)], lambda trial: None)
+    assert "BEFORE_AND_AFTER" in worded(found, made).unknown[0]
+
+
+def struck(one: TargetPlan, audit: str | None) -> str:
+    """What is said of a cell whose primary is killed."""
+    made = plan(one)
+    kill = Fault(3.0, "kill", ("db",), "db")
+    cells = (replace(made.cells[0], faults=(kill,), audit=audit),)
+    made = replace(made, cells=cells)
+    (found,) = predictions(made, [record(0, 2.0)], lambda trial: None)
+    assert not found.quantities
+    return " ".join(worded(found, made).unknown)
+
+
+def test_failovers_are_not_predicted_and_the_reason_is_given() -> None:
+    follows = target("postgres", "replicas", 0.0, failover=Failover(1.0))
+    assert "behind in receiving" in struck(follows, "commits")
+    assert "no model has faults" in struck(follows, None)
+    waits = target("postgres", "replicas", 0.0, failover=Failover(1.0), wait_for_replicas=1)
+    assert "no model has faults" in struck(waits, "commits")
+    assert struck(target("mysql", "group", 0.0), "commits").startswith("Not predicted: no model")
+
+
+def test_readers_have_no_prediction() -> None:
+    made, found = of_pair(SEMI, 2.0, 2.0, options={"preset": "point_select"})
+    assert not found.quantities
+    assert len(found.unknown) == 1
+
+
+def test_a_group_s_own_metric_counts_where_there_are_several() -> None:
+    made = plan(side_by_side(SEMI), SEMI, groups=(group(), group(name="more", sessions=2)))
+    records = [
+        replace(record(cell, 0.0), metrics={"app.service_ms_p50": a, "more.service_ms_p50": b})
+        for cell, a, b in ((0, 2.0, 3.0), (1, 22.0, 23.0))
+    ]
+    _, found = predictions(made, records, lambda trial: None)
+    by_group = {one.of: one.predicted for one in found.quantities}
+    assert by_group["app"] == (pytest.approx(0.022), pytest.approx(0.042))  # three sessions
+    assert by_group["more"] == (pytest.approx(0.023), pytest.approx(0.043))
+
+
+# ---- the error that the proof found
+
+
+def test_known_errors_are_those_of_rows_that_were_met() -> None:
+    for known in KNOWN.values():
+        row = json.loads((PROOF / f"{known.proof}.json").read_text())
+        assert row["met"] is True, known
+    assert KNOWN[OUTAGE].seconds == checks.ALLOWED_S
+    assert KNOWN[COMMITS].share == hot_rows.WITHIN
+    assert KNOWN[COMMIT] == KNOWN[ACKNOWLEDGED] == KNOWN[AGREED]
+    assert KNOWN[ACKNOWLEDGED].share == commit_waits.WITHIN
+
+
+def test_what_has_no_bar_is_as_far_off_as_the_proof_s_table_has() -> None:
+    row = json.loads((PROOF / "cluster.json").read_text())
+    (table,) = (one for one in row["tables"] if "between nodes" in one["title"])
+    columns = {
+        ERRORS: "attempts that failed",
+        CERTIFICATION: "certification failures",
+        TAKEN: "rows taken by force",
+    }
+    for what, column in columns.items():
+        at = table["head"].index(column)
+        pairs = [
+            [int(number.replace(",", "")) for number in cells[at].split(" / ")]
+            for cells in table["rows"]
+        ]
+        worst = max(abs(told - seen) / max(1, seen) for told, seen in pairs)
+        assert worst <= KNOWN[what].share
+
+
+def test_an_outage_outside_by_less_than_the_known_error_is_no_fault_of_the_model() -> None:
+    one = Quantity(OUTAGE, "", (6.0, 6.5), ((7.3, 7.5),))
+    assert not one.is_model_off
+    assert replace(one, measured=((7.3, 7.5), (7.6, 7.8))).is_model_off
+    assert replace(one, measured=((4.7, 4.9),)).is_model_off
+
+
+# ---- for programs
+
+
+def test_result_json_has_numbers_for_each_prediction() -> None:
+    run, findings = apart_run.apart(Path("RUN"))
+    found = valid("result", result.to_json(findings, run.plan, run.manifest))["predictions"]
+    by_setup = {one["levels"]["setup"]: one for one in found if one["quantities"]}
+    assert set(by_setup) == set(apart_run.SETUPS)
+    (semi,) = by_setup["semi-synchronous"]["quantities"]
+    assert semi["what"] == "acknowledged" and semi["model"] == "replica-commit"
+    assert semi["predicted"] == [pytest.approx(0.0221), pytest.approx(0.0421)]
+    assert sorted(low for low, _ in semi["measured"]) == [0.034, 0.035, 0.036]
+    assert semi["median"] == 0.035
+    assert semi["difference"] == 0
+    assert semi["known_error"] == {"proof": "commit_waits", "share": 0.2, "seconds": 0.0}
+    assert semi["model_off"] is False
+    (agreed,) = by_setup["group"]["quantities"]
+    assert agreed["difference"] == pytest.approx(0.045 - 0.024)
+    assert agreed["model_off"] is True
+    assert all(one["not_predicted"] for one in found if not one["quantities"])
+
+
+def test_a_lower_bound_has_no_upper_end() -> None:
+    found = Predictions(0, ("said",), (Quantity(COMMIT, "", (0.02, 0.02), ((0.03, 0.03),), True),))
+    (one,) = predictions_json([found], plan(SEMI))
+    assert one["quantities"][0]["predicted"] == [0.02, None]
