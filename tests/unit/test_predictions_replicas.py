@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tools.proof.galera import checks, hot_rows
-from tools.proof.rows.models import commit_waits
+from tools.proof.rows.models import apply_lag, commit_waits
 
 from dbdyno.analysis import result
 from dbdyno.analysis.predictions.predict import predictions
@@ -23,12 +23,13 @@ from dbdyno.analysis.predictions.types import (
     COMMITS,
     ERRORS,
     KNOWN,
+    LAG,
     OUTAGE,
     TAKEN,
     Predictions,
     Quantity,
 )
-from dbdyno.experiment.types import Failover, Network, Topology
+from dbdyno.experiment.types import Arrivals, Failover, Network, RateStep, Topology
 from dbdyno.experiment.values.faults import Fault
 from dbdyno.plan.types import Factor, GroupPlan, Plan
 from dbdyno.store.record import TrialRecord
@@ -148,7 +149,7 @@ def test_a_difference_larger_than_the_proof_s_is_the_model_s() -> None:
     assert text.judged(text.difference(one), one) == "+23%"
     far_off = replace(one, measured=((0.028, 0.028),))
     assert text.judged(text.difference(far_off), far_off) == "+27%; the model is off here"
-    assert text.known_error(one.known_error) == "20%"
+    assert text.known_error(one.known_error, one.what) == "20%"
     below = replace(one, measured=((0.018, 0.018),))
     assert below.difference == pytest.approx(-0.004)
     assert below.is_model_off
@@ -196,6 +197,83 @@ def test_the_level_that_servers_gave_counts() -> None:
     facts = {"settings": {"group_replication_consistency": "BEFORE_AND_AFTER"}}
     (found,) = predictions(made, [record(0, 44.0, facts)], lambda trial: None)
     assert "BEFORE_AND_AFTER" in worded(found, made).unknown[0]
+
+
+# ---- lag
+
+
+def rated(
+    rates: Mapping[float, float], *, faults: tuple[Fault, ...] = (), **more: Any
+) -> tuple[Plan, dict[float, Predictions]]:
+    """Cells that differ in a rate: by transactions a second, how fast the lag of db.2 grows. The
+    replica db.3 keeps up. `more`: of the last cell's target."""
+    one = target("mysql", "replicas", 0.0)
+    made = plan(*[one] * (len(rates) - 1), replace(one, **more))
+    cells, records = [], []
+    for cell, (rate, growth) in zip(made.cells, rates.items(), strict=True):
+        arrivals = Arrivals("uniform", (RateStep(None, rate, rate),))
+        cells.append(replace(cell, groups=(group(arrivals=arrivals),), faults=faults))
+        metrics = {
+            "transactions_per_s": rate,
+            "service_ms_p50": 2.0,
+            "replica_lag_s.node2_per_h": 3600 * growth,
+            "replica_lag_s.node3_per_h": 0.0,
+        }
+        records.append(replace(record(cell.index, 2.0), metrics=metrics))
+    made = replace(made, cells=tuple(cells))
+    found = {each.cell: each for each in predictions(made, records, lambda trial: None)}
+    return made, {rate: found[number] for number, rate in enumerate(rates)}
+
+
+def test_the_growth_of_a_lag_follows_from_what_the_replica_applies_at_another_rate() -> None:
+    made, found = rated({800.0: 0.0, 1000.0: 0.02, 2000.0: 0.5, 4000.0: 0.74})
+    growths = {
+        rate: [(one.what, one.of, round(one.predicted[0], 3)) for one in each.quantities]
+        for rate, each in found.items()
+    }
+    assert growths[800.0] == [(LAG, "db.2", 0.0)]  # of 1040 a second, as at 4000
+    assert growths[1000.0] == [(LAG, "db.2", 0.0)]
+    assert growths[2000.0] == [(LAG, "db.2", 0.48)]
+    assert growths[4000.0] == [(LAG, "db.2", 0.75)]  # of 1000 a second, as at 2000
+    (one,) = found[2000.0].quantities
+    assert one.difference == pytest.approx(0.02)
+    assert not one.is_model_off
+    assert text.what(one) == "db.2: growth of the lag"
+    assert (text.predicted(one), text.measured(one)) == ("0.48 s/s", "0.50 s/s")
+    assert text.judged(text.difference(one), one) == "+0.02 s/s"
+    assert text.known_error(one.known_error, one.what) == "0.1 s/s"
+    said = " ".join(worded(found[2000.0], made).inputs)
+    assert "db.2 1,040/s" in said and "db.3" not in said
+    assert "binary log" not in " ".join(worded(found[2000.0], made).unknown)
+
+
+def test_a_lag_that_grows_otherwise_is_the_model_s() -> None:
+    _, found = rated({2000.0: 0.30, 4000.0: 0.75})
+    (one,) = found[2000.0].quantities
+    assert one.predicted == (pytest.approx(0.5), pytest.approx(0.5))
+    assert text.judged(text.difference(one), one) == "-0.20 s/s; the model is off here"
+
+
+@pytest.mark.parametrize(
+    ("rates", "more"),
+    [
+        ({800.0: 0.0, 1000.0: 0.05}, {}),  # none falls behind
+        ({800.0: 0.0, 2000.0: 0.5}, {"config": {"replica_parallel_workers": 8}}),
+    ],
+)
+def test_without_another_rate_at_which_it_falls_behind_no_lag_is_predicted(
+    rates: Mapping[float, float], more: Mapping[str, Any]
+) -> None:
+    made, found = rated(rates, **more)
+    for each in found.values():
+        assert not each.quantities
+        assert "binary log" in " ".join(worded(each, made).unknown)
+
+
+def test_cells_with_faults_say_nothing_of_lags() -> None:
+    kill = Fault(3.0, "kill", ("db.2",), "db")
+    _, found = rated({800.0: 0.0, 2000.0: 0.5}, faults=(kill,))
+    assert not any(each.quantities for each in found.values())
 
 
 def struck(one: TargetPlan, audit: str | None) -> str:
@@ -247,6 +325,7 @@ def test_known_errors_are_those_of_rows_that_were_met() -> None:
     assert KNOWN[COMMITS].share == hot_rows.WITHIN
     assert KNOWN[COMMIT] == KNOWN[ACKNOWLEDGED] == KNOWN[AGREED]
     assert KNOWN[ACKNOWLEDGED].share == commit_waits.WITHIN
+    assert KNOWN[LAG].seconds == apply_lag.WITHIN
 
 
 def test_what_has_no_bar_is_as_far_off_as_the_proof_s_table_has() -> None:

@@ -1,13 +1,15 @@
-"""Replicas and groups of MySQL without faults and with a delay between the nodes: how long a commit
-takes that waits for other nodes, and that one which waits for none takes no longer."""
+"""Replicas and groups of MySQL without faults. With a delay between the nodes: how long a commit
+takes that waits for other nodes, and that one which waits for none takes no longer. And how fast
+the lag of replicas grows that cannot keep up (`lag`)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dbdyno.analysis.message import Message
-from dbdyno.analysis.predictions import hot_rows, latencies
+from dbdyno.analysis.predictions import hot_rows, lag, latencies
 from dbdyno.analysis.predictions.latencies import Waits
 from dbdyno.analysis.predictions.types import ACKNOWLEDGED, AGREED, Predictions
 from dbdyno.experiment.audit import COMMITS
@@ -30,18 +32,38 @@ def predict(
     """Of a cell on replicas or on a group. `records`: of all cells."""
     topology = target.topology
     assert topology is not None
-    lag = [Message("lag_from_log")] if topology.kind == REPLICAS else []
+    unknown = [Message("lag_from_log")] if topology.kind == REPLICAS else []
     if any(fault.target == target.name for fault in cell.faults):
-        return Predictions(cell.index, unknown=(*_of_failover(cell, target), *lag))
-    own = [record for record in records if record.cell == cell.index]
+        return Predictions(cell.index, unknown=(*_of_failover(cell, target), *unknown))
     groups = latencies.writers(cell, target)
     if topology.nodes < 2 or not groups:
-        return Predictions(cell.index, unknown=tuple(lag))
+        return Predictions(cell.index, unknown=tuple(unknown))
+    if topology.kind == REPLICAS and (grows := lag.predict(plan, cell, target, records)):
+        found = _waits(plan, cell, target, groups, records, ())
+        return replace(
+            found,
+            inputs=(*found.inputs, grows.source),
+            quantities=(*found.quantities, *grows.quantities),
+        )
+    return _waits(plan, cell, target, groups, records, unknown)
+
+
+def _waits(
+    plan: Plan,
+    cell: Cell,
+    target: TargetPlan,
+    groups: Sequence[GroupPlan],
+    records: Sequence[TrialRecord],
+    unknown: Sequence[str],
+) -> Predictions:
+    """How long transactions wait for other nodes; `unknown`: what else is to be said."""
+    own = [record for record in records if record.cell == cell.index]
     if why := latencies.refused(target) or _refused(target, groups, own):
-        return Predictions(cell.index, unknown=(why, *lag))
-    delay_s = latencies.one_way_s(target, own)
-    computed = _of_replicas if topology.kind == REPLICAS else _of_group
-    return latencies.predict(plan, cell, computed(target, groups, delay_s), records, lag)
+        return Predictions(cell.index, unknown=(why, *unknown))
+    assert target.topology is not None
+    computed = _of_replicas if target.topology.kind == REPLICAS else _of_group
+    waits = computed(target, groups, latencies.one_way_s(target, own))
+    return latencies.predict(plan, cell, waits, records, unknown)
 
 
 def _of_failover(cell: Cell, target: TargetPlan) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dbdyno.analysis.predictions.types import (
     KNOWN,
+    LAG,
     MEMBERS,
     MODELS,
     TIMES,
@@ -40,7 +41,7 @@ def _quantity(one: Quantity) -> dict[str, Any]:
     return {
         "what": one.what,
         "of": one.of,
-        "unit": "s" if one.what in TIMES else "1/s",
+        "unit": "s" if one.what in TIMES else "s/s" if one.what == LAG else "1/s",
         "model": MODELS[one.what],
         "predicted": _range((low, math.inf if one.at_least else high)),
         "measured": [_range(value) for value in one.measured],

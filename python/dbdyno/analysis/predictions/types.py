@@ -15,22 +15,24 @@ COMMIT, COMMITS, ERRORS = "commit", "commits", "errors"
 CERTIFICATION, TAKEN = "certification", "taken"
 # The same as COMMIT, of replicas and of a group of MySQL.
 ACKNOWLEDGED, AGREED = "acknowledged", "agreed"
+LAG = "lag"  # its growth, seconds a second
 MODELS = {
     **dict.fromkeys((OUTAGE, CHANGE, MEMBERS), "cluster-timeline"),
     COMMIT: "cluster-commit",
     ACKNOWLEDGED: "replica-commit",
     AGREED: "group-commit",
+    LAG: "apply-lag",
     **dict.fromkeys((COMMITS, ERRORS, CERTIFICATION, TAKEN), "certification"),
 }
 """Names of models, by what they predict."""
 TIMES = frozenset({OUTAGE, CHANGE, COMMIT, ACKNOWLEDGED, AGREED})
-"""What is in seconds; all else is a second."""
+"""What is in seconds; all else but LAG is a second."""
 
 
 @dataclass(frozen=True)
 class KnownError:
     """How far a model was from real servers in a row of the proof, at most: its bar where it has
-    one. `share`: of what was measured; `seconds`: outside the predicted range."""
+    one. `share`: of what was measured; `seconds` (of LAG a second): outside the predicted range."""
 
     proof: str
     share: float = 0.0
@@ -44,6 +46,7 @@ KNOWN: Mapping[str, KnownError] = {
     # No bar: the most that its table has.
     **dict.fromkeys((ERRORS, CERTIFICATION, TAKEN), KnownError("cluster", share=0.40)),
     **dict.fromkeys((COMMIT, ACKNOWLEDGED, AGREED), KnownError("commit_waits", share=0.20)),
+    LAG: KnownError("apply_lag", seconds=0.1),
 }
 
 

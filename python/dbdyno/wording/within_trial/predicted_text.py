@@ -41,6 +41,9 @@ PLAIN = {
     " write-set that takes {order_ms:number} ms to be ordered, and {statement_ms:g} ms a statement,"
     " which is assumed. A session whose attempt failed waits 1 ms, then twice as long each time up"
     " to 64 ms, less up to half by chance. No session waits for a processor.",
+    "lag_from_capacity": "The growth of a lag follows from the rate and from what replicas apply a"
+    " second, which was measured where they could not keep up ({levels:levels}): {applied:list}."
+    " That assumes that they apply as many at any rate.",
     "lag_from_log": "Not predicted: how far replicas lag depends on what their source logs;"
     " `dyno digest --parallelism` computes it from a binary log.",
     "no_model_of_group": "Not predicted: no model has this topology.",

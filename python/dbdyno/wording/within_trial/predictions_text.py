@@ -14,6 +14,7 @@ from dbdyno.analysis.predictions.types import (
     COMMIT,
     COMMITS,
     ERRORS,
+    LAG,
     OUTAGE,
     TAKEN,
     KnownError,
@@ -31,6 +32,7 @@ NAMES = {
     ERRORS: "attempts that failed",
     CERTIFICATION: "certification failures",
     TAKEN: "rows taken by appliers",
+    LAG: "growth of the lag",
 }
 _MS, _SECONDS = frozenset({COMMIT, ACKNOWLEDGED, AGREED}), frozenset({OUTAGE, CHANGE})
 MEMBERS = "members that it sees"
@@ -71,6 +73,8 @@ def difference(one: Quantity) -> str:
     """How far what was measured is from the prediction: of points in percent of the prediction, of
     ranges whether trials lie within, and how far the farthest does not."""
     low, high = one.predicted
+    if one.what == LAG:
+        return f"{one.middle - low:+z.2f} s/s"
     if one.at_least or high > low or one.what in _SECONDS:
         outside = [off for off in one.off if off]
         if not outside:
@@ -86,12 +90,12 @@ def difference(one: Quantity) -> str:
     return f"{middle / low - 1:+.0%}"
 
 
-def known_error(known: KnownError | None) -> str:
+def known_error(known: KnownError | None, what: str) -> str:
     """How far a model was from real servers in the proof, at most."""
     if known is None:
         return "not known"
     if known.seconds:
-        return f"{known.seconds:g} s"
+        return f"{known.seconds:g} s/s" if what == LAG else f"{known.seconds:g} s"
     return f"{known.share:.0%}" if known.share else "none"
 
 
@@ -121,4 +125,6 @@ def _span(one: Quantity, low: float, high: float) -> str:
 def _value(one: Quantity, value: float) -> str:
     if one.what in _MS:
         return f"{sig3(value * 1e3)} ms"
+    if one.what == LAG:
+        return f"{value:z.2f} s/s"
     return f"{sig3(value)} s" if one.what in _SECONDS else f"{sig3(value)}/s"

@@ -66,7 +66,7 @@ def _rows(one: Predictions) -> Iterator[Row]:
         yield Row(
             *(visible(text.what(each)), text.predicted(each), text.measured(each)),
             text.judged(text.difference(each), each),
-            *(text.known_error(each.known_error), MODELS[each.what]),
+            *(text.known_error(each.known_error, each.what), MODELS[each.what]),
         )
     for seen in one.sequences:
         yield Row(
@@ -74,7 +74,7 @@ def _rows(one: Predictions) -> Iterator[Row]:
             text.members(seen.predicted),
             text.members(seen.measured),
             text.judged(text.agreement(seen.agree, len(seen.measured)), seen),
-            *(text.known_error(KNOWN[MEMBERS]), MODELS[MEMBERS]),
+            *(text.known_error(KNOWN[MEMBERS], MEMBERS), MODELS[MEMBERS]),
         )
 
 
