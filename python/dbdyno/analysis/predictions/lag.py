@@ -35,78 +35,84 @@ def predict(
 ) -> Found | None:
     """Of a cell without faults; None where no other cell says what a replica applies. `records`: of
     all cells."""
-    trials = _trials(cell, target, records)
-    named = {_label(node.name, target): node.name for node in target.nodes if node.role == REPLICA}
-    best: tuple[float, Cell, Mapping[str, float]] | None = None
-    for other in plan.cells:
-        if other.index == cell.index or not _differ_in_load(other, cell):
-            continue
-        seen = _trials(other, target, records)
-        growths = {label: _median([one.growth.get(label) for one in seen]) for label in named}
-        capacities = {
-            label: median(
-                one.rate_per_s * (1 - one.growth[label]) for one in seen if label in one.growth
-            )
-            for label, growth in growths.items()
-            if growth >= LEAST
-        }
-        most = max(growths.values(), default=0.0)
-        if capacities and (best is None or most > best[0]):
-            best = most, other, capacities
-    if best is None:
+    others = [one for one in plan.cells if one.index != cell.index and _differ_in_load(one, cell)]
+    behind = [one for other in others if (one := _behind(other, target, records)) is not None]
+    if not behind:
         return None
-    _, source, capacities = best
+    source = max(behind, key=lambda one: one.growth)
+    trials = _trials(cell, target, records)
     quantities = tuple(
-        _of_node(named[label], label, capacity, trials)
-        for label, capacity in capacities.items()
-        if capacity >= RATE_MIN and any(label in one.growth for one in trials)
+        _of_node(node, capacity, trials)
+        for node, capacity in source.capacities.items()
+        if any(node in one.growth for one in trials)
     )
     if not quantities:
         return None
-    applied = tuple(f"{named[label]} {capacity:,.0f}/s" for label, capacity in capacities.items())
-    return Found(
-        Message("lag_from_capacity", applied=applied, levels=dict(source.levels)), quantities
-    )
+    applied = tuple(f"{node} {capacity:,.0f}/s" for node, capacity in source.capacities.items())
+    levels = dict(source.cell.levels)
+    return Found(Message("lag_from_capacity", applied=applied, levels=levels), quantities)
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """A cell in which replicas could not keep up: how fast the lag of the slowest one grew, and how
+    many transactions a second each of them applied."""
+
+    cell: Cell
+    growth: float
+    capacities: Mapping[str, float]
+
+
+def _behind(cell: Cell, target: TargetPlan, records: Sequence[TrialRecord]) -> _Behind | None:
+    trials = _trials(cell, target, records)
+    nodes = sorted({node for one in trials for node in one.growth})
+    known = {node: [one for one in trials if node in one.growth] for node in nodes}
+    growths = {node: median(one.growth[node] for one in known[node]) for node in nodes}
+    capacities = {
+        node: median(one.rate_per_s * (1 - one.growth[node]) for one in known[node])
+        for node, growth in growths.items()
+        if growth >= LEAST
+    }
+    applying = {node: value for node, value in capacities.items() if value >= RATE_MIN}
+    return _Behind(cell, max(growths.values()), applying) if applying else None
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """Transactions that changed data a second, and by how much each replica's lag grew."""
+    """Transactions that changed data a second, and by how much the lag of each replica grew, by
+    node: seconds a second."""
 
     rate_per_s: float
     growth: Mapping[str, float]
 
 
-def _trials(
-    cell: Cell, target: TargetPlan, records: Sequence[TrialRecord]
-) -> list[_Trial]:
+def _trials(cell: Cell, target: TargetPlan, records: Sequence[TrialRecord]) -> list[_Trial]:
     prefix = f"{target.name}." * (len(cell.targets) > 1)
     groups = latencies.writers(cell, target)
-    names = [f"{one.name}." * (len(cell.groups) > 1) + "transactions_per_s" for one in groups]
-    labels = [_label(node.name, target) for node in target.nodes if node.role == REPLICA]
+    rates = [f"{one.name}." * (len(cell.groups) > 1) + "transactions_per_s" for one in groups]
+    slopes = {
+        node.name: f"{prefix}replica_lag_s.{_label(node.name, target)}_per_h"
+        for node in target.nodes
+        if node.role == REPLICA
+    }
     found = []
     for record in records:
-        rates = [record.metrics[name] for name in names if name in record.metrics]
-        if record.cell != cell.index or len(rates) < max(1, len(names)) or sum(rates) < RATE_MIN:
+        if record.cell != cell.index or not all(name in record.metrics for name in rates):
             continue
-        slopes = {label: f"{prefix}replica_lag_s.{label}_per_h" for label in labels}
+        rate_per_s = sum(record.metrics[name] for name in rates)
         growth = {
-            label: record.metrics[name] / HOUR_S
-            for label, name in slopes.items()
+            node: record.metrics[name] / HOUR_S
+            for node, name in slopes.items()
             if name in record.metrics
         }
-        found.append(_Trial(sum(rates), growth))
+        if rate_per_s >= RATE_MIN:
+            found.append(_Trial(rate_per_s, growth))
     return found
 
 
 def _label(node: str, target: TargetPlan) -> str:
     """A node as metrics call it."""
     return f"node{node.removeprefix(target.name).removeprefix('.') or 1}"
-
-
-def _median(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return median(known) if known else 0.0
 
 
 def _differ_in_load(one: Cell, other: Cell) -> bool:
@@ -124,10 +130,10 @@ def _without_load(group: GroupPlan) -> GroupPlan:
     return replace(group, sessions=1, arrivals=None, think=None, find=None)
 
 
-def _of_node(node: str, label: str, capacity: float, trials: Sequence[_Trial]) -> Quantity:
-    known = [one for one in trials if label in one.growth]
+def _of_node(node: str, capacity: float, trials: Sequence[_Trial]) -> Quantity:
+    known = [one for one in trials if node in one.growth]
     growth = _growth(median(one.rate_per_s for one in known), capacity)
-    measured = tuple((one.growth[label], one.growth[label]) for one in known)
+    measured = tuple((one.growth[node], one.growth[node]) for one in known)
     return Quantity(LAG, node, (growth, growth), measured)
 
 
