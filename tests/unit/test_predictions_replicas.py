@@ -297,7 +297,7 @@ def test_failovers_are_not_predicted_and_the_reason_is_given() -> None:
 
 
 def test_readers_have_no_prediction() -> None:
-    made, found = of_pair(SEMI, 2.0, 2.0, options={"preset": "point_select"})
+    _, found = of_pair(SEMI, 2.0, 2.0, options={"preset": "point_select"})
     assert not found.quantities
     assert len(found.unknown) == 1
 

@@ -75,14 +75,12 @@ def _of_failover(cell: Cell, target: TargetPlan) -> list[str]:
     return [Message("failover_not_simulated")]
 
 
-def _refused(
-    target: TargetPlan, groups: Sequence[GroupPlan], own: Sequence[TrialRecord]
-) -> str:
+def _refused(target: TargetPlan, groups: Sequence[GroupPlan], own: Sequence[TrialRecord]) -> str:
     """What of a cell the models do not have; empty if nothing."""
     sessions = _sessions(groups)
     for group in groups:
         hot = hot_rows.of_group(group)
-        if hot is not None and 1 < sessions and hot.rows < ROWS_MIN * sessions:
+        if hot is not None and sessions > 1 and hot.rows < ROWS_MIN * sessions:
             return Message("rows_are_hot", rows=hot.rows, sessions=sessions)
     assert target.topology is not None
     level = _consistency(target, own) if target.topology.kind == GROUP else ""

@@ -21,9 +21,7 @@ RATES, QUICK_RATES = (100, 230, 300, 400), (300, 400)
 BLOCKS, LENGTH_S, QUICK_LENGTH_S = 2, 12.0, 7.0
 TIMEOUT_S = 1800.0
 # Logged as it was sent, and applied so.
-CHANGE = (
-    "UPDATE counters SET n = n + 1 + IF(@@GLOBAL.read_only, SLEEP({:g}), 0) WHERE id = :row"
-)
+CHANGE = "UPDATE counters SET n = n + 1 + IF(@@GLOBAL.read_only, SLEEP({:g}), 0) WHERE id = :row"
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def _compared(effort: Effort, kind: Waiting) -> Iterator[Compared]:
             low, high = one["predicted"]
             levels: Mapping[str, str] = cell["levels"]
             yield Compared(
-                *(kind.name, levels["delay"], levels["sessions"]),
+                *(kind.name, levels["delay"], levels.get("sessions", "1")),
                 *(low, low if high is None else high, one["median"]),
             )
 
@@ -130,6 +130,8 @@ def _experiment(effort: Effort, kind: Waiting) -> str:
         **({"wait_for_replicas": kind.wait} if kind.wait else {}),
     }
     delays = QUICK_DELAYS_MS if effort.quick else DELAYS_MS
+    counts = kind.sessions[: 1 if effort.quick else None]
+    sessions = {f"{count}": {"workload.sessions": count} for count in counts}
     plan: dict[str, Any] = {
         "experiment": kind.short,
         "targets": {
@@ -145,18 +147,13 @@ def _experiment(effort: Effort, kind: Waiting) -> str:
             "preset": "update_non_index",
             "tables": 1,
             "rows": 10_000,
-            "sessions": 1,
+            "sessions": counts[0],
             "route": "primary",
             "deadline": "10s",
         },
         "factors": {
-            "delay": {
-                f"{ms} ms": {"db.topology.network.delay": f"{ms}ms"} for ms in (0, *delays)
-            },
-            "sessions": {
-                f"{count}": {"workload.sessions": count}
-                for count in kind.sessions[: 1 if effort.quick else None]
-            },
+            "delay": {f"{ms} ms": {"db.topology.network.delay": f"{ms}ms"} for ms in (0, *delays)},
+            **({"sessions": sessions} if len(sessions) > 1 else {}),
         },
         "state": {"data": "reuse"},
         "blocks": 1 if effort.quick else BLOCKS,

@@ -43,13 +43,13 @@ from __future__ import annotations
 from dbdyno.models.model import Golden, Input, Note
 
 INPUTS = (
-    Input("rate", "rate", "transactions that the source commits", None, "0.001/s", "10M/s",
+    Input("rate", "rate", "transactions that the source commits", None, "0.001/s", "10000000/s",
           example="2000/s"),
     Input("capacity", "rate", "transactions that the replica applies at most", None, "0.001/s",
-          "10M/s", example="1500/s"),
+          "10000000/s", example="1500/s"),
     Input("lasting", "duration", "how long the source commits so many", "1m", "0s", "365d"),
     Input("after", "rate", "transactions that the source commits afterwards", "0/s", "0/s",
-          "10M/s"),
+          "10000000/s"),
 )  # fmt: skip
 OUTPUTS = ("lag", "growth", "waiting", "catch_up")
 SAYS = (

@@ -79,9 +79,7 @@ SAYS = (
      " what it takes alone."),
     ("", "A commit takes {earliest}: a way there and back, and what it takes alone."),
 )  # fmt: skip
-REFUSALS = (
-    Note("wait > len(delays)", "wait={wait}: more replicas must answer than `delays` has"),
-)
+REFUSALS = (Note("wait > len(delays)", "wait={wait}: more replicas must answer than `delays` has"),)
 NOTES = (
     Note("wait > 0 and needed < 0.0002", "so near each other the time is that of processors, which"
          " is not part of this"),
