@@ -56,7 +56,7 @@ def _waits(
     records: Sequence[TrialRecord],
     unknown: Sequence[str],
 ) -> Predictions:
-    """How long transactions wait for other nodes; `unknown`: what else is to be said."""
+    """How long transactions wait for other nodes; `unknown`: what else is not predicted."""
     own = [record for record in records if record.cell == cell.index]
     if why := latencies.refused(target) or _refused(target, groups, own):
         return Predictions(cell.index, unknown=(why, *unknown))
