@@ -7,7 +7,7 @@ import json
 import pytest
 from ending import Watched, ended, lines, settled
 from private_servers import binaries
-from running import Place, complete_trials
+from running import Place, complete_trials, has
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -41,10 +41,10 @@ targets:
     kind: postgres
     memory: 32Mi
     topology: {kind: replicas, nodes: 2, wait_for_replicas: 1, network: {delay: 20ms}}
-workload: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 1, deadline: 20s}
+workload: {kind: oltp, preset: update_index, tables: 1, rows: 1000, sessions: 4, deadline: 20s}
 blocks: 1
 warmup: 200ms
-duration: 1s
+duration: 60s
 interval: 500ms
 claims: [p50 >= 40ms]
 """
@@ -87,7 +87,8 @@ def test_a_crash_is_predicted_beside_its_outage(there: Place) -> None:
 
 def test_the_wait_for_a_standby_is_predicted_in_result_json(there: Place) -> None:
     binaries("postgres")
-    done = there.dyno("run", there.experiment(APART), "--dir", "out", "--json")
+    enough = has(200)  # for a median that is known
+    done = there.dyno_until(enough, "run", there.experiment(APART), "--dir", "out", "--json")
     assert done.returncode == 0, done.stderr
     (cell,) = json.loads(done.stdout)["predictions"]
     (one,) = cell["quantities"]

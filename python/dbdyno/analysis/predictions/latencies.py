@@ -71,7 +71,7 @@ def predict(
     plan: Plan, cell: Cell, waits: Waits, records: Sequence[TrialRecord], unknown: Sequence[str]
 ) -> Predictions:
     """The median service time of transactions that write. `records`: of all cells. `unknown`: what
-    else is unknown of the cell."""
+    else is not predicted of the cell."""
     alone = nearer(plan, cell)
     found = [
         one
