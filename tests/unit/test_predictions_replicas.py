@@ -13,11 +13,13 @@ from tools.proof.galera import checks, hot_rows
 from tools.proof.rows.models import apply_lag, commit_waits
 
 from dbdyno.analysis import result
+from dbdyno.analysis.predictions import types
 from dbdyno.analysis.predictions.predict import predictions
 from dbdyno.analysis.predictions.result import predictions_json
 from dbdyno.analysis.predictions.types import (
     ACKNOWLEDGED,
     AGREED,
+    BARS,
     CERTIFICATION,
     COMMIT,
     COMMITS,
@@ -90,13 +92,12 @@ GROUP = target("mysql", "group", 0.010)
 @pytest.mark.parametrize(
     ("far", "what", "high_s"),
     [
-        (target("mariadb", "replicas", 0.010), ACKNOWLEDGED, 0.002),
         (SEMI, ACKNOWLEDGED, 0.022),
         (target("mysql", "replicas", 0.010, wait_for_replicas=2), ACKNOWLEDGED, 0.022),
         (target("postgres", "replicas", 0.010, nodes=5, wait_for_replicas=2), ACKNOWLEDGED, 0.022),
         (GROUP, AGREED, 0.022),
     ],
-    ids=["async", "semi", "two", "quorum", "group"],
+    ids=["semi", "two", "quorum", "group"],
 )
 def test_a_commit_takes_the_ways_of_its_set_up_more(
     far: TargetPlan, what: str, high_s: float
@@ -106,7 +107,7 @@ def test_a_commit_takes_the_ways_of_its_set_up_more(
     assert one.what == what
     assert one.predicted == (pytest.approx(high_s), pytest.approx(high_s))
     assert one.measured == ((0.023, 0.023),)
-    assert one.is_model_off == (high_s < 0.018)  # 23 ms where none were waited for
+    assert text.difference(one) == "+5%"
     assert "without a delay: the median of" in worded(found, made).inputs[1]
 
 
@@ -141,8 +142,14 @@ def test_the_delay_is_that_of_the_relay_before_the_nodes_started() -> None:
     assert "2 ways of 10.6 ms" in worded(found, made).inputs[0]
 
 
-def test_a_difference_larger_than_the_proof_s_is_the_model_s() -> None:
+def test_a_difference_larger_than_the_proof_s_is_the_model_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     _, found = of_pair(SEMI, 2.0, 27.0)
+    (quantity,) = found.quantities
+    assert quantity.known_error is None and not quantity.is_model_off
+    assert text.known_error(quantity.known_error, quantity.what) == "not known"
+    monkeypatch.setattr(types, "KNOWN", {**KNOWN, **BARS})
     (one,) = found.quantities
     assert text.difference(one) == "+23%"
     assert not one.is_model_off  # 22 is less than 20 % from 27
@@ -163,10 +170,14 @@ def test_without_the_same_cell_side_by_side_a_wait_is_a_lower_bound() -> None:
     (one,) = found.quantities
     assert one.at_least and text.predicted(one) == "at least 20.0 ms"
     assert "lower bound" in worded(found, made).unknown[0]
-    nothing = plan(target("mariadb", "replicas", 0.010))
-    (found,) = predictions(nothing, [record(0, 2.0)], lambda trial: None)
+
+
+def test_what_waits_for_no_replica_is_not_predicted() -> None:
+    made, found = of_pair(target("mariadb", "replicas", 0.010), 2.0, 2.2)
     assert not found.quantities
-    assert len(found.unknown) == 1 and "--parallelism" in worded(found, nothing).unknown[0]
+    waits, lags = worded(found, made).unknown
+    assert "asynchronous commit waits for no replica" in waits
+    assert "--parallelism" in lags
 
 
 def test_sessions_that_wait_for_each_other_s_rows_are_not_predicted() -> None:
@@ -225,7 +236,10 @@ def rated(
     return made, {rate: found[number] for number, rate in enumerate(rates)}
 
 
-def test_the_growth_of_a_lag_follows_from_what_the_replica_applies_at_another_rate() -> None:
+def test_the_growth_of_a_lag_follows_from_what_the_replica_applies_at_another_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(types, "KNOWN", {**KNOWN, **BARS})
     made, found = rated({800.0: 0.0, 1000.0: 0.02, 2000.0: 0.5, 4000.0: 0.74})
     growths = {
         rate: [(one.what, one.of, round(one.predicted[0], 3)) for one in each.quantities]
@@ -247,7 +261,8 @@ def test_the_growth_of_a_lag_follows_from_what_the_replica_applies_at_another_ra
     assert "binary log" not in " ".join(worded(found[2000.0], made).unknown)
 
 
-def test_a_lag_that_grows_otherwise_is_the_model_s() -> None:
+def test_a_lag_that_grows_otherwise_is_the_model_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(types, "KNOWN", {**KNOWN, **BARS})
     _, found = rated({2000.0: 0.30, 4000.0: 0.75})
     (one,) = found[2000.0].quantities
     assert one.predicted == (pytest.approx(0.5), pytest.approx(0.5))
@@ -323,9 +338,17 @@ def test_known_errors_are_those_of_rows_that_were_met() -> None:
         assert row["met"] is True, known
     assert KNOWN[OUTAGE].seconds == checks.ALLOWED_S
     assert KNOWN[COMMITS].share == hot_rows.WITHIN
-    assert KNOWN[COMMIT] == KNOWN[ACKNOWLEDGED] == KNOWN[AGREED]
-    assert KNOWN[ACKNOWLEDGED].share == commit_waits.WITHIN
-    assert KNOWN[LAG].seconds == apply_lag.WITHIN
+    bars = {**KNOWN, **BARS}
+    assert bars[COMMIT] == bars[ACKNOWLEDGED] == bars[AGREED]
+    assert bars[ACKNOWLEDGED].share == commit_waits.WITHIN
+    assert bars[LAG].seconds == apply_lag.WITHIN
+
+
+def test_bars_are_known_errors_as_soon_as_they_were_met() -> None:
+    assert not KNOWN.keys() & BARS.keys()
+    for bar in BARS.values():
+        row = PROOF / f"{bar.proof}.json"
+        assert not row.exists() or json.loads(row.read_text())["met"] is not True, bar
 
 
 def test_what_has_no_bar_is_as_far_off_as_the_proof_s_table_has() -> None:
@@ -356,21 +379,26 @@ def test_an_outage_outside_by_less_than_the_known_error_is_no_fault_of_the_model
 # ---- for programs
 
 
-def test_result_json_has_numbers_for_each_prediction() -> None:
+def test_result_json_has_numbers_for_each_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     run, findings = apart_run.apart(Path("RUN"))
     found = valid("result", result.to_json(findings, run.plan, run.manifest))["predictions"]
     by_setup = {one["levels"]["setup"]: one for one in found if one["quantities"]}
-    assert set(by_setup) == set(apart_run.SETUPS)
+    assert set(by_setup) == set(apart_run.SETUPS) - {"asynchronous"}
     (semi,) = by_setup["semi-synchronous"]["quantities"]
     assert semi["what"] == "acknowledged" and semi["model"] == "replica-commit"
     assert semi["predicted"] == [pytest.approx(0.0221), pytest.approx(0.0421)]
     assert sorted(low for low, _ in semi["measured"]) == [0.034, 0.035, 0.036]
     assert semi["median"] == 0.035
     assert semi["difference"] == 0
-    assert semi["known_error"] == {"proof": "commit_waits", "share": 0.2, "seconds": 0.0}
+    assert semi["known_error"] is None
     assert semi["model_off"] is False
     (agreed,) = by_setup["group"]["quantities"]
     assert agreed["difference"] == pytest.approx(0.045 - 0.024)
+    assert agreed["model_off"] is False  # as long as nothing is known of it
+    monkeypatch.setattr(types, "KNOWN", {**KNOWN, **BARS})
+    found = result.to_json(findings, run.plan, run.manifest)["predictions"]
+    (agreed,) = (one for each in found for one in each["quantities"] if one["what"] == AGREED)
+    assert agreed["known_error"] == {"proof": "commit_waits", "share": 0.2, "seconds": 0.0}
     assert agreed["model_off"] is True
     assert all(one["not_predicted"] for one in found if not one["quantities"])
 

@@ -97,7 +97,7 @@ def _of_group(
     name = f"{group.name}." * (len(cell.groups) > 1) + "service_ms_p50"
     values_s = _seconds(records, cell, name)
     near_s = _seconds(records, alone, name) if alone is not None else []
-    if not values_s or not (near_s or waits.low_s):
+    if not values_s:
         return None
     alone_s = median(near_s) if near_s else 0.0
     return Quantity(

@@ -1,5 +1,5 @@
 """Replicas and groups of MySQL without faults. With a delay between the nodes: how long a commit
-takes that waits for other nodes, and that one which waits for none takes no longer. And how fast
+takes that waits for other nodes; one that waits for none takes what processors need. And how fast
 the lag of replicas grows that cannot keep up (`lag`)."""
 
 from __future__ import annotations
@@ -77,12 +77,14 @@ def _of_failover(cell: Cell, target: TargetPlan) -> list[str]:
 
 def _refused(target: TargetPlan, groups: Sequence[GroupPlan], own: Sequence[TrialRecord]) -> str:
     """What of a cell the models do not have; empty if nothing."""
+    assert target.topology is not None
+    if target.topology.kind == REPLICAS and not target.topology.wait_for_replicas:
+        return Message("waits_for_none")
     sessions = _sessions(groups)
     for group in groups:
         hot = hot_rows.of_group(group)
         if hot is not None and sessions > 1 and hot.rows < ROWS_MIN * sessions:
             return Message("rows_are_hot", rows=hot.rows, sessions=sessions)
-    assert target.topology is not None
     level = _consistency(target, own) if target.topology.kind == GROUP else ""
     return Message("further_wait", level=level) if level not in ("", *NO_FURTHER_WAIT) else ""
 
@@ -118,16 +120,14 @@ def _of_replicas(target: TargetPlan, groups: Sequence[GroupPlan], delay_s: float
             "alone": "0s",
         },
     )
-    told = Message("waits_for_none")
-    if wait:
-        told = Message(
-            "waits_for_replicas",
-            wait=wait,
-            replicas=nodes - 1,
-            delay_ms=delay_s * 1e3,
-            sessions=sessions,
-            up_to_twice=values["queue"] > 0,
-        )
+    told = Message(
+        "waits_for_replicas",
+        wait=wait,
+        replicas=nodes - 1,
+        delay_ms=delay_s * 1e3,
+        sessions=sessions,
+        up_to_twice=values["queue"] > 0,
+    )
     return Waits(ACKNOWLEDGED, groups, values["earliest"], values["latest"], told)
 
 

@@ -45,9 +45,13 @@ KNOWN: Mapping[str, KnownError] = {
     COMMITS: KnownError("cluster", share=0.20),
     # No bar: the most that its table has.
     **dict.fromkeys((ERRORS, CERTIFICATION, TAKEN), KnownError("cluster", share=0.40)),
+}
+"""By what is predicted."""
+BARS: Mapping[str, KnownError] = {
     **dict.fromkeys((COMMIT, ACKNOWLEDGED, AGREED), KnownError("commit_waits", share=0.20)),
     LAG: KnownError("apply_lag", seconds=0.1),
 }
+"""Bars of rows that were not measured yet: they are known once the rows have met them."""
 
 
 @dataclass(frozen=True)

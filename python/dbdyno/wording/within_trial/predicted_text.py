@@ -22,8 +22,8 @@ PLAIN = {
     "clients_are_apart": "Not predicted: there is a network between the load and the nodes, too.",
     "from_ways": "From the number of nodes and the delay between them: a write-set takes {ways}"
     " ways of {delay_ms:number} ms.",
-    "waits_for_none": "An asynchronous primary waits for no replica: a transaction is predicted to"
-    " take as long as without a delay.",
+    "waits_for_none": "Not predicted: an asynchronous commit waits for no replica, so that it takes"
+    " as long as processors need for it, at any delay.",
     "waits_for_members": "From the number of members and the delay between them: a transaction"
     " gets its place in the order of the group of {nodes} after {ways} ways of"
     " {delay_ms:number} ms. That assumes that one member writes, and that none is slowed by flow"
