@@ -18,7 +18,6 @@ from dbdyno.analysis.predictions.predict import predictions
 from dbdyno.analysis.predictions.result import predictions_json
 from dbdyno.analysis.predictions.types import (
     ACKNOWLEDGED,
-    AGREED,
     BARS,
     CERTIFICATION,
     COMMIT,
@@ -86,7 +85,6 @@ def of_pair(
 
 
 SEMI = target("mariadb", "replicas", 0.010, wait_for_replicas=1)
-GROUP = target("mysql", "group", 0.010)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +93,8 @@ GROUP = target("mysql", "group", 0.010)
         (SEMI, ACKNOWLEDGED, 0.022),
         (target("mysql", "replicas", 0.010, wait_for_replicas=2), ACKNOWLEDGED, 0.022),
         (target("postgres", "replicas", 0.010, nodes=5, wait_for_replicas=2), ACKNOWLEDGED, 0.022),
-        (GROUP, AGREED, 0.022),
     ],
-    ids=["semi", "two", "quorum", "group"],
+    ids=["semi", "two", "quorum"],
 )
 def test_a_commit_takes_the_ways_of_its_set_up_more(
     far: TargetPlan, what: str, high_s: float
@@ -185,29 +182,6 @@ def test_sessions_that_wait_for_each_other_s_rows_are_not_predicted() -> None:
     assert not found.quantities
     assert "8 sessions change 79 rows" in worded(found, made).unknown[0]
     assert of_pair(SEMI, 2.0, 22.0, sessions=8, options={**UPDATE, "rows": 80})[1].quantities
-
-
-@pytest.mark.parametrize(
-    "further",
-    [
-        {"config": {"group-replication-consistency": "AFTER"}},
-        {"config": {"loose_group_replication_consistency": "after"}},
-        {"session": ("SET SESSION group_replication_consistency = 'AFTER'",)},
-    ],
-)
-def test_a_group_that_waits_for_more_is_not_predicted(further: Mapping[str, Any]) -> None:
-    made, found = of_pair(replace(GROUP, **further), 4.0, 60.0)
-    assert not found.quantities
-    assert "group_replication_consistency AFTER" in worded(found, made).unknown[0]
-    default = replace(GROUP, config={"group_replication_consistency": "EVENTUAL"})
-    assert of_pair(default, 4.0, 24.0)[1].quantities
-
-
-def test_the_level_that_servers_gave_counts() -> None:
-    made = plan(GROUP)
-    facts = {"settings": {"group_replication_consistency": "BEFORE_AND_AFTER"}}
-    (found,) = predictions(made, [record(0, 44.0, facts)], lambda trial: None)
-    assert "BEFORE_AND_AFTER" in worded(found, made).unknown[0]
 
 
 # ---- lag
@@ -308,7 +282,12 @@ def test_failovers_are_not_predicted_and_the_reason_is_given() -> None:
     assert "no model has faults" in struck(follows, None)
     waits = target("postgres", "replicas", 0.0, failover=Failover(1.0), wait_for_replicas=1)
     assert "no model has faults" in struck(waits, "commits")
-    assert struck(target("mysql", "group", 0.0), "commits").startswith("Not predicted: no model")
+
+
+def test_a_group_has_no_model() -> None:
+    made = plan(target("mysql", "group", 0.010))
+    (found,) = predictions(made, [record(0, 170.0)], lambda trial: None)
+    assert worded(found, made).unknown == ("Not predicted: no model has this topology.",)
 
 
 def test_readers_have_no_prediction() -> None:
@@ -339,7 +318,7 @@ def test_known_errors_are_those_of_rows_that_were_met() -> None:
     assert KNOWN[OUTAGE].seconds == checks.ALLOWED_S
     assert KNOWN[COMMITS].share == hot_rows.WITHIN
     bars = {**KNOWN, **BARS}
-    assert bars[COMMIT] == bars[ACKNOWLEDGED] == bars[AGREED]
+    assert bars[COMMIT] == bars[ACKNOWLEDGED]
     assert bars[ACKNOWLEDGED].share == commit_waits.WITHIN
     assert bars[LAG].seconds == apply_lag.WITHIN
 
@@ -392,14 +371,14 @@ def test_result_json_has_numbers_for_each_prediction(monkeypatch: pytest.MonkeyP
     assert semi["difference"] == 0
     assert semi["known_error"] is None
     assert semi["model_off"] is False
-    (agreed,) = by_setup["group"]["quantities"]
-    assert agreed["difference"] == pytest.approx(0.045 - 0.024)
-    assert agreed["model_off"] is False  # as long as nothing is known of it
+    (far_off,) = by_setup["two replicas"]["quantities"]
+    assert far_off["difference"] == pytest.approx(0.045 - 0.024)
+    assert far_off["model_off"] is False  # as long as nothing is known of it
     monkeypatch.setattr(types, "KNOWN", {**KNOWN, **BARS})
     found = result.to_json(findings, run.plan, run.manifest)["predictions"]
-    (agreed,) = (one for each in found for one in each["quantities"] if one["what"] == AGREED)
-    assert agreed["known_error"] == {"proof": "commit_waits", "share": 0.2, "seconds": 0.0}
-    assert agreed["model_off"] is True
+    (far_off,) = (one for each in found for one in each["quantities"] if one["median"] == 0.045)
+    assert far_off["known_error"] == {"proof": "commit_waits", "share": 0.2, "seconds": 0.0}
+    assert far_off["model_off"] is True
     assert all(one["not_predicted"] for one in found if not one["quantities"])
 
 

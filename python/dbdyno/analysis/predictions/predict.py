@@ -8,7 +8,7 @@ from dbdyno.analysis.message import Message
 from dbdyno.analysis.predictions import commits, failures, replicas
 from dbdyno.analysis.predictions.types import Predictions
 from dbdyno.errors import DynoError
-from dbdyno.experiment.types import GALERA, GROUP, REPLICAS
+from dbdyno.experiment.types import GALERA, REPLICAS
 from dbdyno.plan.types import Cell, Plan
 from dbdyno.store.metrics.timeseries import Trace
 from dbdyno.store.record import COMPLETE, TrialRecord
@@ -48,7 +48,7 @@ def _of_target(
     trace: Callable[[str], Trace | None],
 ) -> Predictions:
     assert target.topology is not None
-    if target.topology.kind in (REPLICAS, GROUP):
+    if target.topology.kind == REPLICAS:
         return replicas.predict(plan, cell, target, records)
     if target.topology.kind != GALERA:
         return Predictions(cell.index, unknown=(Message("no_model_of_group"),))

@@ -1,19 +1,17 @@
-"""Replicas and groups of MySQL without faults. With a delay between the nodes: how long a commit
+"""Replicas without faults. With a delay between the nodes: how long a commit
 takes that waits for other nodes; one that waits for none takes what processors need. And how fast
 the lag of replicas grows that cannot keep up (`lag`)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dbdyno.analysis.message import Message
 from dbdyno.analysis.predictions import hot_rows, lag, latencies
 from dbdyno.analysis.predictions.latencies import Waits
-from dbdyno.analysis.predictions.types import ACKNOWLEDGED, AGREED, Predictions
+from dbdyno.analysis.predictions.types import ACKNOWLEDGED, Predictions
 from dbdyno.experiment.audit import COMMITS
-from dbdyno.experiment.types import GROUP, REPLICAS
 from dbdyno.models import calculate, load
 from dbdyno.models.given import take
 from dbdyno.plan.types import Cell, GroupPlan, Plan
@@ -21,24 +19,21 @@ from dbdyno.store.record import TrialRecord
 from dbdyno.systems.base import TargetPlan
 
 ROWS_MIN = 10  # a session: with fewer, sessions often wait for a row that another one has locked
-CONSISTENCY = "group_replication_consistency"
-_SET = re.compile(rf"{CONSISTENCY}\s*=\s*'?(\w+)", re.I)
-NO_FURTHER_WAIT = frozenset({"EVENTUAL", "BEFORE_ON_PRIMARY_FAILOVER"})
 
 
 def predict(
     plan: Plan, cell: Cell, target: TargetPlan, records: Sequence[TrialRecord]
 ) -> Predictions:
-    """Of a cell on replicas or on a group. `records`: of all cells."""
+    """Of a cell on replicas. `records`: of all cells."""
     topology = target.topology
     assert topology is not None
-    unknown = [Message("lag_from_log")] if topology.kind == REPLICAS else []
+    unknown = [Message("lag_from_log")]
     if any(fault.target == target.name for fault in cell.faults):
         return Predictions(cell.index, unknown=(*_of_failover(cell, target), *unknown))
     groups = latencies.writers(cell, target)
     if topology.nodes < 2 or not groups:
         return Predictions(cell.index, unknown=tuple(unknown))
-    if topology.kind == REPLICAS and (grows := lag.predict(plan, cell, target, records)):
+    if (grows := lag.predict(plan, cell, target, records)) is not None:
         found = _waits(plan, cell, target, groups, records, ())
         return replace(
             found,
@@ -58,52 +53,36 @@ def _waits(
 ) -> Predictions:
     """How long transactions wait for other nodes; `unknown`: what else is not predicted."""
     own = [record for record in records if record.cell == cell.index]
-    if why := latencies.refused(target) or _refused(target, groups, own):
+    if why := latencies.refused(target) or _refused(target, groups):
         return Predictions(cell.index, unknown=(why, *unknown))
-    assert target.topology is not None
-    computed = _of_replicas if target.topology.kind == REPLICAS else _of_group
-    waits = computed(target, groups, latencies.one_way_s(target, own))
+    waits = _of_replicas(target, groups, latencies.one_way_s(target, own))
     return latencies.predict(plan, cell, waits, records, unknown)
 
 
 def _of_failover(cell: Cell, target: TargetPlan) -> list[str]:
     """Why nothing is predicted of a cell with faults."""
     assert target.topology is not None
-    asynchronous = target.topology.kind == REPLICAS and not target.topology.wait_for_replicas
+    asynchronous = not target.topology.wait_for_replicas
     if asynchronous and target.topology.failover is not None and cell.audit == COMMITS:
         return [Message("loss_not_sampled")]
     return [Message("failover_not_simulated")]
 
 
-def _refused(target: TargetPlan, groups: Sequence[GroupPlan], own: Sequence[TrialRecord]) -> str:
-    """What of a cell the models do not have; empty if nothing."""
+def _refused(target: TargetPlan, groups: Sequence[GroupPlan]) -> str:
+    """What of a cell the model does not have; empty if nothing."""
     assert target.topology is not None
-    if target.topology.kind == REPLICAS and not target.topology.wait_for_replicas:
+    if not target.topology.wait_for_replicas:
         return Message("waits_for_none")
     sessions = _sessions(groups)
     for group in groups:
         hot = hot_rows.of_group(group)
         if hot is not None and sessions > 1 and hot.rows < ROWS_MIN * sessions:
             return Message("rows_are_hot", rows=hot.rows, sessions=sessions)
-    level = _consistency(target, own) if target.topology.kind == GROUP else ""
-    return Message("further_wait", level=level) if level not in ("", *NO_FURTHER_WAIT) else ""
+    return ""
 
 
 def _sessions(groups: Sequence[GroupPlan]) -> int:
     return sum(group.sessions for group in groups)
-
-
-def _consistency(target: TargetPlan, own: Sequence[TrialRecord]) -> str:
-    """The level that a group's sessions have; empty: nothing says another than the default."""
-    for statement in target.session:
-        if found := _SET.search(statement):
-            return found[1].upper()
-    settings = (record.targets.get(target.name, {}).get("settings") for record in own)
-    for given in (target.config, *settings):
-        for name, value in (given or {}).items():
-            if name.replace("-", "_").lower().removeprefix("loose_") == CONSISTENCY:
-                return str(value).upper()
-    return ""
 
 
 def _of_replicas(target: TargetPlan, groups: Sequence[GroupPlan], delay_s: float) -> Waits:
@@ -129,17 +108,6 @@ def _of_replicas(target: TargetPlan, groups: Sequence[GroupPlan], delay_s: float
         up_to_twice=values["queue"] > 0,
     )
     return Waits(ACKNOWLEDGED, groups, values["earliest"], values["latest"], told)
-
-
-def _of_group(target: TargetPlan, groups: Sequence[GroupPlan], delay_s: float) -> Waits:
-    assert target.topology is not None
-    nodes = target.topology.nodes
-    delays = ",".join([latencies.written(delay_s)] * (nodes - 1))
-    values = _computed("group-commit", {"delays": delays, "alone": "0s"})
-    told = Message(
-        "waits_for_members", nodes=nodes, ways=round(values["ways"]), delay_ms=delay_s * 1e3
-    )
-    return Waits(AGREED, groups, values["earliest"], values["latest"], told)
 
 
 def _computed(name: str, written: Mapping[str, str]) -> dict[str, float]:

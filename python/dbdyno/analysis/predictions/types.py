@@ -13,19 +13,17 @@ Range = tuple[float, float]
 OUTAGE, CHANGE, MEMBERS = "outage", "change", "members"
 COMMIT, COMMITS, ERRORS = "commit", "commits", "errors"
 CERTIFICATION, TAKEN = "certification", "taken"
-# The same as COMMIT, of replicas and of a group of MySQL.
-ACKNOWLEDGED, AGREED = "acknowledged", "agreed"
+ACKNOWLEDGED = "acknowledged"  # the same as COMMIT, of replicas
 LAG = "lag"  # its growth, seconds a second
 MODELS = {
     **dict.fromkeys((OUTAGE, CHANGE, MEMBERS), "cluster-timeline"),
     COMMIT: "cluster-commit",
     ACKNOWLEDGED: "replica-commit",
-    AGREED: "group-commit",
     LAG: "apply-lag",
     **dict.fromkeys((COMMITS, ERRORS, CERTIFICATION, TAKEN), "certification"),
 }
 """Names of models, by what they predict."""
-TIMES = frozenset({OUTAGE, CHANGE, COMMIT, ACKNOWLEDGED, AGREED})
+TIMES = frozenset({OUTAGE, CHANGE, COMMIT, ACKNOWLEDGED})
 """What is in seconds; all else but LAG is a second."""
 
 
@@ -48,7 +46,7 @@ KNOWN: Mapping[str, KnownError] = {
 }
 """By what is predicted."""
 BARS: Mapping[str, KnownError] = {
-    **dict.fromkeys((COMMIT, ACKNOWLEDGED, AGREED), KnownError("commit_waits", share=0.20)),
+    **dict.fromkeys((COMMIT, ACKNOWLEDGED), KnownError("commit_waits", share=0.20)),
     LAG: KnownError("apply_lag", seconds=0.1),
 }
 """Bars of rows that were not measured yet: they are known once the rows have met them."""

@@ -24,14 +24,8 @@ PLAIN = {
     " ways of {delay_ms:number} ms.",
     "waits_for_none": "Not predicted: an asynchronous commit waits for no replica, so that it takes"
     " as long as processors need for it, at any delay.",
-    "waits_for_members": "From the number of members and the delay between them: a transaction"
-    " gets its place in the order of the group of {nodes} after {ways} ways of"
-    " {delay_ms:number} ms. That assumes that one member writes, and that none is slowed by flow"
-    " control.",
     "rows_are_hot": "Not predicted: {sessions:count session} change {rows:count row}, and wait for"
     " each other's locks.",
-    "further_wait": "Not predicted: with group_replication_consistency {level}, transactions wait"
-    " for more than their place in the order.",
     "failover_not_simulated": "Not predicted: no model has faults of these servers.",
     "loss_not_sampled": "Not predicted: an asynchronous failover loses what is acknowledged in the"
     " time by which the promoted replica is behind in receiving, and no sample has that time.",

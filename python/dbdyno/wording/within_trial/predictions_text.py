@@ -8,7 +8,6 @@ from statistics import median
 
 from dbdyno.analysis.predictions.types import (
     ACKNOWLEDGED,
-    AGREED,
     CERTIFICATION,
     CHANGE,
     COMMIT,
@@ -27,14 +26,14 @@ from dbdyno.wording.plurals import count
 NAMES = {
     OUTAGE: "longest time without a commit",
     CHANGE: "another number of members, after the fault",
-    **dict.fromkeys((COMMIT, ACKNOWLEDGED, AGREED), "transaction, median"),
+    **dict.fromkeys((COMMIT, ACKNOWLEDGED), "transaction, median"),
     COMMITS: "commits",
     ERRORS: "attempts that failed",
     CERTIFICATION: "certification failures",
     TAKEN: "rows taken by appliers",
     LAG: "growth of the lag",
 }
-_MS, _SECONDS = frozenset({COMMIT, ACKNOWLEDGED, AGREED}), frozenset({OUTAGE, CHANGE})
+_MS, _SECONDS = frozenset({COMMIT, ACKNOWLEDGED}), frozenset({OUTAGE, CHANGE})
 MEMBERS = "members that it sees"
 OFF = "the model is off here"
 

@@ -49,7 +49,6 @@ KINDS = (
     Waiting(Setup(MYSQL, "replicas", 3), 2),
     Waiting(Setup(POSTGRES, "replicas", 2), 1),
     Waiting(Setup(POSTGRES, "replicas", 4), 2),
-    Waiting(Setup(MYSQL, "group", 3)),
     Waiting(Setup(MARIADB, "galera", 3)),
 )
 
@@ -94,7 +93,7 @@ def measure(effort: Effort) -> Outcome:
             "What a transaction takes besides is measured by the same run without a delay. With"
             " several sessions MySQL and MariaDB finish commits a group at a time: the prediction"
             " is a range, and off is what lies outside it.",
-            "`replica-commit`, `group-commit` and `cluster-commit` are the models.",
+            "`replica-commit` and `cluster-commit` are the models.",
             *(f"Not tested here: {why}." for why in lacking),
         ),
     )
@@ -183,9 +182,9 @@ ROW = Row(
     name="commit_waits",
     claim="Commits wait for other nodes as long as the models say",
     how=(
-        "Replicas of MariaDB, MySQL and PostgreSQL, of which one or two must answer, a group of"
-        " MySQL and a Galera cluster, with 5 and 20 ms each way between the nodes. Sessions change"
-        " one row a transaction, one session and eight at once. Each"
+        "Replicas of MariaDB, MySQL and PostgreSQL, of which one or two must answer, and a"
+        " Galera cluster, with 5 and 20 ms each way between the nodes. Sessions change one row a"
+        " transaction, one session and eight at once. Each"
         " prediction is the one that a report shows: the ways of the model, added to what the same"
         " transaction takes without a delay. The median of the trials is compared with it."
     ),

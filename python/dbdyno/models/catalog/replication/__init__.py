@@ -1,1 +1,1 @@
-"""Models of replicas and groups: what their commits wait for."""
+"""Models of replicas: what their commits wait for, and how far they fall behind."""
