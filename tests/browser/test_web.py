@@ -182,6 +182,28 @@ def test_two_clicks_put_two_runs_side_by_side(opened: Callable[..., Any], addres
     expect(page.locator("h1")).to_contain_text("as fast as A")
 
 
+EDGES = """name => {
+  const one = document.querySelector(name), style = getComputedStyle(one)
+  const box = one.getBoundingClientRect()
+  return [box.left + parseFloat(style.paddingLeft), box.right - parseFloat(style.paddingRight)]
+}"""
+
+
+def test_a_report_has_the_margins_of_the_bar_above_it(
+    opened: Callable[..., Any], address: str
+) -> None:
+    page = opened(address, "/runs")
+    path = f"/runs/{run_id(page, address, 'first')}"
+    for width in (1280, 1600, 1100, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(address + path)
+        bar, *below = (
+            page.evaluate(EDGES, name)
+            for name in ("nav.site", "aside.tools", "#content header", "#content main")
+        )
+        assert all(edges == bar for edges in below), (width, bar, below)
+
+
 def test_a_report_draws_its_series(opened: Callable[..., Any], address: str) -> None:
     page = opened(address, "/runs")
     page.get_by_role("link", name="first", exact=True).click()

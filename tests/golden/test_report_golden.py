@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from dbdyno import __version__
-from dbdyno.report.sections.load import stalls
+from dbdyno.report.sections.load import predictions, stalls
 from fixtures.printed import printed
 from fixtures.reports import page, report
 
@@ -70,6 +70,15 @@ def test_stalls(snapshot: SnapshotAssertion) -> None:
         extension_class=Markdown, name="section"
     )
     said = "\n".join(map(str, stalls.form(stalling.views["stalls"])))
+    assert said == snapshot(extension_class=Plain, name="lines")
+
+
+def test_predictions(snapshot: SnapshotAssertion) -> None:
+    section = masked(page("apart")).partition('<section aria-labelledby="predictions">')[2]
+    assert section.partition("</section>")[0] == snapshot(extension_class=Html, name="section")
+    body = report("apart").markdown().partition("## Predictions")[2].partition("\n## ")[0]
+    assert body == snapshot(extension_class=Markdown, name="section")
+    said = "\n".join(map(str, predictions.form(report("apart").views["predictions"])))
     assert said == snapshot(extension_class=Plain, name="lines")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dbdyno.analysis.predictions import commits, failures, galera, hot_rows
+from dbdyno.analysis.predictions import failures, galera, hot_rows, latencies
 from dbdyno.analysis.predictions.predict import predictions
 from dbdyno.analysis.predictions.types import (
     CERTIFICATION,
@@ -321,13 +321,13 @@ def test_what_has_no_model_is_said() -> None:
     apart = replace(target(0.010), limits=Limits(Network(0.001)))
     said = {
         "replicas": target(kind="replicas"),
-        "group": target(kind="group"),
+        "sentinel": target(kind="sentinel"),
         "clients": apart,
     }
     made = plan(*said.values())
     found = predictions(made, [record(number) for number in range(3)], lambda trial: None)
-    texts = [one.unknown[0] for one in worded(found, made)]
-    assert "--parallelism" in texts[0]
+    texts = [" ".join(one.unknown) for one in worded(found, made)]
+    assert "no delay between" in texts[0] and "--parallelism" in texts[0]
     assert "no model" in texts[1]
     assert "between the load and the nodes" in texts[2]
     assert predictions(plan(TargetPlan("db", "mariadb")), [record()], lambda trial: None) == ()
@@ -357,16 +357,16 @@ def test_faults_on_another_target_are_not_those_of_a_cluster() -> None:
 def test_a_cell_that_differs_in_more_than_the_delay_is_no_baseline() -> None:
     for other in (replace(target(), memory_bytes=1 << 30), replace(target(), version="11.8")):
         made = plan(other, target(0.010))
-        assert commits._nearer(made, made.cells[1]) is None
+        assert latencies.nearer(made, made.cells[1]) is None
     made = plan(target(), target(0.010))
-    assert commits._nearer(made, made.cells[1]) == made.cells[0]
+    assert latencies.nearer(made, made.cells[1]) == made.cells[0]
     struck = replace(made, cells=(replace(made.cells[0], faults=(KILL,)), made.cells[1]))
-    assert commits._nearer(struck, struck.cells[1]) is None
+    assert latencies.nearer(struck, struck.cells[1]) is None
 
 
 def test_the_cell_of_another_number_of_nodes_is_no_baseline() -> None:
     cells: tuple[Cell, ...] = plan(target(nodes=2), target(0.010)).cells
-    assert commits._nearer(plan(target(nodes=2), target(0.010)), cells[1]) is None
+    assert latencies.nearer(plan(target(nodes=2), target(0.010)), cells[1]) is None
 
 
 def of_two(seen: Trace, *nodes: str) -> Predictions:

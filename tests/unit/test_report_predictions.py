@@ -12,6 +12,7 @@ from dbdyno.experiment.values.faults import (
 )
 from dbdyno.report import Report
 from dbdyno.report.sections.load import predictions
+from dbdyno.wording.findings import analyse
 from fixtures import stalling_run
 
 KILL = Fault(20.0, "kill", ("db.3",), "db")
@@ -19,7 +20,7 @@ KILL = Fault(20.0, "kill", ("db.3",), "db")
 
 def clustered(kind: str = "galera", faults: tuple[Fault, ...] = (KILL,)) -> Report:
     """A run whose first cell lost a node of three in each trial; the other cell lost none."""
-    run, findings = stalling_run.stalling(Path("RUN"))
+    run, _ = stalling_run.stalling(Path("RUN"))
     form = Topology(kind, 3)
     cells = tuple(
         replace(
@@ -35,7 +36,7 @@ def clustered(kind: str = "galera", faults: tuple[Fault, ...] = (KILL,)) -> Repo
         for record in run.kept
     ]
     changed: Any = replace(run, plan=replace(run.plan, cells=cells), kept=kept)
-    return Report(changed, findings)
+    return Report(changed, analyse(changed.plan, kept, changed.trace))
 
 
 def test_a_run_of_single_servers_has_no_section() -> None:
@@ -52,7 +53,8 @@ def test_predicted_and_measured_stand_beside_each_other() -> None:
     assert row.predicted.startswith("6.0") and row.predicted.endswith(" s")
     assert row.model == "cluster-timeline"
     assert "3 of 3 outside, up to" in row.difference  # that run's own stalls are short
-    assert "below" in row.difference
+    assert row.difference.endswith("below; the model is off here")
+    assert row.known_error == "1 s"
     assert "64M" in quiet.where
     assert not quiet.rows and "no delay between" in quiet.sentences[0]
     page, lines = report.html(), report.markdown()
@@ -67,4 +69,4 @@ def test_cells_without_predictions_are_told_of_together() -> None:
     assert view.where == "all cells"
     assert not view.rows
     assert list(predictions.form((view,))) == []
-    assert "binary log" in view.sentences[0]
+    assert "binary log" in " ".join(view.sentences)

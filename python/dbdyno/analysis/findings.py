@@ -26,6 +26,7 @@ from dbdyno.analysis.headlines.headline import (
 from dbdyno.analysis.headlines.lead import find_lead
 from dbdyno.analysis.message import Message
 from dbdyno.analysis.page.ratios import PageRatios, candidates
+from dbdyno.analysis.predictions.predict import predictions
 from dbdyno.analysis.sweeps import sweeps
 from dbdyno.analysis.types import UNKNOWN, CellResult, ClaimPart, ClaimResult, Findings, Partial
 from dbdyno.analysis.within_trial import findings, unsettled
@@ -93,6 +94,7 @@ def analyse(
         versions=versions.versions(measured, compared),
         sweeps=sweeps(measured, claims, throughput_metric(measured, headline)),
         shift=None if plan.quick else find_shift(measured, lead, log),
+        predictions=predictions(plan, sorted(records, key=lambda one: one.cell), trace),
         looking=looking(measured, [*(part for claim in claims for part in claim.parts), *compared]),
     )
 

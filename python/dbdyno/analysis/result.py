@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dbdyno.analysis import result_inside
+from dbdyno.analysis.predictions.result import predictions_json
 from dbdyno.analysis.types import (
     ANY,
     SUPPORTED,
@@ -89,6 +90,7 @@ def to_json(findings: Findings, plan: Plan, run: Run | Mapping[str, Any]) -> dic
         "tradeoff": _tradeoff(findings.tradeoff, plan),
         "inside": [result_inside.inside(one) for one in findings.inside],
         "stalls": [result_inside.cell_stalls(one) for one in findings.stalls],
+        "predictions": predictions_json(findings.predictions, plan),
         "skipped": [
             {"what": skipped.what, "why": skipped.why, "fix": skipped.fix}
             for skipped in plan.skipped

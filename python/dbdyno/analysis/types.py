@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dbdyno.analysis.predictions.types import Predictions
+
 SUPPORTED = "supported"
 REFUTED = "refuted"
 UNDECIDED = "undecided"
@@ -424,4 +426,5 @@ class Findings:
     tradeoff: TradeOff | None = None
     versions: Versions | None = None  # with `dyno run --against` only
     together: Together = Together(0, 0.95)
+    predictions: tuple[Predictions, ...] = ()  # of cells whose servers work together
     moved_with: str = ""  # what moved with the difference that the answer leads with; no rule

@@ -1,19 +1,14 @@
 """Galera without faults and with a delay between the nodes: how long a commit takes, and what
-several nodes get out of hot rows.
-
-Without a delay the time of a commit is that of processors, which nodes and load on one machine
-share and no model has.
-"""
+several nodes get out of hot rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from statistics import median
 
 from dbdyno.analysis.message import Message
-from dbdyno.analysis.predictions import galera, hot_rows
+from dbdyno.analysis.predictions import hot_rows, latencies
 from dbdyno.analysis.predictions.hot_rows import HotRows
+from dbdyno.analysis.predictions.latencies import Waits
 from dbdyno.analysis.predictions.types import (
     CERTIFICATION,
     COMMIT,
@@ -23,7 +18,6 @@ from dbdyno.analysis.predictions.types import (
     Predictions,
     Quantity,
 )
-from dbdyno.experiment import workloads
 from dbdyno.models import calculate, load
 from dbdyno.models.cluster.conflicts import loads
 from dbdyno.models.cluster.conflicts.transaction import TRANSACTIONS_MAX, Costs, Outcome
@@ -45,99 +39,30 @@ def predict(
 ) -> Predictions:
     """Of a cell without faults on a Galera cluster. `records`: of all cells."""
     own = [record for record in records if record.cell == cell.index]
-    delay_s = galera.delay_s(target)
     assert target.topology is not None
     if target.topology.nodes < 2 or not own:
         return Predictions(cell.index)
-    if not delay_s:
-        return Predictions(cell.index, unknown=(Message("no_delay_between"),))
-    if target.limits.network is not None:
-        return Predictions(cell.index, unknown=(Message("clients_are_apart"),))
+    if why := latencies.refused(target):
+        return Predictions(cell.index, unknown=(why,))
+    delay_s = latencies.one_way_s(target, own)
     groups = [group for group in cell.groups if group.target == target.name]
     ways, order_s = _ordered(target.topology.nodes, delay_s)
     hot = hot_rows.of_group(groups[0]) if len(groups) == 1 else None
     if hot is not None and groups[0].sessions > 1:
         return _hot(cell, target, groups[0], hot, own, order_s)
-    alone = _nearer(plan, cell)
-    found = [
-        quantity
-        for group in groups
-        if (quantity := _commit(cell, group, order_s, own, alone, records)) is not None
-    ]
-    inputs = [Message("from_ways", ways=ways, delay_ms=delay_s * 1e3)]
-    if alone is not None:
-        inputs.append(Message("alone_measured", levels=dict(alone.levels)))
-    unknown = [] if alone is not None else [Message("alone_unknown")]
-    return Predictions(cell.index, tuple(inputs), tuple(found), unknown=tuple(unknown))
+    source = Message("from_ways", ways=ways, delay_ms=delay_s * 1e3)
+    waits = Waits(COMMIT, latencies.writers(cell, target), order_s, order_s, source)
+    return latencies.predict(plan, cell, waits, records, ())
 
 
 def _ordered(nodes: int, delay_s: float) -> tuple[int, float]:
     """Ways from node to node, and seconds, until a write-set is delivered."""
     model = load("cluster-commit")
-    written = {"nodes": f"{nodes}", "delay": f"{delay_s * 1e6:g}us"}
-    values = calculate.answer(model, take(model, written, {})).values
+    asked = {"nodes": f"{nodes}", "delay": latencies.written(delay_s)}
+    values = calculate.answer(model, take(model, asked, {})).values
     ways, order_s = values["ways"], values["order"]
     assert isinstance(ways, float) and isinstance(order_s, float)
     return round(ways), order_s
-
-
-# ---- how long a commit takes
-
-
-def _nearer(plan: Plan, cell: Cell) -> Cell | None:
-    """The cell that differs from this one in nothing but a delay between nodes, and has none."""
-    for other in plan.cells:
-        if len(other.targets) != len(cell.targets) or other.groups != cell.groups:
-            continue
-        if (other.faults, other.audit) != (cell.faults, cell.audit):
-            continue
-        if all(map(_differ_in_delay, other.targets, cell.targets)):
-            return other
-    return None
-
-
-def _differ_in_delay(near: TargetPlan, far: TargetPlan) -> bool:
-    if near.topology is None or far.topology is None:
-        return near == far
-    return galera.delay_s(near) == 0 and _without_delay(near) == _without_delay(far)
-
-
-def _without_delay(target: TargetPlan) -> TargetPlan:
-    assert target.topology is not None
-    network = target.topology.network
-    if network is not None:
-        network = replace(network, delay_s=0.0) if network.bytes_per_s is not None else None
-    return replace(target, topology=replace(target.topology, network=network))
-
-
-def _commit(
-    cell: Cell,
-    group: GroupPlan,
-    order_s: float,
-    own: Sequence[TrialRecord],
-    alone: Cell | None,
-    records: Sequence[TrialRecord],
-) -> Quantity | None:
-    """The median service time of transactions that write."""
-    if not workloads.changes_data(group.workload, group.options):
-        return None
-    name = f"{group.name}." * (len(cell.groups) > 1) + "service_ms_p50"
-    values_s = [record.metrics[name] / 1e3 for record in own if name in record.metrics]
-    if not values_s:
-        return None
-    near_s = [
-        record.metrics[name] / 1e3
-        for record in records
-        if alone is not None and record.cell == alone.index and name in record.metrics
-    ]
-    expected_s = order_s + (median(near_s) if near_s else 0.0)
-    return Quantity(
-        COMMIT,
-        group.name if len(cell.groups) > 1 else "",
-        (expected_s, expected_s),
-        tuple((value, value) for value in values_s),
-        at_least=not near_s,
-    )
 
 
 # ---- hot rows

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from dbdyno.analysis.message import Message
-from dbdyno.analysis.predictions import by_trial, galera
+from dbdyno.analysis.predictions import by_trial, galera, latencies
 from dbdyno.analysis.predictions.by_trial import OfTrial
 from dbdyno.analysis.predictions.types import CHANGE, OUTAGE, Predictions, Quantity, Range
 from dbdyno.analysis.predictions.types import Sequence as Members
-from dbdyno.experiment import workloads
 from dbdyno.experiment.types import TO_PRIMARY, TO_ROUTER
 from dbdyno.experiment.values.faults import (
     NODES,
@@ -84,7 +83,7 @@ def predict(
     quantities = [
         *(
             one
-            for group in _writers(cell, target)
+            for group in latencies.writers(cell, target)
             if group.access != TO_ROUTER  # how long a router takes to follow is not simulated
             for one in _outages(cell, group, target, seen)
         ),
@@ -118,14 +117,6 @@ def _inputs(options: Options, target: TargetPlan) -> str:
 
 def _nodes(target: TargetPlan) -> list[tuple[int, str]]:
     return [(number, node.name) for number, node in enumerate(target.nodes, 1)]
-
-
-def _writers(cell: Cell, target: TargetPlan) -> list[GroupPlan]:
-    return [
-        group
-        for group in cell.groups
-        if group.target == target.name and workloads.changes_data(group.workload, group.options)
-    ]
 
 
 # ---- the script

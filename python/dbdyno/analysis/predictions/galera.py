@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbdyno.analysis.predictions import latencies
 from dbdyno.models.cluster.files.options import Options, from_provider
 from dbdyno.models.cluster.topology import Member, Topology
 from dbdyno.store.record import TrialRecord
 from dbdyno.systems.base import TargetPlan
 
 VARIABLE = "wsrep_provider_options"
-
-
-def delay_s(target: TargetPlan) -> float:
-    """One way between two nodes, as asked for; 0: loopback itself."""
-    network = target.topology.network if target.topology is not None else None
-    return network.delay_s if network is not None else 0.0
 
 
 def options(records: Sequence[TrialRecord], target: str) -> tuple[Options, int]:
@@ -40,4 +35,4 @@ def topology(target: TargetPlan, given: Options, weight: int) -> Topology:
     members = {node.name: Member(node.name, weight=weight) for node in target.nodes}
     if (node := target.arbitrator) is not None:
         members[node.name] = Member(node.name, arbitrator=True)
-    return Topology(members, options=given, near_s=delay_s(target) or Topology.near_s)
+    return Topology(members, options=given, near_s=latencies.delay_s(target) or Topology.near_s)

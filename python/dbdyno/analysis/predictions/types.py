@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 
 Range = tuple[float, float]
 
@@ -11,12 +13,43 @@ Range = tuple[float, float]
 OUTAGE, CHANGE, MEMBERS = "outage", "change", "members"
 COMMIT, COMMITS, ERRORS = "commit", "commits", "errors"
 CERTIFICATION, TAKEN = "certification", "taken"
+ACKNOWLEDGED = "acknowledged"  # the same as COMMIT, of replicas
+LAG = "lag"  # its growth, seconds a second
 MODELS = {
     **dict.fromkeys((OUTAGE, CHANGE, MEMBERS), "cluster-timeline"),
     COMMIT: "cluster-commit",
+    ACKNOWLEDGED: "replica-commit",
+    LAG: "apply-lag",
     **dict.fromkeys((COMMITS, ERRORS, CERTIFICATION, TAKEN), "certification"),
 }
 """Names of models, by what they predict."""
+TIMES = frozenset({OUTAGE, CHANGE, COMMIT, ACKNOWLEDGED})
+"""What is in seconds; all else but LAG is a second."""
+
+
+@dataclass(frozen=True)
+class KnownError:
+    """How far a model was from real servers in a row of the proof, at most: its bar where it has
+    one. `share`: of what was measured; `seconds` (of LAG a second): outside the predicted range."""
+
+    proof: str
+    share: float = 0.0
+    seconds: float = 0.0
+
+
+KNOWN: Mapping[str, KnownError] = {
+    **dict.fromkeys((OUTAGE, CHANGE), KnownError("cluster", seconds=1.0)),
+    MEMBERS: KnownError("cluster"),  # all in the predicted order
+    COMMITS: KnownError("cluster", share=0.20),
+    # No bar: the most that its table has.
+    **dict.fromkeys((ERRORS, CERTIFICATION, TAKEN), KnownError("cluster", share=0.40)),
+}
+"""By what is predicted."""
+BARS: Mapping[str, KnownError] = {
+    **dict.fromkeys((COMMIT, ACKNOWLEDGED), KnownError("commit_waits", share=0.20)),
+    LAG: KnownError("apply_lag", seconds=0.1),
+}
+"""Bars of rows that were not measured yet: they are known once the rows have met them."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +70,38 @@ class Quantity:
     @property
     def off(self) -> tuple[float, ...]:
         """How far each value is from its prediction: 0 where it may lie within, positive above."""
-        low, high = self.predicted
-        same = (low, math.inf if self.at_least else high)
-        ranges = self.by_trial or (same,) * len(self.measured)
+        ranges = self.by_trial or (self._whole,) * len(self.measured)
         return tuple(_off(*pair) for pair in zip(self.measured, ranges, strict=True))
+
+    @property
+    def middle(self) -> float:
+        """The median of the trials."""
+        return median((low + high) / 2 for low, high in self.measured)
+
+    @property
+    def difference(self) -> float:
+        """How far that is from the prediction: 0 within its range, positive above."""
+        return _off((self.middle, self.middle), self._whole)
+
+    @property
+    def known_error(self) -> KnownError | None:
+        """None: no row of the proof has the model."""
+        return KNOWN.get(self.what)
+
+    @property
+    def is_model_off(self) -> bool:
+        """Whether it is farther from the measurement than the proof found the model to be."""
+        known = self.known_error
+        if known is None:
+            return False
+        if known.seconds:
+            return any(abs(off) > known.seconds for off in self.off)
+        return abs(self.difference) > known.share * self.middle
+
+    @property
+    def _whole(self) -> Range:
+        low, high = self.predicted
+        return low, math.inf if self.at_least else high
 
 
 @dataclass(frozen=True)
@@ -59,6 +120,11 @@ class Sequence:
         return sum(
             one in possible for one, possible in zip(self.measured, self.by_trial, strict=True)
         )
+
+    @property
+    def is_model_off(self) -> bool:
+        """In the proof all were in the predicted order."""
+        return self.agree < len(self.measured)
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,35 @@ from collections.abc import Sequence
 from statistics import median
 
 from dbdyno.analysis.predictions.types import (
+    ACKNOWLEDGED,
     CERTIFICATION,
     CHANGE,
     COMMIT,
     COMMITS,
     ERRORS,
+    LAG,
     OUTAGE,
     TAKEN,
+    KnownError,
     Quantity,
 )
+from dbdyno.analysis.predictions.types import Sequence as Members
 from dbdyno.wording.numbers import listed, sig3
 from dbdyno.wording.plurals import count
 
 NAMES = {
     OUTAGE: "longest time without a commit",
     CHANGE: "another number of members, after the fault",
-    COMMIT: "transaction, median",
+    **dict.fromkeys((COMMIT, ACKNOWLEDGED), "transaction, median"),
     COMMITS: "commits",
     ERRORS: "attempts that failed",
     CERTIFICATION: "certification failures",
     TAKEN: "rows taken by appliers",
+    LAG: "growth of the lag",
 }
-_MS, _SECONDS = frozenset({COMMIT}), frozenset({OUTAGE, CHANGE})
+_MS, _SECONDS = frozenset({COMMIT, ACKNOWLEDGED}), frozenset({OUTAGE, CHANGE})
 MEMBERS = "members that it sees"
+OFF = "the model is off here"
 
 
 def what(one: Quantity) -> str:
@@ -66,6 +72,8 @@ def difference(one: Quantity) -> str:
     """How far what was measured is from the prediction: of points in percent of the prediction, of
     ranges whether trials lie within, and how far the farthest does not."""
     low, high = one.predicted
+    if one.what == LAG:
+        return f"{one.middle - low:+z.2f} s/s"
     if one.at_least or high > low or one.what in _SECONDS:
         outside = [off for off in one.off if off]
         if not outside:
@@ -79,6 +87,20 @@ def difference(one: Quantity) -> str:
     if not low:
         return "as predicted" if not middle else "none predicted"
     return f"{middle / low - 1:+.0%}"
+
+
+def known_error(known: KnownError | None, what: str) -> str:
+    """How far a model was from real servers in the proof, at most."""
+    if known is None:
+        return "not known"
+    if known.seconds:
+        return f"{known.seconds:g} s/s" if what == LAG else f"{known.seconds:g} s"
+    return f"{known.share:.0%}" if known.share else "none"
+
+
+def judged(text: str, one: Quantity | Members) -> str:
+    """A difference, with what it says of the model where it is larger than the known error."""
+    return f"{text}; {OFF}" if one.is_model_off else text
 
 
 def members(sequences: Sequence[tuple[int, ...]]) -> str:
@@ -102,4 +124,6 @@ def _span(one: Quantity, low: float, high: float) -> str:
 def _value(one: Quantity, value: float) -> str:
     if one.what in _MS:
         return f"{sig3(value * 1e3)} ms"
+    if one.what == LAG:
+        return f"{value:z.2f} s/s"
     return f"{sig3(value)} s" if one.what in _SECONDS else f"{sig3(value)}/s"

@@ -8,14 +8,10 @@ from dataclasses import dataclass, replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from dbdyno.analysis.predictions.predict import predictions
-from dbdyno.analysis.predictions.types import MEMBERS, MODELS, Predictions
-from dbdyno.errors import DynoError
+from dbdyno.analysis.predictions.types import KNOWN, MEMBERS, MODELS, Predictions
 from dbdyno.report.context import Context
 from dbdyno.report.layout import which
 from dbdyno.report.section import Section
-from dbdyno.store.metrics.timeseries import Trace
-from dbdyno.wording.catalogue import worded
 from dbdyno.wording.plurals import count
 from dbdyno.wording.visible import visible
 from dbdyno.wording.within_trial import predictions_text as text
@@ -31,6 +27,7 @@ class Row:
     predicted: str
     measured: str
     difference: str
+    known_error: str  # of the model, in the proof
     model: str
 
 
@@ -47,14 +44,7 @@ def view(context: Context) -> tuple[View, ...] | None:
     """Cells with the same sentences and no rows are one; None without servers that work
     together."""
     found: dict[object, tuple[list[int], View]] = {}
-
-    def trace(trial: str) -> Trace | None:
-        try:
-            return context.run.trace(trial)
-        except (DynoError, KeyError, ValueError):
-            return None
-
-    for one in worded(predictions(context.plan, context.complete, trace), context.plan):
+    for one in context.findings.predictions:
         rows = tuple(_rows(one))
         sentences = tuple(map(visible, (*one.inputs, *one.unknown)))
         key = (one.cell, *rows) if rows else sentences
@@ -75,15 +65,16 @@ def _rows(one: Predictions) -> Iterator[Row]:
     for each in one.quantities:
         yield Row(
             *(visible(text.what(each)), text.predicted(each), text.measured(each)),
-            *(text.difference(each), MODELS[each.what]),
+            text.judged(text.difference(each), each),
+            *(text.known_error(each.known_error, each.what), MODELS[each.what]),
         )
     for seen in one.sequences:
         yield Row(
             visible(f"{seen.of}: {text.MEMBERS}"),
             text.members(seen.predicted),
             text.members(seen.measured),
-            text.agreement(seen.agree, len(seen.measured)),
-            MODELS[MEMBERS],
+            text.judged(text.agreement(seen.agree, len(seen.measured)), seen),
+            *(text.known_error(KNOWN[MEMBERS], MEMBERS), MODELS[MEMBERS]),
         )
 
 

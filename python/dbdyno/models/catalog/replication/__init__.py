@@ -1,0 +1,1 @@
+"""Models of replicas: what their commits wait for, and how far they fall behind."""
