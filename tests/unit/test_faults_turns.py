@@ -159,7 +159,8 @@ class Trial:
         context: Any = SimpleNamespace(control=SimpleNamespace(stop_now=False), run=run)
         self.deployment = deployment = SimpleNamespace(
             roles=lambda: self.roles,
-            target=SimpleNamespace(router_name="db.router"),
+            target=SimpleNamespace(router_name="db.router", arbitrator=None, linked=()),
+            arbitrator=None,
             servers=self.servers,
             database="",
             volumes={},

@@ -48,10 +48,10 @@ def _of_target(
     trace: Callable[[str], Trace | None],
 ) -> Predictions:
     assert target.topology is not None
-    if target.topology.kind == REPLICAS:
+    if target.topology.kind == REPLICAS and not target.topology.logical:
         return replicas.predict(plan, cell, target, records)
     if target.topology.kind != GALERA:
-        return Predictions(cell.index, unknown=(Message("no_model_of_group"),))
+        return Predictions(cell.index, unknown=(Message("no_model_of_topology"),))
     if any(fault.target == target.name for fault in cell.faults):
         own = [record for record in records if record.cell == cell.index and record.faults]
         return failures.predict(cell, target, own, trace)

@@ -40,7 +40,7 @@ PLAIN = {
     " That assumes that they apply as many at any rate.",
     "lag_from_log": "Not predicted: how far replicas lag depends on what their source logs;"
     " `dyno digest --parallelism` computes it from a binary log.",
-    "no_model_of_group": "Not predicted: no model has this topology.",
+    "no_model_of_topology": "Not predicted: no model has this topology.",
 }
 
 
