@@ -375,6 +375,7 @@ def test_a_load_begins_once_each_member_has_the_table_of_identities(
     members = (Node("db", MEMBER), Node("db.2", MEMBER))
     target = SimpleNamespace(kind="mysql", nodes=members, name="db")
     deployment = SimpleNamespace(
+        define=lambda name, statements: None,
         target=target,
         cluster=None,
         database="dbdyno",

@@ -39,6 +39,9 @@ class Wiring:
     def role(self, server: Server) -> str:
         return server.role
 
+    def seed_again(self, *what: Any) -> None:
+        """By the succession."""
+
 
 def three(role: str = PRIMARY) -> tuple[Any, dict[str, Any]]:
     servers: dict[str, Any] = {"db": Server(role), "db.2": Server(REPLICA), "db.3": Server(REPLICA)}
