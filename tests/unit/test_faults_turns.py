@@ -338,6 +338,20 @@ def test_a_fault_whose_turn_does_not_come_names_what_it_has_waited_for(tmp_path:
         trial.end()
 
 
+def test_work_that_follows_other_work_on_its_node_is_done_though_the_load_has_ended(
+    tmp_path: Path,
+) -> None:
+    trial = Trial(tmp_path, Simulated(), fault(2, "replace", "db.3"), fault(3, "restart", "db.3"))
+    trial.go_to(2.0)
+    trial.did.until("kill db.3", "seed db.3")
+    trial.go_to(3.0)
+    trial.waits()
+    trial.line.on_event(END)
+    trial.operated.ends.set()
+    trial.did.until("kill db.3", "seed db.3", "seeded db.3", "start db.3")
+    trial.end()
+
+
 def test_work_on_another_node_waits_for_a_switchover_and_a_crash_does_not(tmp_path: Path) -> None:
     faults = (
         fault(2, "switchover", "primary"),

@@ -241,13 +241,23 @@ class TrialFaults:
         fault = strike.fault
         line = Step(strike.number, fault.do, strike.node.name, WAIT, fault.at_s, self._t_s())
         self._log.append(replace(line, said=f"for {first.what}"))
-        if self._until(lambda: turns.ahead(strike, list(self._strikes)) is None):
+        is_its_turn = self._until(lambda: turns.ahead(strike, list(self._strikes)) is None)
+        if is_its_turn or self._follows_late(strike):
             self._log.append(replace(line, t_s=self._t_s(), outcome=OK))
             return
         left = turns.ahead(strike, list(self._strikes)) or first
         why = f"it waited for {left.what}, which was not over when the load ended"
         self._log.append(replace(line, t_s=self._t_s(), outcome=FAILED, said=why))
         raise TrialVoid(f"{strike.what} did not happen: {why}")
+
+    def _follows_late(self, strike: Strike) -> bool:
+        """Waits for the work before it on its node, if that is under way, though the load has
+        ended: a restore follows its backup."""
+        while (first := turns.ahead(strike, list(self._strikes))) is not None:
+            if self._control.stop_now or not turns.follows(strike, first):
+                return False
+            time.sleep(POLL_S)
+        return True
 
     def _carry_out(self, strike: Strike) -> bool:
         strike.begun_s = self._t_s()

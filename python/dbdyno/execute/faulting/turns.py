@@ -79,6 +79,12 @@ def _has_it_alone(other: Strike, strike: Strike) -> bool:
     return two.works and not other.steps.is_waiting
 
 
+def follows(strike: Strike, first: Strike) -> bool:
+    """Whether both are work on one node, and the first is under way."""
+    works = FAULTS[strike.fault.do].works and FAULTS[first.fault.do].works
+    return works and first.node is strike.node and first.begun_s is not None
+
+
 def before_end(strike: Strike, strikes: Iterable[Strike]) -> Strike | None:
     """The first that a strike must wait for before it ends; None: it may."""
     return next((other for other in strikes if _is_before_end(other, strike)), None)
