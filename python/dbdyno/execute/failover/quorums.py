@@ -8,62 +8,33 @@ cells with faults are watched, since the questions cost the servers a connection
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
+from dbdyno.execute.failover.observer import Watch
 from dbdyno.execute.servers.deployment import Deployment
 from dbdyno.store.rolelog import QUORUM_LOST, QUORUM_REGAINED, RoleLog
-from dbdyno.topology import Cluster
 from dbdyno.topology.base import Quorum
 
-ASK_S = 0.25
 
-
-class QuorumObserver:
-    """Of one target in one trial; a part of its timeline. What it sees is in `roles.ndjson`."""
+class QuorumObserver(Watch):
+    """Of quorums."""
 
     def __init__(
         self, deployment: Deployment, log: RoleLog, now: Callable[[], float] = time.time
     ) -> None:
         """All nodes have a quorum: their topology is ready."""
-        assert deployment.cluster is not None
-        self._cluster: Cluster = deployment.cluster
-        self._log = log
-        self._now = now
-        self._zero_unix_s = now()
-        self._over = threading.Event()
-        self._threads: list[threading.Thread] = []
+        super().__init__(deployment, log, now)
         self._has: dict[str, bool | None] = dict.fromkeys(self._cluster.names, True)
         self._pids = {name: self._cluster.pid(name) for name in self._cluster.names}
 
-    def start(self, measure_unix_s: float) -> None:
-        """The clock is known: from here on the nodes are asked."""
-        self._zero_unix_s = measure_unix_s
-        for name in self._cluster.names:
-            thread = threading.Thread(target=self._ask, args=(name,), name="quorum", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+    def questions(self) -> Sequence[Callable[[], None]]:
+        return [partial(self._look, name) for name in self._cluster.names]
 
-    def stop(self) -> None:
-        """The load has ended."""
-        self._over.set()
-
-    def close(self) -> None:
-        """Waits for the last questions."""
-        self.stop()
-        for thread in self._threads:
-            thread.join()
-
-    def settle(self) -> None:
-        """Nothing waits for the end of faults."""
-
-    def _ask(self, name: str) -> None:
-        while True:
-            pid = self._cluster.pid(name)
-            self.see(name, pid, self._cluster.quorum(name))
-            if self._over.wait(ASK_S):
-                return
+    def _look(self, name: str) -> None:
+        pid = self._cluster.pid(name)
+        self.see(name, pid, self._cluster.quorum(name))
 
     def see(self, name: str, pid: int | None, quorum: Quorum | None) -> None:
         """Takes note of what a node says now. One that does not answer keeps what it had. One that
@@ -82,6 +53,3 @@ class QuorumObserver:
         elif before:
             self._has[name] = False
             self._note(name, QUORUM_LOST, quorum.said)
-
-    def _note(self, name: str, change: str, said: str) -> None:
-        self._log.append(round(self._now() - self._zero_unix_s, 4), name, change, said)
