@@ -26,7 +26,7 @@ from dbdyno.experiment.types import (
 )
 from dbdyno.systems.base import Binaries
 from dbdyno.topology.base import Members
-from dbdyno.topology.cluster import _logged
+from dbdyno.topology.failover import logged
 from dbdyno.topology.redis import sentinel, shards
 
 KV = """\
@@ -314,12 +314,12 @@ def test_who_takes_over_in_a_cluster_is_written_down() -> None:
 
 
 def test_times_of_logs() -> None:
-    iso, redis_s = _logged("2026-01-02T03:04:05.678"), _logged("02 Jan 2026 03:04:05.678")
+    iso, redis_s = logged("2026-01-02T03:04:05.678"), logged("02 Jan 2026 03:04:05.678")
     assert iso == redis_s
     line = "   77:M 02 Jan 2026 03:04:05.678 * MASTER MODE enabled (user request from 'id=3')"
     assert sentinel.WIRING.takes_writes is not None
     found = sentinel.WIRING.takes_writes.search(line)
-    assert found is not None and _logged(found["time"]) == iso
+    assert found is not None and logged(found["time"]) == iso
 
 
 # ---- identities

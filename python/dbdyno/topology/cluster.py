@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,6 @@ POLL_S = 0.05
 TRIES = 3  # starts of a node whose ports another process took meanwhile
 LOG_LINES_MAX = 1000  # that are searched
 LOG_LINES = 12  # of each node, in an error
-REDIS_TIME = "%d %b %Y %H:%M:%S.%f"
-
-
-def _logged(text: str) -> datetime:
-    """The time of a line of a log, in ISO 8601 or as Redis writes it."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return datetime.strptime(text, REDIS_TIME)
 
 
 def start_node(
@@ -299,20 +289,12 @@ class Cluster:
                     fix="replace it when another node is back",
                 )
             return
-        self._must_follow(name)
+        planned.must_follow(self._members, name)
         if not self._members.primary.process.alive():
             raise DynoError(
                 f"{name} is not replaced: {self.leader}, the primary, is down",
                 cause="it would have got its data from the primary",
                 fix="replace it before the primary is lost, or later: after the failover",
-            )
-
-    def _must_follow(self, name: str) -> None:
-        if name == self.leader:
-            raise DynoError(
-                f"{name} leads, and is not replaced",
-                cause="no other node has taken over from it: it has what all others lack",
-                fix="replace a replica; a lost primary needs a failover first",
             )
 
     def seed_again(
@@ -323,7 +305,7 @@ class Cluster:
         members, succession, node = self._members, self._wiring.succession, self._node(name)
         if self._wiring.rejoins:
             return planned.joins_by_itself(members, node, step)
-        self._must_follow(name)
+        planned.must_follow(self._members, name)
         with self._locks.work(name, "a replacement"):
             with self._locks.of(name, "a replacement"):
                 self._seeding.add(name)
@@ -381,10 +363,7 @@ class Cluster:
         says = self._wiring.takes_writes
         if says is None or self.all_write:
             return None
-        found = list(says.finditer(self._running()[self.leader].log_tail(LOG_LINES_MAX)))
-        if not found:
-            return None
-        return _logged(found[-1]["time"]).replace(tzinfo=UTC).timestamp()
+        return failover.logged_at(says, self._running()[self.leader].log_tail(LOG_LINES_MAX))
 
     def regroup(self) -> None:
         """Has replicas follow a new primary, as far as they answer and are not worked on: `strays`

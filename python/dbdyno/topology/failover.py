@@ -8,9 +8,11 @@ replica or stays down: two primaries there never are.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -20,12 +22,28 @@ from dbdyno.topology.base import Members, Position, Succession
 
 APPLY_TIMEOUT_S = 120.0
 POLL_S = 0.02
+REDIS_TIME = "%d %b %Y %H:%M:%S.%f"
 
 FENCED, CANDIDATE, PROMOTED = "fenced", "candidate", "promoted"
 FOLLOWS, RETURNED = "follows", "returned"
 """What became of a node."""
 
 Tell = Callable[[str, str, str], None]  # a node's name, one of the above, what servers say of it
+
+
+def logged(text: str) -> datetime:
+    """The time of a line of a log, in ISO 8601 or as Redis writes it."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.strptime(text, REDIS_TIME)
+
+
+def logged_at(says: re.Pattern[str], log: str) -> float | None:
+    """When a log last said something, in Unix seconds, by the `time` of the pattern, in UTC; None
+    if it does not say it."""
+    found = list(says.finditer(log))
+    return logged(found[-1]["time"]).replace(tzinfo=UTC).timestamp() if found else None
 
 
 def candidate(positions: Mapping[str, Position]) -> str | None:

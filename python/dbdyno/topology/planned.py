@@ -156,6 +156,16 @@ def _well(succession: Succession, members: Members) -> Node:
     return node
 
 
+def must_follow(members: Members, name: str) -> None:
+    """To be asked before a node is replaced: DynoError if it leads."""
+    if name == members.leader.name:
+        raise DynoError(
+            f"{name} leads, and is not replaced",
+            cause="no other node has taken over from it: it has what all others lack",
+            fix="replace a replica; a lost primary needs a failover first",
+        )
+
+
 def seed_again(
     succession: Succession,
     members: Members,
